@@ -6,7 +6,7 @@
 export const IMPORT_ORDER: readonly (readonly string[])[] = [
   ["kernel"],
   ["http", "outbound"],
-  ["audit"],
+  ["audit", "outbox"],
   ["workspaces"],
   ["usage"],
   ["redaction"],
@@ -16,12 +16,12 @@ export const IMPORT_ORDER: readonly (readonly string[])[] = [
   ["circuits"],
   ["jobs"],
   ["engine"],
-  ["approvals", "dead-letters", "operations", "schedules", "webhooks"],
+  ["approvals", "dead-letters", "operations", "schedules", "live"],
   ["workflows"],
   ["workers"],
   ["queues"],
   ["callbacks", "explain"],
-  ["pushes"],
+  ["pushes", "webhooks"],
   ["dashboard", "retention", "status"],
 ];
 

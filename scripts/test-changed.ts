@@ -20,6 +20,7 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   lanes: ["engine", "flow"],
   jobs: ["jobs", "flow"],
   http: ["http", "api"],
+  outbox: ["webhooks"],
   workspaces: ["workspaces", "api"],
 };
 

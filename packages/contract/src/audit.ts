@@ -8,6 +8,12 @@ export const AUDIT_EVENT_TYPES = [
   "workspace.deleted",
   "key.created",
   "key.revoked",
+  "member.added",
+  "member.updated",
+  "member.removed",
+  "invitation.created",
+  "invitation.revoked",
+  "invitation.accepted",
   "queue.created",
   "queue.updated",
   "queue.deleted",
@@ -42,6 +48,13 @@ export const AUDIT_EVENT_TYPES = [
   "signal.completed",
   "workflow.hook.errored",
   "workflow.hook.slow",
+  "webhook.created",
+  "webhook.updated",
+  "webhook.deleted",
+  "webhook.disabled",
+  "webhook.secret_rotated",
+  "webhook.tested",
+  "webhook.replayed",
 ] as const;
 export type AuditEventType = (typeof AUDIT_EVENT_TYPES)[number];
 
@@ -49,6 +62,8 @@ export type AuditEventType = (typeof AUDIT_EVENT_TYPES)[number];
 export const AUDIT_RESOURCE_TYPES = [
   "workspace",
   "key",
+  "member",
+  "invitation",
   "secret",
   "queue",
   "job",
@@ -58,6 +73,7 @@ export const AUDIT_RESOURCE_TYPES = [
   "workflow",
   "run",
   "signal",
+  "webhook",
 ] as const;
 export type AuditResourceType = (typeof AUDIT_RESOURCE_TYPES)[number];
 
@@ -71,7 +87,7 @@ export const AuditEvent = Type.Object(
       description: `What happened: the resource and a verb in the past tense. Later releases may add to these: ${AUDIT_EVENT_TYPES.join(", ")}.`,
     }),
     occurred_at: Moment("When it happened."),
-    actor_id: Type.String({ description: "Who did it: the id of a key, `operator`, or `system`." }),
+    actor_id: Type.String({ description: "Who did it: the id of a key or a person, `operator`, or `system`." }),
     resource_type: Type.String({
       description: `What it happened to. Later releases may add to these: ${AUDIT_RESOURCE_TYPES.join(", ")}.`,
     }),
@@ -162,7 +178,7 @@ export const ListAuditEvents = Type.Object(
       Type.String({
         title: "AuditActorFilter",
         format: "actors",
-        description: "Only events of this actor, or of several, separated by commas: ids of keys, `operator`, `system`.",
+        description: "Only events of this actor, or of several, separated by commas: ids of keys and people, `operator`, `system`.",
         examples: ["key_01kajv2m9qf1h8s0w6r3n5d7xe"],
       }),
     ),

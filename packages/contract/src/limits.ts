@@ -53,6 +53,11 @@ export const LIMITS = {
   callbackHeaders: 50,
   callbackHeaderLength: 4_096,
   callbackUrlLength: 2_048,
+  /** Webhooks of a workspace. */
+  webhooks: 20,
+  /** What is kept of a response to an event. */
+  webhookResponseCharacters: 2_000,
+  webhookAttemptsLogged: 50,
   secretBytes: 64 * 1024,
   secretNameLength: 128,
   /** How many different secrets one callback may contain. */

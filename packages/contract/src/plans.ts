@@ -8,7 +8,7 @@ export interface Limits {
 }
 
 /** Features that only some plans have. */
-export const FEATURES = ["callback_url"] as const;
+export const FEATURES = ["callback_url", "webhooks"] as const;
 export type Feature = (typeof FEATURES)[number];
 
 interface PlanTerms {
@@ -28,17 +28,17 @@ export const PLANS = {
   pro: {
     price: 19,
     limits: { executions_per_month: 100_000, requests_per_minute: 300, retention_days: 30 },
-    features: ["callback_url"],
+    features: ["callback_url", "webhooks"],
   },
   team: {
     price: 99,
     limits: { executions_per_month: 1_000_000, requests_per_minute: 1_000, retention_days: 90 },
-    features: ["callback_url"],
+    features: ["callback_url", "webhooks"],
   },
   enterprise: {
     price: null,
     limits: { executions_per_month: null, requests_per_minute: null, retention_days: 365 },
-    features: ["callback_url"],
+    features: ["callback_url", "webhooks"],
   },
 } as const satisfies Record<string, PlanTerms>;
 

@@ -1,4 +1,5 @@
 import { type Static, Type } from "typebox";
+import { CallbackHeaders, CallbackUrl } from "./callback-settings.ts";
 import { each } from "./each.ts";
 import { Attempts, Backoff, JOB_STATES, LastError } from "./jobs.ts";
 import { LIMITS } from "./limits.ts";
@@ -11,21 +12,6 @@ export type QueueType = (typeof QUEUE_TYPES)[number];
 const QueueType = Type.Enum([...QUEUE_TYPES], {
   title: "QueueType",
   description: "An `approval` queue holds each job until it is approved. `standard` unless given; it cannot be changed.",
-});
-
-const CallbackUrl = Type.String({
-  format: "callback-url",
-  maxLength: LIMITS.callbackUrlLength,
-  description:
-    "The handler's address: http or https, without user and password. Its path and query may contain templates like `${{ secrets.NAME }}`.",
-  examples: ["https://example.com/tidemill"],
-});
-
-const CallbackHeaders = Type.Record(Type.String(), Type.String({ format: "header-value", maxLength: LIMITS.callbackHeaderLength }), {
-  propertyNames: { format: "callback-header-name", maxLength: 256 },
-  maxProperties: LIMITS.callbackHeaders,
-  description: "Headers sent with each callback. Their values may contain templates like `${{ secrets.NAME }}`.",
-  examples: [{ "x-team": "billing" }],
 });
 
 const JobOptions = Type.Object(

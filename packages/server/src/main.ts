@@ -7,7 +7,18 @@ import { createDeadLetters } from "#dead-letters";
 import { createEngine, type Engine } from "#engine";
 import { createExplain } from "#explain";
 import { createJobs } from "#jobs";
-import { type Config, type DatabaseClock, DuePoll, type EmitEvent, type Random, Services, type Shares, type WorkspaceId } from "#kernel";
+import {
+  Changes,
+  type Config,
+  type DatabaseClock,
+  DuePoll,
+  type EmitEvent,
+  type Random,
+  Services,
+  type Shares,
+  type WorkspaceId,
+} from "#kernel";
+import { createLive } from "#live";
 import { createOperations } from "#operations";
 import { createAddressGuard, createNames, HostsInUse } from "#outbound";
 import { createPeople } from "#people";
@@ -18,6 +29,7 @@ import { createSchedules } from "#schedules";
 import { createStatus } from "#status";
 import { createUsage } from "#usage";
 import { createVault, type OpenVault } from "#vault";
+import { createWebhookSender, createWebhooks } from "#webhooks";
 import { createWorkers } from "#workers";
 import { callKind, createWorkflows, hookKind, runKind, startScheduledRuns, undoKind } from "#workflows";
 import { createAdminContext, createWorkspaces } from "#workspaces";
@@ -65,7 +77,9 @@ export async function composeNode({
   const adminContext = createAdminContext(clock, random);
   const { api, writes, tenants, housekeeping, engine: engineDatabase } = databases;
   const { audit, ids } = adminContext;
-  const shared = { config, shares, api, writes, tenants, housekeeping, engine: engineDatabase, clock, random, emit, audit, ids };
+  const changes = new Changes();
+  const { report } = changes;
+  const shared = { config, shares, api, writes, tenants, housekeeping, engine: engineDatabase, clock, random, emit, report, audit, ids };
   const hosts = new HostsInUse();
   const guard = createAddressGuard({ allowLoopback: config.env === "development", allowed: config.allowAddresses }, hosts.lookup);
   const names = createNames({ config, guard, share: shares.lookups, clock });
@@ -74,6 +88,7 @@ export async function composeNode({
   const ownPorts = () => listeners.ownPorts();
   const callbacks = createCallbacks({ ...shared, guard, names, hosts, ownPorts, secrets: vault.secrets, version: VERSION });
   const pushes = createPushes({ ...shared, secrets: vault.secrets, guard, names, hosts, ownPorts, version: VERSION });
+  const webhookSender = createWebhookSender({ ...shared, secrets: vault.secrets, guard, names, hosts, ownPorts, version: VERSION });
   const engine = createEngine({
     ...shared,
     databases,
@@ -83,12 +98,16 @@ export async function composeNode({
       runKind(ids, pushes.runs, () => engine.waker),
       undoKind(pushes.runs),
       hookKind(audit, pushes.hooks, clock),
+      webhookSender.kind,
     ],
     masterKeys: { ids: () => keyring.ids, onMissing: (id) => void openVault.findKey(id) },
     handlers: {
       workspaceChanged: ({ workspaceId }) => onWorkspaceChanged(workspaceId),
       workspaceDeleted: ({ workspaceId }) => onWorkspaceChanged(workspaceId),
       runChanged: (run) => workflows.runChanged(run),
+      workspaceFollowed: (message) => live.receive(message),
+      recordsChanged: (message) => live.receive(message),
+      followersWanted: (message) => live.receive(message),
       masterKeyChanged: () =>
         void openVault
           .reloadKeys()
@@ -99,6 +118,7 @@ export async function composeNode({
       services.wake();
       workers.wokenAll();
       workflows.runsMayHaveChanged();
+      live.missed();
     },
     onPulled: {
       woken: (lanes) => workers.woken(lanes),
@@ -106,16 +126,19 @@ export async function composeNode({
       laneDeleted: (lane) => workers.laneDeleted(lane),
     },
   });
+  const live = createLive({ ...shared, changes, notify: engine.notify, reply: engine.reply });
   const workers = createWorkers({ ...shared, engine, database: engineDatabase, secrets: vault.secrets });
   const { waker, aborter, outlet } = engine;
+  /** This node has changed a workspace, or what somebody may do in it. */
+  const notifyChanged = (workspaceId: WorkspaceId) => {
+    endCallsOf(workspaceId);
+    engine.notify({ kind: "workspaceChanged", workspaceId });
+  };
   const workspaces = createWorkspaces({
     ...shared,
     adminContext,
     emptyWorkspace,
-    notifyChanged: (workspaceId) => {
-      endCallsOf(workspaceId);
-      engine.notify({ kind: "workspaceChanged", workspaceId });
-    },
+    notifyChanged,
     abortWorkspace: (workspaceId) => {
       endCallsOf(workspaceId);
       aborter.abortWorkspace(workspaceId);
@@ -130,8 +153,9 @@ export async function composeNode({
   const endCallsOf = (workspaceId: WorkspaceId) => {
     workers.workspaceChanged(workspaceId);
     workflows.workspaceChanged(workspaceId);
+    live.workspaceChanged(workspaceId);
   };
-  const people = createPeople({ ...shared, adminContext, nodeUrl: () => listeners.url() });
+  const people = createPeople({ ...shared, adminContext, nodeUrl: () => listeners.url(), onWorkspaceChanged: notifyChanged });
   const usage = createUsage(shared);
   const { rateLimiter } = usage;
 
@@ -147,6 +171,8 @@ export async function composeNode({
   });
 
   const modules = [
+    // First: it watches the requests of the others.
+    live,
     createQueues({ ...shared, guard, waker, aborter, onKeyLimitChanged: () => engine.reassignKeySlots() }),
     createJobs({ ...shared, waker, aborter, outlet }),
     createDeadLetters({ ...shared, waker }),
@@ -165,12 +191,15 @@ export async function composeNode({
     pushes,
     workers,
     workflows,
+    webhookSender,
+    createWebhooks({ ...shared, guard, waker, aborter }),
     createDashboard(shared),
   ];
   const authenticator = { ...workspaces.authenticator, pages: people.pages };
   const drain = () => {
     workers.drain();
     workflows.drain();
+    live.drain();
     engine.drain();
   };
   const listeners = await createListeners({ ...shared, modules, metrics, authenticator, rateLimiter, drain });
@@ -187,6 +216,8 @@ export async function composeNode({
       { start: () => openVault.releaseLock(), stop: async () => {} },
       modules.flatMap((module) => module.services ?? []),
       engine.loops,
+      // Now that this node listens.
+      { start: () => live.missed(), stop: async () => {} },
       engine.attempts,
       new DuePoll(engineDatabase, due, config.pollEveryMs, emit, random),
       listeners.requests,

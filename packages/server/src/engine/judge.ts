@@ -15,6 +15,7 @@ export type AttemptResult =
       /** The handler wants no further attempt. */
       readonly forGood: boolean;
       readonly once?: true;
+      readonly report?: string;
     }
   /** The program that executes the job reported that the attempt failed. */
   | {
@@ -44,9 +45,10 @@ export type AttemptResult =
       readonly message: string;
       /** The attempt may have had its effect, and must not have it twice: it is not repeated, also if the circuit is open. */
       readonly once?: true;
+      readonly report?: string;
     }
   /** The request could not be built. Nothing was sent, so nothing is known about the handler. */
-  | { readonly kind: "unsendable"; readonly code: UnsendableCode; readonly message: string }
+  | { readonly kind: "unsendable"; readonly code: UnsendableCode; readonly message: string; readonly report?: string }
   /**
    * What the request needs could not be read, or the node could not send it. The job is tried again after the wait; neither it nor the
    * handler is at fault. `shortage` says that the node lacks descriptors or memory: it claims no jobs during the wait, because nothing
@@ -62,7 +64,7 @@ export type Verdict =
   | { readonly kind: "retry"; readonly waitMs: number; readonly error: LastError; readonly report?: string }
   | { readonly kind: "fail"; readonly error: LastError; readonly report?: string }
   /** The attempt is spared, because the circuit is open. With a wait of 0 the job goes back to `waiting`. */
-  | { readonly kind: "hold"; readonly waitMs: number; readonly error: LastError }
+  | { readonly kind: "hold"; readonly waitMs: number; readonly error: LastError; readonly report?: string }
   | { readonly kind: "giveBack"; readonly waitMs: number; readonly report?: string };
 
 const MAX_WAIT_MS = 24 * 60 * 60 * 1000;
@@ -102,7 +104,7 @@ export function judge(
   const waitMs = Math.max(backoffMs(claim.backoffDelayMs, counted, fraction), notBeforeMs);
   const once = "once" in result && result.once === true;
   if (heldForMs !== null && !once)
-    return { kind: "hold", waitMs: heldForMs === 0 ? 0 : Math.min(Math.max(heldForMs, waitMs), MAX_WAIT_MS), error };
+    return { kind: "hold", waitMs: heldForMs === 0 ? 0 : Math.min(Math.max(heldForMs, waitMs), MAX_WAIT_MS), error, ...report };
   const forGood = once || ("forGood" in result && result.forGood);
   return forGood || counted >= claim.attempts ? { kind: "fail", error, ...report } : { kind: "retry", waitMs, error, ...report };
 }

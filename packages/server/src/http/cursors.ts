@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv } from "node:crypto";
 
 /** The lists whose cursors are sealed numbers. */
-export type SealedList = "queues" | "schedules" | "workflows";
+export type SealedList = "queues" | "schedules" | "workflows" | "webhooks";
 
 /**
  * Seals the number of a row, which counts the rows of all workspaces, in a cursor: AES-128 of one block, which holds the name of the list

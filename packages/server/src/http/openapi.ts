@@ -39,6 +39,7 @@ export async function describeApi(api: Api): Promise<void> {
       tags: [
         { name: "Queues", description: "Named queues, and how their jobs are delivered." },
         { name: "Jobs", description: "Enqueue, list, explain, cancel and retry jobs." },
+        { name: "Webhooks", description: "Endpoints that get events of the workspace." },
         { name: "Workers", description: "Programs that take jobs of queues without a callback_url, and settle them." },
         { name: "Workflows", description: "Durable workflows, whose runs workers execute." },
         { name: "Signals", description: "Signals, which runs wait for." },
@@ -49,6 +50,7 @@ export async function describeApi(api: Api): Promise<void> {
         { name: "Schedules", description: "Jobs that are made at the ticks of a cron expression in a time zone." },
         { name: "Secrets", description: "Values for templates like `${{ secrets.NAME }}`, which are filled in when a job is delivered." },
         { name: "Keys", description: "The workspace's keys." },
+        { name: "Members", description: "The people of the workspace, and invitations to it." },
         { name: "Audit", description: "The log of who changed what." },
         { name: "Status", description: "The workspace's health, quota and usage." },
       ],

@@ -19,7 +19,7 @@ export function notFound(details: NotFoundDetails): ProblemError {
 
 /** Creates a NOT_FOUND error for a resource with a name. @param around names of the workspace that are compared with it */
 export const namedNotFound = (
-  resource: "queue" | "schedule" | "secret" | "workflow",
+  resource: "queue" | "schedule" | "secret" | "workflow" | "webhook",
   name: string,
   around: readonly { readonly name: string }[],
 ): ProblemError =>
@@ -36,12 +36,15 @@ function subjectOf(details: NotFoundDetails): string {
   switch (details.resource) {
     case "job":
       return `job ${quoted(details.id)} in the queue ${quoted(details.queue)}`;
+    case "delivery":
+      return `delivery ${quoted(details.id)} of the webhook ${quoted(details.webhook)}`;
     case "link":
       return "such link. It was used, has expired, or is misspelt";
     case "invitation":
     case "key":
     case "member":
     case "operation":
+    case "session":
     case "run":
     case "signal":
     case "workspace":

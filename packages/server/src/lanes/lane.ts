@@ -5,7 +5,7 @@ import { textArray, type WorkspaceId } from "#kernel";
 export type LaneId = number & { readonly __of: "lane" };
 
 /** What a lane belongs to. `http` is for the HTTP calls of a workflow, whose name it has. */
-export type LaneKind = "queue" | "workflow" | "http";
+export type LaneKind = "queue" | "workflow" | "http" | "webhook";
 
 /** How the jobs of a lane are served: nodes deliver them (push), workers fetch them (pull), or neither (none). */
 export type LaneService = "push" | "pull" | "none";

@@ -6,6 +6,8 @@ interface LockedQuota {
   limit: number;
   plan: Plan;
   used: number;
+  /** The largest share of the limit, in percent, that an event has reported. */
+  reported: number;
   /** `used` was last counted before the limits changed, or less than a minute after. */
   stale: boolean;
 }
@@ -28,17 +30,17 @@ export async function lockQuotasAcrossWorkspaces(tx: Db, workspaceIds: readonly 
           where not exists (select from quota_month q where q.workspace_id = id and q.month = date_trunc('month', moment())::date)
           order by id on conflict do nothing
         ), locked as (
-          select q.workspace_id, q.used, l.executions_per_month, l.plan,
+          select q.workspace_id, q.used, q.reported_percent as reported, l.executions_per_month, l.plan,
             coalesce(q.counted_at < l.limits_changed_at + interval '1 minute', true) as stale
           from limited l join quota_month q on q.workspace_id = l.id and q.month = date_trunc('month', moment())::date
             and not exists (select from limited l where not exists (
               select from quota_month q where q.workspace_id = l.id and q.month = date_trunc('month', moment())::date))
           order by q.workspace_id for update of q
         )
-        select workspace_id as "workspaceId", used, executions_per_month as "limit", plan, stale, (select count(*) from limited) as limited
+        select workspace_id as "workspaceId", used, reported, executions_per_month as "limit", plan, stale, (select count(*) from limited) as limited
         from locked
         union all
-        select null, 0, 0, null, false, (select count(*) from limited) where not exists (select from locked)`,
+        select null, 0, 0, 0, null, false, (select count(*) from limited) where not exists (select from locked)`,
     );
     const quotas = found.flatMap(({ workspaceId, limited: _, ...quota }) => (workspaceId ? [{ workspaceId, ...quota }] : []));
     // A statement does not see the rows that it inserted; the next round does. No row is locked until all exist, to keep the order.
@@ -62,13 +64,14 @@ export async function countExecutionsAcrossWorkspaces(tx: Db, workspaceIds: read
 
 export const storeUsedAcrossWorkspaces = (
   tx: Db,
-  used: readonly { workspaceId: WorkspaceId; used: number; counted: boolean }[],
+  used: readonly { workspaceId: WorkspaceId; used: number; counted: boolean; reported: number }[],
 ): Promise<unknown> =>
   rows(
     tx,
     sql`
-      update quota_month q set used = u.used, counted_at = case when u.counted then moment() else counted_at end
+      update quota_month q set used = u.used, reported_percent = u.reported, counted_at = case when u.counted then moment() else counted_at end
       from unnest(${plainArray(used.map((one) => one.workspaceId))}::uuid[], ${plainArray(used.map((one) => one.used))}::bigint[],
-        ${plainArray(used.map((one) => one.counted))}::boolean[]) as u (workspace_id, used, counted)
+        ${plainArray(used.map((one) => one.counted))}::boolean[], ${plainArray(used.map((one) => one.reported))}::smallint[])
+        as u (workspace_id, used, counted, reported)
       where q.workspace_id = u.workspace_id and q.month = date_trunc('month', moment())::date`,
   );

@@ -1,5 +1,6 @@
 import type { Plan } from "@tidemill/contract";
 import { type Db, type ProblemError, problem, type WorkspaceId } from "#kernel";
+import { announceAll } from "#outbox";
 import { countExecutionsAcrossWorkspaces, lockQuotasAcrossWorkspaces, storeUsedAcrossWorkspaces } from "./store.ts";
 
 /** Executions that are accepted together or not at all. A negative number gives executions back. */
@@ -14,6 +15,8 @@ interface Quota {
   /** `used` was counted from the usage in this transaction. Otherwise it is the value of the row. */
   readonly counted: boolean;
   readonly usedBefore: number;
+  /** The largest share of the limit, in percent, that an event has reported. */
+  readonly reported: number;
   used: number;
 }
 
@@ -49,12 +52,31 @@ export class Quotas {
   async store(): Promise<void> {
     const changed = [...this.#quotas].filter(([, { used, usedBefore, counted }]) => counted || used !== usedBefore);
     if (changed.length === 0) return;
+    const reached = changed.map(([workspaceId, quota]) => ({ workspaceId, ...quota, percents: percentsReached(quota) }));
     await storeUsedAcrossWorkspaces(
       this.#tx,
-      changed.map(([workspaceId, { used, counted }]) => ({ workspaceId, used, counted })),
+      reached.map(({ workspaceId, used, counted, reported, percents }) => ({
+        workspaceId,
+        used,
+        counted,
+        reported: percents.at(-1) ?? reported,
+      })),
+    );
+    await announceAll(
+      this.#tx,
+      reached.flatMap(({ workspaceId, used, limit, plan, percents }) =>
+        percents.map((percent) => ({ workspaceId, type: "quota.threshold" as const, data: { percent, used, limit, plan } })),
+      ),
     );
   }
 }
+
+/** Shares of the limit that are announced, once in a month each. Percent. Source: contract §14. */
+const THRESHOLDS = [80, 100];
+
+/** The shares that are reached now and were not reported in this month. */
+const percentsReached = ({ used, limit, reported }: Pick<Quota, "used" | "limit" | "reported">): number[] =>
+  THRESHOLDS.filter((percent) => percent > reported && used > 0 && used * 100 >= limit * percent);
 
 /**
  * Takes executions of the current month for each demand, in order. A demand that does not fit takes nothing; later ones may still
@@ -82,9 +104,9 @@ export async function openQuotas(tx: Db, workspaceIds: readonly WorkspaceId[]): 
   const stale = locked.filter((one) => one.stale).map(({ workspaceId }) => workspaceId);
   // A separate statement after the lock, because it must see what the previous holder of the lock committed.
   const counted = stale.length > 0 ? await countExecutionsAcrossWorkspaces(tx, stale) : new Map<WorkspaceId, number>();
-  const quotas = locked.map(({ workspaceId, limit, plan, used, stale: isCounted }): [WorkspaceId, Quota] => [
+  const quotas = locked.map(({ workspaceId, limit, plan, used, reported, stale: isCounted }): [WorkspaceId, Quota] => [
     workspaceId,
-    { limit, plan, counted: isCounted, usedBefore: used, used: counted.get(workspaceId) ?? used },
+    { limit, plan, counted: isCounted, usedBefore: used, reported, used: counted.get(workspaceId) ?? used },
   ]);
   return new Quotas(tx, new Map(quotas));
 }

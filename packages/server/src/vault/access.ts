@@ -131,7 +131,10 @@ export class SecretAccess {
 }
 
 /** Who uses secrets, in an audit event. */
-const userOf = ({ queue, workflow }: SecretUse): object => (workflow === undefined ? { queue } : { workflow });
+const userOf = ({ queue, workflow, webhook }: SecretUse): object => {
+  if (webhook !== undefined) return { webhook };
+  return workflow === undefined ? { queue } : { workflow };
+};
 
 const unreadableEvent = ({ use, attempts }: UseGroup, name: string): NewAuditEvent => ({
   workspaceId: use.workspaceId,

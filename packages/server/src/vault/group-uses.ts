@@ -4,7 +4,7 @@ import type { FoundSecret } from "./access-store.ts";
 import { type SealedSecret, UnreadableSecretError } from "./envelope.ts";
 import { SecretError, type SecretResolution, type SecretUse } from "./secret-use.ts";
 
-/** Attempts of one queue, or workflow, that name the same secrets for the same host. They share one resolution and one audit event. */
+/** Attempts of one queue, workflow or webhook that name the same secrets for the same host. They share one resolution and one audit event. */
 export interface UseGroup {
   readonly use: SecretUse;
   /** Ids of jobs, by attempt number. */
@@ -16,7 +16,7 @@ export function groupUses(uses: readonly SecretUse[]): { groups: UseGroup[]; gro
   const groups: UseGroup[] = [];
   const known = new Map<string, number>();
   const groupOf = uses.map((use) => {
-    const key = `${use.workspaceId} ${use.queue ?? ""} ${use.workflow ?? ""} ${use.host} ${use.names.join()}`;
+    const key = `${use.workspaceId} ${use.queue ?? ""} ${use.workflow ?? ""} ${use.webhook ?? ""} ${use.host} ${use.names.join()}`;
     const at = known.get(key) ?? groups.push({ use, attempts: {} }) - 1;
     known.set(key, at);
     const { attempts } = groups[at] as UseGroup;
@@ -34,7 +34,7 @@ export function groupUses(uses: readonly SecretUse[]): { groups: UseGroup[]; gro
  * @param open decrypts a value
  */
 export function* resolveGroup(
-  { use: { queue, workflow, host } }: UseGroup,
+  { use: { queue, workflow, webhook, host } }: UseGroup,
   found: readonly FoundSecret[],
   open: (sealed: SealedSecret) => string | UnreadableSecretError | ProblemError,
 ): SlicedWork<SecretResolution> {
@@ -43,7 +43,8 @@ export function* resolveGroup(
   for (const { name, sealed, changedAt, refused } of found) {
     if (!sealed || changedAt === null) return new SecretError("SECRET_NOT_FOUND", `There is no secret ${name}.`);
     if (refused === "queue") {
-      const user = queue === null ? `workflows such as ${workflow}: it is for queues alone` : `the queue ${queue}`;
+      const other = webhook === undefined ? `workflows such as ${workflow}` : `webhooks such as ${webhook}`;
+      const user = queue === null ? `${other}: it is for queues alone` : `the queue ${queue}`;
       return new SecretError("SECRET_NOT_ALLOWED", `The secret ${name} may not be used by ${user}.`);
     }
     if (refused === "host") return new SecretError("SECRET_NOT_ALLOWED", `The secret ${name} may not be sent to the host ${host}.`);

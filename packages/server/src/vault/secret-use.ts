@@ -5,13 +5,15 @@ import type { Redactor } from "#redaction";
 /** An attempt that needs secrets. */
 export interface SecretUse {
   readonly workspaceId: WorkspaceId;
-  /** Of the job. Null: a run uses them. */
+  /** Of the job. Null: a run or a webhook uses them. */
   readonly queue: string | null;
   /** Of the run. */
   readonly workflow?: string;
+  /** The webhook whose delivery uses them. */
+  readonly webhook?: string;
   /** Where the request goes. */
   readonly host: string;
-  /** Of the job, or the run, as the API shows it. */
+  /** Of the job, the run or the delivery, as the API shows it. */
   readonly jobId: string;
   readonly attempt: number;
   readonly names: readonly string[];

@@ -13,6 +13,7 @@ export {
   findWorkspace,
   hasDeletedAcrossWorkspaces,
   listAcrossWorkspaces,
+  lockWorkspace,
   readCursorKey,
   removeEmptyWorkspacesAcrossWorkspaces,
 } from "./workspace-store.ts";

@@ -7,7 +7,9 @@ import { createExplain } from "#explain";
 import { type Api, createApi, type Module } from "#http";
 import { createJobs } from "#jobs";
 import { systemRandom } from "#kernel";
+import { createLive } from "#live";
 import { createOperations } from "#operations";
+import { createPeople } from "#people";
 import { createQueues } from "#queues";
 import { createSchedules } from "#schedules";
 import { createStatus } from "#status";
@@ -26,6 +28,7 @@ const anything = new Proxy((() => {}) as never, {
 
 /** Every module with endpoints for tenants. */
 const MODULES: Module[] = [
+  createLive,
   createApprovals,
   createAudit,
   createCallbacks,
@@ -33,6 +36,7 @@ const MODULES: Module[] = [
   createExplain,
   createJobs,
   createOperations,
+  createPeople,
   createQueues,
   createSchedules,
   createStatus,

@@ -1,6 +1,7 @@
 import type { Decision, JobState } from "@tidemill/contract";
 import { type Db, type JobId, plainArray, row, rows, sql, type Timestamp, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
+import { ANNOUNCE_APPROVED, ANNOUNCE_REJECTED } from "./announce.ts";
 import { COUNT_APPROVED, COUNT_GONE } from "./counts.ts";
 import { ARCHIVE_GONE, ASSIGN_SLOTS_OF_WAITING } from "./fragments.ts";
 
@@ -88,7 +89,7 @@ export const decideSharesAcrossWorkspaces = (tx: Db, workspaceIds: readonly Work
           decide_at = null, approval = case when d.decision is not null then show_decision(d.decision, null, null) end
         from due d
         where j.workspace_id = any(array[d.workspace_id]) and j.lane_id = d.lane_id and j.id = d.id and d.decision is distinct from 'rejected'
-        returning j.workspace_id, j.lane_id, j.id, j.state, j.run_at, j.concurrency_key
+        returning j.*
       ), gone as (
         delete from job j using due d
         where j.workspace_id = any(array[d.workspace_id]) and j.lane_id = d.lane_id and j.id = d.id and d.decision = 'rejected'
@@ -101,7 +102,8 @@ export const decideSharesAcrossWorkspaces = (tx: Db, workspaceIds: readonly Work
       ), approved as (
         ${COUNT_APPROVED}
       )
-      select d.*, coalesce(m.state, 'rejected') as state, m.run_at, ${ASSIGN_SLOTS_OF_WAITING} as assigned
+      select d.*, coalesce(m.state, 'rejected') as state, m.run_at, ${ANNOUNCE_APPROVED} as announced_approvals,
+        ${ANNOUNCE_REJECTED} as announced_rejections, ${ASSIGN_SLOTS_OF_WAITING} as assigned
       from due d left join moved m on m.workspace_id = d.workspace_id and m.lane_id = d.lane_id and m.id = d.id
       order by d.workspace_id, d.id`,
   );

@@ -1,6 +1,7 @@
 import type { Decision } from "@tidemill/contract";
 import { type Db, row, sql } from "#kernel";
 import type { JobKey, JobRow } from "../job.ts";
+import { ANNOUNCE_APPROVED, ANNOUNCE_REJECTED } from "./announce.ts";
 import { COUNT_APPROVED, COUNT_GONE } from "./counts.ts";
 import { ARCHIVE_GONE, ASSIGN_SLOTS_OF_WAITING } from "./fragments.ts";
 
@@ -23,7 +24,7 @@ export const approveJob = (db: Db, { workspaceId, laneId, id }: JobKey, { by, co
       ), tallied as (
         ${COUNT_APPROVED}
       )
-      select moved.*, null as result, ${ASSIGN_SLOTS_OF_WAITING} as assigned from moved`,
+      select moved.*, null as result, ${ANNOUNCE_APPROVED} as announced, ${ASSIGN_SLOTS_OF_WAITING} as assigned from moved`,
   );
 
 /** Moves a rejected job to history. Uses the primary key. */
@@ -38,7 +39,9 @@ export const rejectJob = (db: Db, { workspaceId, laneId, id }: JobKey, { by, com
           show_decision('rejected', ${by}, ${comment}) as final_approval, null::text as result
       ), tallied as (
         ${COUNT_GONE}
+      ), archived as (
+        ${ARCHIVE_GONE}
+        returning *
       )
-      ${ARCHIVE_GONE}
-      returning *`,
+      select archived.*, ${ANNOUNCE_REJECTED} as announced from archived`,
   );

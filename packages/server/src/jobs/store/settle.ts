@@ -4,6 +4,7 @@ import { type Db, type JobId, largeTextArray, plainArray, row, rows, sql, textAr
 import type { LaneKey } from "#lanes";
 import { RECORD_FAILED_ATTEMPTS, RECORD_SUCCEEDED_ATTEMPTS } from "#usage";
 import type { JobKey } from "../job.ts";
+import { ANNOUNCE_COMPLETED, ANNOUNCE_FAILED, EVENT_IF_FAILED } from "./announce.ts";
 import { COMPLETED_BY_LANE, COUNT_COMPLETED, COUNT_DISCARDED, COUNT_REFUSED } from "./counts.ts";
 import { ARCHIVE_GONE, ASSIGN_SLOTS_OF_GONE, ASSIGN_SLOTS_OF_MOVED, CLAIMABLE } from "./fragments.ts";
 
@@ -68,7 +69,7 @@ export const completeAcrossWorkspaces = async (
       ), used as (
         ${RECORD_SUCCEEDED_ATTEMPTS}
       )
-      select count(*) as moved, case when ${withIds} then array_agg(id) end as ids, ${ASSIGN_SLOTS_OF_GONE} as assigned
+      select count(*) as moved, case when ${withIds} then array_agg(id) end as ids, ${ANNOUNCE_COMPLETED} as announced, ${ASSIGN_SLOTS_OF_GONE} as assigned
       from gone`,
   )) ?? { moved: 0, ids: null };
 
@@ -149,7 +150,7 @@ export const refuseAcrossWorkspaces = async (
         ) s
         where j.workspace_id = any(array[s.workspace_id]) and j.lane_id = s.lane_id and j.id = s.id
           and j.lease_id is not distinct from s.lease_id and j.attempt = s.attempt
-        returning j.workspace_id, j.lane_id, j.id, j.state, j.concurrency_key, s.spared, s.recorded
+        returning j.workspace_id, j.lane_id, j.id, j.state, j.concurrency_key, s.spared, s.recorded, ${EVENT_IF_FAILED}
       ), tallied as (
         ${COUNT_REFUSED}
       ), used as (
@@ -168,5 +169,6 @@ export const refuseAcrossWorkspaces = async (
         ${RECORD_SPENT_PROBES}
       )
       select (select count(*) from moved) as moved, case when ${withIds} then (select array_agg(id) from moved) end as ids,
-        (select coalesce(json_agg(opened), '[]') from opened) as opened, ${ASSIGN_SLOTS_OF_MOVED} as assigned`,
+        (select coalesce(json_agg(opened), '[]') from opened) as opened, ${ANNOUNCE_FAILED} as announced,
+        ${ASSIGN_SLOTS_OF_MOVED} as assigned`,
   )) ?? { moved: 0, ids: null, opened: [] };

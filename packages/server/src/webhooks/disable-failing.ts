@@ -1,0 +1,47 @@
+import type { AuditLog } from "#audit";
+import type { EmitEvent, Transactional } from "#kernel";
+import type { Aborter, LaneKey } from "#lanes";
+import { lockWorkspace, SYSTEM } from "#workspaces";
+import { webhookEvent } from "./audit.ts";
+import { endDeliveries } from "./end-deliveries.ts";
+import { disableIfFailing, findFailingAcrossWorkspaces } from "./store.ts";
+import { refreshTopics } from "./topics.ts";
+
+const CHUNK = 100;
+
+interface Disabling {
+  readonly db: Transactional;
+  readonly audit: AuditLog;
+  readonly aborter: Pick<Aborter, "abortJob">;
+  readonly emit: EmitEvent;
+}
+
+/**
+ * Switches off webhooks that have failed for five days without a success, and ends their deliveries. Source: contract §14.
+ *
+ * @returns 0 when there may be more to do, in milliseconds
+ */
+export async function disableFailingAcrossWorkspaces(disabling: Disabling): Promise<number | undefined> {
+  const failing = await findFailingAcrossWorkspaces(disabling.db, CHUNK);
+  for (const webhook of failing) await disable(disabling, webhook);
+  return failing.length === CHUNK ? 0 : undefined;
+}
+
+async function disable(
+  { db, audit, aborter, emit }: Disabling,
+  { workspaceId, laneId, name }: LaneKey & { readonly name: string },
+): Promise<void> {
+  const ended = await db.transaction(async (tx) => {
+    await lockWorkspace(tx, workspaceId);
+    const disabled = await disableIfFailing(tx, { workspaceId, laneId });
+    if (!disabled) return null;
+    const deliveries = await endDeliveries(tx, { workspaceId, laneId });
+    await refreshTopics(tx, workspaceId);
+    const output = { failing_since: disabled.failing_since };
+    await audit.record(tx, webhookEvent({ workspaceId, actorId: SYSTEM }, "webhook.disabled", name, { output }));
+    return deliveries;
+  });
+  if (!ended) return;
+  emit("webhook_disabled", { workspaceId, webhook: name });
+  for (const { id, leaseId } of ended) if (leaseId !== null) aborter.abortJob(id, leaseId);
+}

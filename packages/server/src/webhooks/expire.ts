@@ -1,0 +1,29 @@
+import { removeUnlockedAcrossWorkspaces } from "#jobs";
+import type { Transactional } from "#kernel";
+import { deleteExpiredEventsAcrossWorkspaces, failDeliveriesAcrossWorkspaces, findOverdueAcrossWorkspaces } from "./expiry-store.ts";
+
+/** Rows in one transaction. */
+const CHUNK = 500;
+const AGAIN_MS = 1_000;
+
+/**
+ * Ends deliveries that have been tried for three days. One that is being sent at the moment is left for the next pass.
+ *
+ * @returns the wait until the next pass, in milliseconds; undefined when none was left
+ */
+export async function endOverdueAcrossWorkspaces(db: Transactional): Promise<number | undefined> {
+  const { found, ended } = await db.transaction(async (tx) => {
+    const overdue = await findOverdueAcrossWorkspaces(tx, CHUNK);
+    // Jobs before deliveries, as settles lock them.
+    await removeUnlockedAcrossWorkspaces(tx, overdue);
+    const failed = overdue.length > 0 ? await failDeliveriesAcrossWorkspaces(tx, overdue) : [];
+    return { found: overdue.length, ended: failed.length };
+  });
+  if (found === 0) return undefined;
+  return found === CHUNK && ended > 0 ? 0 : AGAIN_MS;
+}
+
+/** Deletes events whose retention has ended, with their deliveries. */
+export async function sweepWebhookEventsAcrossWorkspaces(db: Transactional): Promise<void> {
+  while ((await deleteExpiredEventsAcrossWorkspaces(db, CHUNK)) === CHUNK);
+}

@@ -1,0 +1,56 @@
+import type { PatchWebhook } from "@tidemill/contract";
+import { resetCircuit } from "#circuits";
+import type { Transactional } from "#kernel";
+import { laneNotFound } from "#lanes";
+import { lockWorkspace, requireFeature } from "#workspaces";
+import { webhookEvent, withoutCredentials } from "./audit.ts";
+import { checkWebhook } from "./check.ts";
+import { type EndedDelivery, endDeliveries } from "./end-deliveries.ts";
+import { findWebhook, updateWebhook } from "./store.ts";
+import { refreshTopics } from "./topics.ts";
+import { generateWebhookSecret, type Webhook, type WebhookActor, type WebhookContext } from "./webhook.ts";
+
+/** A changed webhook, its new secret if there is one, and the deliveries that ended because it was switched off. */
+interface Patched {
+  readonly webhook: Webhook;
+  readonly secret: string | null;
+  readonly ended: readonly EndedDelivery[];
+}
+
+/**
+ * Changes the settings in the request and leaves the others. A change that affects deliveries closes an open circuit. Switching a webhook
+ * off ends its pending deliveries.
+ *
+ * @throws NOT_FOUND; PLAN_REQUIRED to switch one on; VALIDATION_ERROR for a host that may not be reached or an invalid template
+ */
+export function patchWebhook(
+  database: Transactional,
+  { random, audit, guard }: WebhookContext,
+  actor: WebhookActor,
+  name: string,
+  request: PatchWebhook,
+): Promise<Patched> {
+  checkWebhook(guard, request);
+  const { workspaceId } = actor;
+  const { url, headers, events, enabled, rotate_secret, ...none } = request;
+  none satisfies Record<string, never>;
+  return database.transaction(async (tx) => {
+    await lockWorkspace(tx, workspaceId);
+    const before = await findWebhook(tx, workspaceId, name);
+    if (!before) throw await laneNotFound(tx, workspaceId, "webhook", name);
+    if (enabled && before.disabled_at !== null) requireFeature(actor.plan, "webhooks");
+    const secret = rotate_secret ? generateWebhookSecret(random) : null;
+    const settings = { url, headers: headers && JSON.stringify(headers), events, secret: secret ?? undefined, enabled };
+    const webhook = await updateWebhook(tx, before, settings);
+    if (!webhook) throw await laneNotFound(tx, workspaceId, "webhook", name);
+    const lane = { workspaceId, laneId: webhook.id };
+    if (url !== undefined || headers || secret || enabled) await resetCircuit(tx, lane);
+    const ended = enabled === false ? await endDeliveries(tx, lane) : [];
+    await refreshTopics(tx, workspaceId);
+    const { rotate_secret: _, ...settingsChanged } = request;
+    const input = withoutCredentials(settingsChanged);
+    if (Object.keys(settingsChanged).length > 0) await audit.record(tx, webhookEvent(actor, "webhook.updated", name, { input }));
+    if (secret) await audit.record(tx, webhookEvent(actor, "webhook.secret_rotated", name));
+    return { webhook, secret, ended };
+  });
+}

@@ -1,0 +1,133 @@
+import type { WebhookEvent } from "@tidemill/contract";
+import { type Db, row, rows, sql, textArray, type WorkspaceId } from "#kernel";
+import { insertLane, type LaneId, type LaneKey, type LaneSettings, updateLane } from "#lanes";
+import type { Webhook } from "./webhook.ts";
+
+/** How long a webhook has to respond. Seconds. */
+export const TIMEOUT_SECONDS = 15;
+/** For how long the secret from before a rotation signs besides. Source: contract §14. */
+const OVERLAP_HOURS = 24;
+
+const LANE: LaneSettings = {
+  served: "push",
+  paused: undefined,
+  concurrency: undefined,
+  concurrencyPerKey: undefined,
+  rateMax: undefined,
+  rateSeconds: undefined,
+  attempts: undefined,
+  backoffDelayMs: undefined,
+  attemptTimeoutSeconds: TIMEOUT_SECONDS,
+};
+
+/** Settings of a webhook; `undefined` leaves one as it is. */
+export interface WebhookSettings {
+  readonly url: string | undefined;
+  /** JSON text. */
+  readonly headers: string | undefined;
+  readonly events: readonly WebhookEvent[] | undefined;
+  readonly secret: string | undefined;
+  readonly enabled: boolean | undefined;
+}
+
+/** Creates a webhook with its lane; null when the workspace has one of that name. */
+export async function insertWebhook(
+  tx: Db,
+  workspaceId: WorkspaceId,
+  name: string,
+  { url, headers, events = [], secret }: WebhookSettings,
+): Promise<Webhook | null> {
+  const lane = await insertLane(tx, workspaceId, "webhook", name, LANE);
+  if (!lane) return null;
+  await rows(
+    tx,
+    sql`
+      insert into webhook (workspace_id, id, url, headers, events, secret)
+      values (${workspaceId}, ${lane.id}, ${url}, coalesce(${headers}, '{}'), ${textArray(events)}, ${secret})`,
+  );
+  return findWebhookOfLane(tx, { workspaceId, laneId: lane.id });
+}
+
+/** Changes a webhook. The revision of its lane grows, so that no claim from now on uses older settings. Uses the primary keys. */
+export async function updateWebhook(
+  tx: Db,
+  { workspace_id, id }: Webhook,
+  { url, headers, events, secret, enabled }: WebhookSettings,
+): Promise<Webhook | null> {
+  const lane = { workspaceId: workspace_id, laneId: id };
+  await updateLane(tx, lane, { ...LANE, served: undefined, attemptTimeoutSeconds: undefined });
+  await rows(
+    tx,
+    sql`
+      update webhook set
+        url = coalesce(${url}, url), headers = coalesce(${headers}, headers), events = coalesce(${events && textArray(events)}::text[], events),
+        previous_secret = case when ${secret}::text is null then previous_secret else secret end,
+        previous_secret_until = case when ${secret}::text is null then previous_secret_until else moment() + ${OVERLAP_HOURS}::int * interval '1 hour' end,
+        secret = coalesce(${secret}, secret),
+        disabled_at = case ${enabled}::boolean when true then null when false then coalesce(disabled_at, moment()) else disabled_at end,
+        disabled_for = case ${enabled}::boolean when true then null when false then coalesce(disabled_for, 'request') else disabled_for end,
+        -- Five days begin anew.
+        failing_since = case when ${enabled}::boolean and disabled_at is not null then null else failing_since end,
+        updated_at = moment()
+      where workspace_id = ${workspace_id} and id = ${id}`,
+  );
+  return findWebhookOfLane(tx, lane);
+}
+
+/** Switches off those of these webhooks that have failed for five days. Uses the primary key. */
+export const disableIfFailing = (tx: Db, { workspaceId, laneId }: LaneKey): Promise<{ failing_since: string } | null> =>
+  row(
+    tx,
+    sql`
+      update webhook set disabled_at = moment(), disabled_for = 'failing'
+      where workspace_id = ${workspaceId} and id = ${laneId} and disabled_at is null and failing_since <= moment() - interval '5 days'
+      returning failing_since`,
+  );
+
+/** Some webhooks that have failed for five days, longest first. Uses index webhook_failing. */
+export const findFailingAcrossWorkspaces = (db: Db, limit: number): Promise<(LaneKey & { readonly name: string })[]> =>
+  rows(
+    db,
+    sql`
+      select w.workspace_id as "workspaceId", w.id as "laneId", l.name
+      from webhook w join lane l on l.workspace_id = w.workspace_id and l.id = w.id and coalesce(l.deleted_at, 'infinity') = 'infinity'
+      where w.disabled_at is null and w.failing_since <= moment() - interval '5 days' order by w.failing_since limit ${limit}`,
+  );
+
+/** Uses index lane_name. */
+export const findWebhook = (db: Db, workspaceId: WorkspaceId, name: string): Promise<Webhook | null> =>
+  row(
+    db,
+    sql`
+      select w.* from lane l cross join lateral (
+        select * from webhook_record r where r.workspace_id = l.workspace_id and r.id = l.id offset 0) w
+      where l.workspace_id = ${workspaceId} and l.kind = 'webhook' and l.name = ${name} and l.deleted_at is null`,
+  );
+
+/** Uses the primary keys. */
+export const findWebhookOfLane = (db: Db, { workspaceId, laneId }: LaneKey): Promise<Webhook | null> =>
+  row(db, sql`select * from webhook_record where workspace_id = ${workspaceId} and id = ${laneId}`);
+
+/** A page of the webhooks, newest first. A workspace has few of them. Uses the primary keys. */
+export const listWebhooks = (db: Db, workspaceId: WorkspaceId, before: LaneId | null, limit: number): Promise<Webhook[]> =>
+  rows(
+    db,
+    sql`
+      select * from webhook_record
+      where workspace_id = ${workspaceId} and (${before}::bigint is null or id < ${before}) order by id desc limit ${limit}`,
+  );
+
+/** How many webhooks a workspace has. */
+export const countWebhooks = async (tx: Db, workspaceId: WorkspaceId): Promise<number> =>
+  (await row<{ n: number }>(tx, sql`select count(*)::int as n from webhook_record where workspace_id = ${workspaceId}`))?.n ?? 0;
+
+/** The types of events that webhooks of a workspace want. */
+export const findWantedTypes = async (tx: Db, workspaceId: WorkspaceId): Promise<string[]> =>
+  (
+    await rows<{ type: string }>(
+      tx,
+      sql`
+        select distinct type from webhook_record w cross join unnest(w.events) type
+        where w.workspace_id = ${workspaceId} and w.disabled_at is null`,
+    )
+  ).map(({ type }) => type);
