@@ -13,7 +13,13 @@ const ABSENT_RUN = "run_01kajv3k4ve6nsd9z5kgtzx0rw";
 const ABSENT_KEY = "key_01kajv3k4ve6nsd9z5kgtzx0rw";
 const ABSENT_MEMBER = "usr_01kajv3k4ve6nsd9z5kgtzx0rw";
 const ABSENT_INVITATION = "inv_01kajv3k4ve6nsd9z5kgtzx0rw";
-const ABSENT_IDS: Record<string, string> = { key: ABSENT_KEY, run: ABSENT_RUN, usr: ABSENT_MEMBER, inv: ABSENT_INVITATION, op_: ABSENT_OPERATION };
+const ABSENT_IDS: Record<string, string> = {
+  key: ABSENT_KEY,
+  run: ABSENT_RUN,
+  usr: ABSENT_MEMBER,
+  inv: ABSENT_INVITATION,
+  op_: ABSENT_OPERATION,
+};
 
 /** The resource that a path names. */
 interface Named {
