@@ -45,6 +45,8 @@ export const TABLES: Readonly<Record<string, Table>> = {
   job: { owner: "jobs", holds: "Unfinished jobs and dead letters." },
   job_history: { owner: "jobs", holds: "Finished jobs, in one partition per month of expiry." },
   job_record: { owner: "jobs", holds: "View: every job that a caller may see." },
+  active_job: { owner: "jobs", holds: "View: jobs of queues that are active." },
+  operation: { owner: "operations", holds: "Changes of many jobs, and how far they are." },
   job_delta: {
     owner: "jobs",
     holds: "Changes in the number of jobs. Appended with each move, added to `job_count`, `tally` and `job_metric` seconds later.",

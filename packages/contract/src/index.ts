@@ -5,6 +5,7 @@ export * from "./each.ts";
 export * from "./errors.ts";
 export * from "./explain.ts";
 export * from "./http-calls.ts";
+export * from "./job-search.ts";
 export * from "./jobs.ts";
 export * from "./keys.ts";
 export * from "./limits.ts";

@@ -41,6 +41,7 @@ import {
   freeKeysAcrossWorkspaces,
   releaseKeysAcrossWorkspaces,
 } from "../../src/jobs/store/idempotency-keys.ts";
+import { ACTIVE_SCAN, NO_ACTIVE_SCAN, SCANS, searchJobs } from "../../src/jobs/store/search.ts";
 import { sweepIdempotencyKeysAcrossWorkspaces } from "../../src/jobs/sweep-idempotency-keys.ts";
 import { listWorkers } from "../../src/workers/store.ts";
 import { findLiveCallsAcrossWorkspaces, findPendingCalls, storeAnswersAcrossWorkspaces } from "../../src/workflows/calls/store.ts";
@@ -68,8 +69,26 @@ const CHUNK = { until: toMoment(0), before: SETTLED.id, limit: 1 };
 const PAGE = { ...LANE, states: null, tags: null, before: null, limit: 51 };
 const KEY = { ...LANE, queue: "emails", key: "k", jobId: SETTLED.id, fingerprint: "00" };
 
+const NOTHING = { states: null, tags: null, keys: null, errors: null, ids: null, createdAfter: null, createdBefore: null, contains: null };
+const ANY = { ...NOTHING, workspaceId: LANE.workspaceId, laneIds: null, until: null };
+const PART = { since: SETTLED.id, before: SETTLED.id, limit: 51, scanned: 5_000, maxBytes: 1 };
+const WANTED = [{ laneId: LANE.laneId, tag: "a", id: SETTLED.id }];
+
+/** A search of each kind. */
+const SEARCHES = Object.fromEntries(
+  Object.entries(SCANS).map(([name, { live, ...scans }]) => [
+    `search jobs by ${name}`,
+    (db: Db) => {
+      const finished = "finished" in scans ? scans.finished : SCANS.none.finished;
+      const active = name === "newest" || name === "one" || name === "none" ? ACTIVE_SCAN : NO_ACTIVE_SCAN;
+      return searchJobs(db, { live, active, finished, wanted: WANTED }, ANY, PART);
+    },
+  ]),
+);
+
 /** Statements that change or read many jobs at once. */
 const STATEMENTS: Record<string, (db: Db) => Promise<unknown>> = {
+  ...SEARCHES,
   claim: (db) => claimAcrossWorkspaces(db, { leaseId: 1, served: "push" }, [{ ...LANE, take: 1 }]),
   "claim for workers": (db) =>
     claimForWorkersAcrossWorkspaces(db, 1, [{ ...LANE, take: 1, leaseId: 1, leaseSeconds: 30, request: null, version: null }], false),
