@@ -96,6 +96,7 @@ const QUERIES: Record<string, readonly string[]> = {
   lease_token: ["", "a%20b", "a.b", "x".repeat(121), ...TEXTS],
   error: ["", "nope", "timeout", "TIMEOUT,", "TIMEOUT,NOPE", ...TEXTS],
   tag: TEXTS,
+  type: ["", "nope", "Job.failed", "job.failed,", "job.failed,nope", ...TEXTS],
   queue: TEXTS,
   cron: [
     "",
@@ -282,13 +283,16 @@ test("an operation that takes no body refuses one that says something", async ({
     "deleteQueue",
     "deleteSchedule",
     "deleteSecret",
+    "deleteWebhook",
     "deleteWorkflow",
     "pauseSchedule",
+    "replayDelivery",
     "replayJob",
     "resumeSchedule",
     "retryJob",
     "retryRun",
     "revokeKey",
+    "testWebhook",
     "triggerSchedule",
   ]);
   const requests = bodyless.flatMap((operation) => [

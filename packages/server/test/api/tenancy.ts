@@ -4,9 +4,10 @@ import type { Reply } from "../harness/ask.ts";
 import { comparable } from "../harness/operator.ts";
 import { everythingStored, faultsOf } from "../harness/problem.ts";
 import { sendRaw } from "../harness/raw-request.ts";
-import { newWorkspace, Service, type test as Test } from "../harness/service.ts";
+import { newWorkspace, Service, type test as Test, until } from "../harness/service.ts";
 
 const ABSENT_JOB = "job_01kajv3k4ve6nsd9z5kgtzx0rw";
+const ABSENT_DELIVERY = "whd_01kajv3k4ve6nsd9z5kgtzx0rw";
 const ABSENT_RUN = "run_01kajv3k4ve6nsd9z5kgtzx0rw";
 const ABSENT_KEY = "key_01kajv3k4ve6nsd9z5kgtzx0rw";
 
@@ -25,6 +26,15 @@ async function neighbour({ node, database, clock }: Service): Promise<Service> {
 async function furnishRun(service: Service, name: string): Promise<string> {
   await service.ok("PUT", `/v1/workflows/${name}`, {});
   return (await service.ok("POST", `/v1/workflows/${name}/trigger`, { delay: 60 })).runIds[0];
+}
+
+/** Creates a webhook with this name, and a delivery of it that has ended. Returns its id. */
+async function furnishDelivery(service: Service, name: string): Promise<string> {
+  const { url } = await service.handler();
+  await service.ok("POST", "/v1/webhooks", { name, url, events: ["run.failed"] });
+  const { id } = await service.ok("POST", `/v1/webhooks/${name}/test`);
+  await until(async () => (await service.ok("GET", `/v1/webhooks/${name}/deliveries/${id}`)).state === "delivered");
+  return id;
 }
 
 /** Creates a queue with this name and a job in each state that callers can act on. Returns the jobs' ids. */
@@ -71,7 +81,7 @@ const ask = (
 /** The same names for resources that exist in no workspace. The name of the caller's own queue stays. */
 const absentTwin = ({ name, id }: Named): Named => ({
   name: name.replace("theirs", "absent").replace("THEIRS", "ABSENT"),
-  id: id.startsWith("key_") ? ABSENT_KEY : id.startsWith("run_") ? ABSENT_RUN : id && ABSENT_JOB,
+  id: id.startsWith("whd_") ? ABSENT_DELIVERY : id.startsWith("key_") ? ABSENT_KEY : id.startsWith("run_") ? ABSENT_RUN : id && ABSENT_JOB,
 });
 
 const names = (operation: Operation): string[] => operation.parameters.filter((one) => one.in === "path").map(({ name }) => name);
@@ -86,6 +96,8 @@ export function describeTenancy(test: typeof Test): void {
       await furnish(other, "mine");
       await service.ok("POST", "/v1/queues", { name: "mine-too" });
       const theirRun = await furnishRun(other, "theirs");
+      const theirDelivery = await furnishDelivery(other, "theirs");
+      await furnishDelivery(service, "mine");
       const theirKeys = (await other.ok("GET", "/v1/keys")).data as { id: string }[];
       const before = await everythingStored(service.database);
       let compared = 0;
@@ -101,13 +113,17 @@ export function describeTenancy(test: typeof Test): void {
         ];
         const keys: Named[] = theirKeys.map(({ id }) => ({ name: "", id }));
         const ofRuns = operation.path.startsWith("/v1/runs/");
-        const foreign = ofRuns
-          ? [{ name: "", id: theirRun }]
-          : ofKeys
-            ? keys
-            : names(operation).includes("id")
-              ? jobs
-              : [{ name: ofSecrets ? "THEIRS" : "theirs", id: "" }];
+        const ofDeliveries = operation.path.includes("/deliveries/");
+        const deliveries = ["theirs", "mine"].map((name) => ({ name, id: theirDelivery }));
+        const foreign = ofDeliveries
+          ? deliveries
+          : ofRuns
+            ? [{ name: "", id: theirRun }]
+            : ofKeys
+              ? keys
+              : names(operation).includes("id")
+                ? jobs
+                : [{ name: ofSecrets ? "THEIRS" : "theirs", id: "" }];
         expect([operation.id, foreign.length > 0]).toEqual([operation.id, true]);
         for (const named of foreign) {
           const twin = absentTwin(named);
@@ -133,7 +149,8 @@ export function describeTenancy(test: typeof Test): void {
         const replies: [string, string, unknown][] = [];
         for (const name of ["email", "emial"]) {
           for (const operation of operations.filter((one) => names(one).includes("name") && one.method !== "PUT")) {
-            const named = { name: operation.path.startsWith("/v1/secrets/") ? name.toUpperCase() : name, id: ABSENT_JOB };
+            const id = operation.path.includes("/deliveries/") ? ABSENT_DELIVERY : ABSENT_JOB;
+            const named = { name: operation.path.startsWith("/v1/secrets/") ? name.toUpperCase() : name, id };
             replies.push([operation.id, named.name, comparable(await ask(service, operation, named))]);
           }
           for (const operation of operations.filter((one) => bodySchemaOf(one)?.properties?.queue)) {
@@ -154,6 +171,7 @@ export function describeTenancy(test: typeof Test): void {
       const theirs = await neighbour(service);
       await furnish(theirs, "email");
       await furnishRun(theirs, "email");
+      await furnishDelivery(theirs, "email");
       expect(await askAll()).toEqual(before);
     });
 

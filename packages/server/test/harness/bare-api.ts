@@ -12,6 +12,7 @@ import { createSchedules } from "#schedules";
 import { createStatus } from "#status";
 import { createUsage } from "#usage";
 import { createVault } from "#vault";
+import { createWebhooks } from "#webhooks";
 import { createWorkers } from "#workers";
 import { createWorkflows } from "#workflows";
 import { createWorkspaces } from "#workspaces";
@@ -36,6 +37,7 @@ const MODULES: Module[] = [
   createStatus,
   createUsage,
   createVault,
+  createWebhooks,
   createWorkers,
   createWorkflows,
   createWorkspaces,
