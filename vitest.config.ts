@@ -22,7 +22,8 @@ export default defineConfig({
   test: {
     include: ["packages/*/test/**/*.test.ts"],
     globalSetup: [
-      "packages/dashboard/test/built.ts",
+      "packages/dashboard/test/harness/built.ts",
+      "packages/dashboard/test/harness/chromium.ts",
       "packages/server/test/harness/postgres.ts",
       "packages/server/test/harness/command.ts",
     ],

@@ -16,7 +16,7 @@ export const IMPORT_ORDER: readonly (readonly string[])[] = [
   ["circuits"],
   ["jobs"],
   ["engine"],
-  ["approvals", "dead-letters", "schedules"],
+  ["approvals", "dead-letters", "schedules", "live"],
   ["workflows"],
   ["workers"],
   ["queues"],

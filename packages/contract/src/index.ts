@@ -8,6 +8,7 @@ export * from "./http-calls.ts";
 export * from "./jobs.ts";
 export * from "./keys.ts";
 export * from "./limits.ts";
+export * from "./live.ts";
 export * from "./names.ts";
 export * from "./not-found.ts";
 export * from "./paging.ts";

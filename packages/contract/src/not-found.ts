@@ -28,6 +28,7 @@ export const NotFoundDetails = Type.Union([
   Type.Object({ resource: Type.Literal("link") }),
   Identified("member"),
   Identified("run"),
+  Identified("session"),
   Identified("signal"),
   Identified("workspace"),
   Type.Object({ resource: Type.Literal("route"), method: Type.String(), path: Type.String(), suggestion: Suggestion }),

@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { Moment, Nullable } from "./paging.ts";
+import { Cursor, Moment, Nullable, PageQuery } from "./paging.ts";
 import { PlanName } from "./plans.ts";
 
 /** What a person may do in a workspace: the roles of keys, but for that of workers. Source: contract §13. */
@@ -24,7 +24,13 @@ export const PASSWORD_LENGTH = { min: 10, max: 256 } as const;
 const strict = { additionalProperties: false } as const;
 const Text = (maxLength: number) => Type.String({ format: "storable", pattern: "\\S", minLength: 1, maxLength });
 
-export const EmailField = Type.String({ title: "Email", format: "mail-address", maxLength: 254, examples: ["ada@example.com"] });
+export const EmailField = Type.String({
+  title: "Email",
+  description: "A mail address.",
+  format: "mail-address",
+  maxLength: 254,
+  examples: ["ada@example.com"],
+});
 export const PersonName = Text(128);
 export const NewPassword = Type.String({ format: "storable", minLength: PASSWORD_LENGTH.min, maxLength: PASSWORD_LENGTH.max });
 const GivenPassword = Type.String({ maxLength: PASSWORD_LENGTH.max });
@@ -93,3 +99,148 @@ export const Session = Type.Object(
   { title: "Session" },
 );
 export type Session = Static<typeof Session>;
+
+const member = {
+  id: PersonId,
+  name: Type.String({ description: "The person's name." }),
+  email: Type.String({ description: "The person's mail address." }),
+  role: PersonRoleField,
+  created_at: Moment("When the person joined the workspace."),
+};
+
+/** A person who belongs to a workspace. Source: contract §13. */
+export const Member = Type.Object(member, {
+  title: "Member",
+  description: "A person who belongs to the workspace.",
+  examples: [
+    {
+      id: "usr_01kajv3k4ve6nsd9z5kgtzx0rw",
+      name: "Ada",
+      email: "ada@example.com",
+      role: "write",
+      created_at: "2026-11-21T09:30:00.000Z",
+    },
+  ],
+});
+export type Member = Static<typeof Member>;
+
+export const AddMember = Type.Object(
+  { id: PersonId, role: PersonRoleField },
+  {
+    title: "AddMember",
+    description: "A person who has an account, to add to the workspace. Others are invited.",
+    examples: [{ id: "usr_01kajv3k4ve6nsd9z5kgtzx0rw", role: "write" }],
+    ...strict,
+  },
+);
+export type AddMember = Static<typeof AddMember>;
+
+export const PatchMember = Type.Object(
+  { role: PersonRoleField },
+  { title: "PatchMember", description: "The member's new role.", examples: [{ role: "read" }], ...strict },
+);
+export type PatchMember = Static<typeof PatchMember>;
+
+export const MemberPath = Type.Object({ id: PersonId });
+export const ListMembers = Type.Object({ ...PageQuery, cursor: Cursor("MemberCursor", "usr_01kajv3k4ve6nsd9z5kgtzx0rw") }, strict);
+export type ListMembers = Static<typeof ListMembers>;
+
+export const InvitationId = Type.String({
+  title: "InvitationId",
+  pattern: "^inv_[0-7][0-9a-hjkmnp-tv-z]{25}$",
+  description: "Id of an invitation. It cannot be used to accept it.",
+  examples: ["inv_01kajv3k4ve6nsd9z5kgtzx0rw"],
+});
+
+const invitation = {
+  id: InvitationId,
+  role: PersonRoleField,
+  email: Nullable(Type.String(), { description: "Whom it is for; null: for anybody who has its URL." }),
+  created_by: Type.String({ description: "Who made it: the id of a person or a key." }),
+  created_at: Moment("When it was made."),
+  expires_at: Moment("When it can no longer be accepted."),
+};
+
+const invitationExample = {
+  id: "inv_01kajv3k4ve6nsd9z5kgtzx0rw",
+  role: "write",
+  email: "ada@example.com",
+  created_by: "usr_01kajv2m9qf1h8s0w6r3n5d7xe",
+  created_at: "2026-11-21T09:30:00.000Z",
+  expires_at: "2026-11-24T09:30:00.000Z",
+};
+
+/** An invitation that nobody has accepted yet. Source: contract §13. */
+export const Invitation = Type.Object(invitation, {
+  title: "Invitation",
+  description: "An invitation that nobody has accepted yet.",
+  examples: [invitationExample],
+});
+export type Invitation = Static<typeof Invitation>;
+
+export const CreateInvitation = Type.Object(
+  { role: PersonRoleField, email: Type.Optional(Nullable(EmailField, { description: "Whom it is for. Null or left out: anybody." })) },
+  {
+    title: "CreateInvitation",
+    description: "An invitation to make. With an address, only a person with that address can accept it.",
+    examples: [{ role: "write", email: "ada@example.com" }],
+    ...strict,
+  },
+);
+export type CreateInvitation = Static<typeof CreateInvitation>;
+
+export const CreatedInvitation = Type.Object(
+  {
+    ...invitation,
+    url: Type.String({ description: "Where it is accepted, once. Only this response contains it." }),
+    mailed: Type.Boolean({ description: "Whether the URL is also on its way to `email`." }),
+  },
+  {
+    title: "CreatedInvitation",
+    description: "A new invitation, with its URL.",
+    examples: [
+      {
+        ...invitationExample,
+        url: "https://jobs.example.com/dashboard/link/7PqjZ1gH4mDk0wXyN2sVtB8cRfLa5eJoUi3hGvQxY6M",
+        mailed: true,
+      },
+    ],
+  },
+);
+export type CreatedInvitation = Static<typeof CreatedInvitation>;
+
+export const InvitationPath = Type.Object({ id: InvitationId });
+export const ListInvitations = Type.Object({ ...PageQuery, cursor: Cursor("InvitationCursor", "inv_01kajv3k4ve6nsd9z5kgtzx0rw") }, strict);
+export type ListInvitations = Static<typeof ListInvitations>;
+
+/** A session of a person, as their account shows it. */
+export const OwnSession = Type.Object(
+  {
+    id: Type.String(),
+    current: Type.Boolean(),
+    signed_in_with: Type.String(),
+    address: Nullable(Type.String()),
+    user_agent: Nullable(Type.String()),
+    created_at: Moment("When it began."),
+    last_used_at: Moment("When it was last used, accurate to about a minute."),
+    expires_at: Moment("When it ends at the latest."),
+  },
+  { title: "OwnSession" },
+);
+export type OwnSession = Static<typeof OwnSession>;
+export const SessionPath = Type.Object({ id: Type.String({ pattern: "^ses_[0-7][0-9a-hjkmnp-tv-z]{25}$" }) });
+
+export const ChangePassword = Type.Object(
+  { password: Type.Optional(GivenPassword), new_password: NewPassword },
+  { title: "ChangePassword", ...strict },
+);
+export type ChangePassword = Static<typeof ChangePassword>;
+
+export const PatchProfile = Type.Object(
+  { name: Type.Optional(PersonName), email: Type.Optional(EmailField) },
+  { title: "PatchProfile", minProperties: 1, ...strict },
+);
+export type PatchProfile = Static<typeof PatchProfile>;
+
+export const RequestReset = Type.Object({ email: Type.String({ maxLength: 254 }) }, { title: "RequestReset", ...strict });
+export type RequestReset = Static<typeof RequestReset>;

@@ -55,7 +55,9 @@ const settings = {
   attempts: Type.Optional(Attempts),
   backoff: Type.Optional(Backoff),
   concurrency: Type.Optional(
-    Nullable(Type.Integer({ minimum: 1, maximum: 100_000 }), { description: "How many runs execute at once; null: no limit." }),
+    Nullable(Type.Integer({ minimum: 1, maximum: 100_000 }), {
+      description: "How many executions of its code there are at once, those of hooks and undos included; null: no limit.",
+    }),
   ),
   version: Type.Optional(Nullable(CodeVersion, { description: "Version of the code that is current, for people to see." })),
   events: Type.Optional(
@@ -127,7 +129,9 @@ const workflowFields = {
   id: WorkflowId,
   attempts: Type.Integer({ description: "Executions of a run that may fail, the last one included." }),
   backoff: Backoff,
-  concurrency: Nullable(Type.Integer(), { description: "How many runs execute at once; null: no limit." }),
+  concurrency: Nullable(Type.Integer(), {
+    description: "How many executions of its code there are at once, those of hooks and undos included; null: no limit.",
+  }),
   version: Nullable(Type.String(), { description: "Version of the code that is current." }),
   events: Type.Array(EventName, { description: "Names of events that start runs of it." }),
   cron: Nullable(Type.String(), { description: "The cron expression that starts runs of it." }),

@@ -1,4 +1,4 @@
-import type { Status, Usage, UsageQuery } from "@tidemill/contract";
+import type { CompletedSignal, LiveEvent, Status, Usage, UsageQuery } from "@tidemill/contract";
 import { Api } from "./api.ts";
 import { checkNames } from "./check-names.ts";
 import { EnqueueBatcher } from "./enqueue/batcher.ts";
@@ -19,6 +19,8 @@ import { Workers } from "./resources/workers.ts";
 import { Workflows } from "./resources/workflows.ts";
 import { checkSchema, type StandardSchema } from "./schema.ts";
 import { Transport } from "./transport.ts";
+import { watchWorkspace } from "./watch/watch-workspace.ts";
+import { checkSignal, type SignalDefinition } from "./workflow/signal.ts";
 
 /** Settings of a queue's handle. */
 export interface QueueOptions<Payload> {
@@ -86,6 +88,22 @@ export class Tidemill {
     return new Queue(this.#api, name, { schema, batcher: (queue) => this.#batcherOf(queue) });
   }
 
+  /**
+   * Completes a signal of a workflow: the run that waits for it goes on. A signal can be completed once.
+   *
+   * ```ts
+   * await tidemill.signal(onboard.signals.approval, `approve.${userId}`, { ok: true });
+   * ```
+   *
+   * @param of the kind of signal, which gives the payload its type
+   * @param id as the workflow chose it
+   * @throws {TypeError} when `of` is none; otherwise as `signals.complete`
+   */
+  signal<Payload>(of: SignalDefinition<Payload>, id: string, payload: NoInfer<Payload>, call?: CallOptions): Promise<CompletedSignal> {
+    checkSignal("The first argument of signal", of);
+    return this.signals.complete(id, payload, { of, ...call });
+  }
+
   /** The workspace's health, and what is left of its quota and its request rate. */
   status(call?: CallOptions): Promise<Status> {
     return this.#api.get("/v1/status", call);
@@ -94,6 +112,19 @@ export class Tidemill {
   /** Executions and attempts of a month. */
   usage(query: UsageQuery = {}, call?: CallOptions): Promise<Usage> {
     return this.#api.get("/v1/usage", call, query);
+  }
+
+  /**
+   * What changes in the workspace, as it happens: the kinds of records, at most once a second. It connects again when the connection breaks.
+   *
+   * ```ts
+   * for await (const event of tidemill.live({ signal })) {
+   *   if (event.type === "connected" || event.kinds.includes("jobs")) await showJobs();
+   * }
+   * ```
+   */
+  live(call?: CallOptions): AsyncGenerator<LiveEvent, void> {
+    return watchWorkspace(this.#api.transport, call);
   }
 
   #batcherOf(queue: string): EnqueueBatcher | null {

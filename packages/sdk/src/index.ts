@@ -7,6 +7,7 @@ export type {
   Explanation,
   JobState,
   Key,
+  LiveEvent,
   RunEvent,
   RunJournal,
   Schedule,
@@ -66,6 +67,6 @@ export type { InvocableWorkflow, InvokedRun, WorkflowToInvoke } from "./workflow
 export { WorkflowCancelledError, WorkflowFailedError, WorkflowTimeoutError } from "./workflow/invoke-errors.ts";
 export type { AtMostADay } from "./workflow/invoke-timeout.ts";
 export type { Remembered } from "./workflow/remembered.ts";
-export { type SignalDefinition, signal } from "./workflow/signal.ts";
+export { type SignalDefinition, signal, type WorkflowSignals } from "./workflow/signal.ts";
 export { type CronSchedule, cron, type EventDefinition, event, type Start, type Starts } from "./workflow/start.ts";
 export { type AnyWorkflow, type Workflow, type WorkflowOptions, workflow } from "./workflow/workflow.ts";

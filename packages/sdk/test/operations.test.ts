@@ -74,6 +74,11 @@ const CALLS: Readonly<Record<string, (tidemill: Tidemill) => PromiseLike<unknown
   listRuns: (tidemill) => tidemill.runs.list({ status: "failed" }),
   getRun: (tidemill) => tidemill.runs.get(RUN),
   // The response of this test is no stream.
+  watchWorkspace: (tidemill) =>
+    tidemill
+      .live()
+      .next()
+      .catch(() => {}),
   watchRun: (tidemill) =>
     tidemill.runs
       .watch(RUN)

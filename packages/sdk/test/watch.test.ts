@@ -12,6 +12,30 @@ const nameOf = (event: RunEvent): string => {
   return event.type === "status" ? event.status.status : event.type;
 };
 
+describe("live", () => {
+  test("says what changes, and that it has connected again", async ({ service }) => {
+    let cut = () => {};
+    const fetch: typeof globalThis.fetch = async (input, init) => {
+      const connection = new AbortController();
+      cut = () => connection.abort(new Error("cut"));
+      return globalThis.fetch(input, { ...init, signal: AbortSignal.any([connection.signal, init?.signal as AbortSignal]) });
+    };
+    const client = new Tidemill({ url: service.node.url, key: service.key, fetch });
+    const controller = new AbortController();
+    const seen: string[] = [];
+    const reading = async () => {
+      for await (const event of client.live({ signal: controller.signal })) {
+        seen.push(event.type === "connected" ? "connected" : event.kinds.join());
+        if (seen.length === 1) await service.ok("POST", "/v1/secrets", { name: "LIVE", value: "value" });
+        if (seen.length === 2) cut();
+        if (seen.length === 3) controller.abort(new Error("enough"));
+      }
+    };
+    expect(await failureOf(reading())).toMatchObject({ message: "enough" });
+    expect(seen).toEqual(["connected", "secrets", "connected"]);
+  });
+});
+
 describe("runs.watch", () => {
   test("yields the run and its changes until it has ended", async ({ service, client }) => {
     const { trigger, take, end } = await putWorkflow(service);

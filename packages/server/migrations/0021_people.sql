@@ -63,7 +63,7 @@ create table link (
   created_at   timestamptz not null default moment(),
   expires_at   timestamptz not null,
   check ((kind in ('setup', 'invitation')) = (role is not null)),
-  check ((kind in ('reset', 'verify')) = (person_id is not null))
+  check (kind <> 'reset' or person_id is not null)
 );
 create index link_workspace on link (workspace_id, id);
 create index link_person on link (person_id);

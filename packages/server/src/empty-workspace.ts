@@ -1,6 +1,6 @@
 import type { Db, WorkspaceId } from "#kernel";
 import { markLanesDeleted } from "#lanes";
-import { removeMemberships } from "#people";
+import { removeInvitations, removeMemberships } from "#people";
 import { removeSchedules } from "#schedules";
 import { removeSecrets } from "#vault";
 
@@ -8,6 +8,7 @@ import { removeSecrets } from "#vault";
 export async function emptyWorkspace(tx: Db, workspaceId: WorkspaceId): Promise<void> {
   await markLanesDeleted(tx, workspaceId);
   await removeSchedules(tx, workspaceId);
+  await removeInvitations(tx, workspaceId);
   await removeMemberships(tx, workspaceId);
   await removeSecrets(tx, workspaceId);
 }

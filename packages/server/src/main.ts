@@ -7,7 +7,18 @@ import { createDeadLetters } from "#dead-letters";
 import { createEngine, type Engine } from "#engine";
 import { createExplain } from "#explain";
 import { createJobs } from "#jobs";
-import { type Config, type DatabaseClock, DuePoll, type EmitEvent, type Random, Services, type Shares, type WorkspaceId } from "#kernel";
+import {
+  Changes,
+  type Config,
+  type DatabaseClock,
+  DuePoll,
+  type EmitEvent,
+  type Random,
+  Services,
+  type Shares,
+  type WorkspaceId,
+} from "#kernel";
+import { createLive } from "#live";
 import { createAddressGuard, createNames, HostsInUse } from "#outbound";
 import { createPeople } from "#people";
 import { createPushes } from "#pushes";
@@ -65,7 +76,9 @@ export async function composeNode({
   const adminContext = createAdminContext(clock, random);
   const { api, writes, tenants, housekeeping, engine: engineDatabase } = databases;
   const { audit, ids } = adminContext;
-  const shared = { config, shares, api, writes, tenants, housekeeping, engine: engineDatabase, clock, random, emit, audit, ids };
+  const changes = new Changes();
+  const { report } = changes;
+  const shared = { config, shares, api, writes, tenants, housekeeping, engine: engineDatabase, clock, random, emit, report, audit, ids };
   const hosts = new HostsInUse();
   const guard = createAddressGuard({ allowLoopback: config.env === "development", allowed: config.allowAddresses }, hosts.lookup);
   const names = createNames({ config, guard, share: shares.lookups, clock });
@@ -91,6 +104,9 @@ export async function composeNode({
       workspaceChanged: ({ workspaceId }) => onWorkspaceChanged(workspaceId),
       workspaceDeleted: ({ workspaceId }) => onWorkspaceChanged(workspaceId),
       runChanged: (run) => workflows.runChanged(run),
+      workspaceFollowed: (message) => live.receive(message),
+      recordsChanged: (message) => live.receive(message),
+      followersWanted: (message) => live.receive(message),
       masterKeyChanged: () =>
         void openVault
           .reloadKeys()
@@ -101,6 +117,7 @@ export async function composeNode({
       services.wake();
       workers.wokenAll();
       workflows.runsMayHaveChanged();
+      live.missed();
     },
     onPulled: {
       woken: (lanes) => workers.woken(lanes),
@@ -108,16 +125,19 @@ export async function composeNode({
       laneDeleted: (lane) => workers.laneDeleted(lane),
     },
   });
+  const live = createLive({ ...shared, changes, notify: engine.notify, reply: engine.reply });
   const workers = createWorkers({ ...shared, engine, database: engineDatabase, secrets: vault.secrets });
   const { waker, aborter, outlet } = engine;
+  /** This node has changed a workspace, or what somebody may do in it. */
+  const notifyChanged = (workspaceId: WorkspaceId) => {
+    endCallsOf(workspaceId);
+    engine.notify({ kind: "workspaceChanged", workspaceId });
+  };
   const workspaces = createWorkspaces({
     ...shared,
     adminContext,
     emptyWorkspace,
-    notifyChanged: (workspaceId) => {
-      endCallsOf(workspaceId);
-      engine.notify({ kind: "workspaceChanged", workspaceId });
-    },
+    notifyChanged,
     abortWorkspace: (workspaceId) => {
       endCallsOf(workspaceId);
       aborter.abortWorkspace(workspaceId);
@@ -132,8 +152,9 @@ export async function composeNode({
   const endCallsOf = (workspaceId: WorkspaceId) => {
     workers.workspaceChanged(workspaceId);
     workflows.workspaceChanged(workspaceId);
+    live.workspaceChanged(workspaceId);
   };
-  const people = createPeople({ ...shared, adminContext, nodeUrl: () => listeners.url() });
+  const people = createPeople({ ...shared, adminContext, nodeUrl: () => listeners.url(), onWorkspaceChanged: notifyChanged });
   const usage = createUsage(shared);
   const { rateLimiter } = usage;
 
@@ -149,6 +170,8 @@ export async function composeNode({
   });
 
   const modules = [
+    // First: it watches the requests of the others.
+    live,
     createQueues({ ...shared, guard, waker, aborter, onKeyLimitChanged: () => engine.reassignKeySlots() }),
     createJobs({ ...shared, waker, aborter, outlet }),
     createDeadLetters({ ...shared, waker }),
@@ -174,6 +197,7 @@ export async function composeNode({
   const drain = () => {
     workers.drain();
     workflows.drain();
+    live.drain();
     engine.drain();
   };
   const listeners = await createListeners({ ...shared, modules, metrics, authenticator, rateLimiter, drain });
@@ -190,6 +214,8 @@ export async function composeNode({
       { start: () => openVault.releaseLock(), stop: async () => {} },
       modules.flatMap((module) => module.services ?? []),
       engine.loops,
+      // Now that this node listens.
+      { start: () => live.missed(), stop: async () => {} },
       engine.attempts,
       new DuePoll(engineDatabase, due, config.pollEveryMs, emit, random),
       listeners.requests,

@@ -15,7 +15,12 @@ export function addLiveCommands(program: Command): void {
       .command("tail")
       .description("Print jobs of queues as they are enqueued and change, until Ctrl-C. It follows the newest 100 jobs of each queue")
       .argument("<queue...>", "Names of queues, at most 10")
-      .option("--every <seconds>", "Seconds between two looks, 1 to 60", wholeNumber(1, 60), DEFAULT_EVERY_SECONDS),
+      .option(
+        "--every <seconds>",
+        "Seconds between two looks, 1 to 60. It looks when jobs have changed",
+        wholeNumber(1, 60),
+        DEFAULT_EVERY_SECONDS,
+      ),
     (tidemill, { args, options }) => tailQueues(tidemill, args, options),
   );
 

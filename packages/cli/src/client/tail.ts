@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Job, Tidemill } from "@tidemill/sdk";
 import { coloured, printable, printJsonLine, writeLine } from "../output/table.ts";
+import { LiveJobs } from "./live-jobs.ts";
 
 interface TailOptions {
   /** Seconds. */
@@ -11,9 +11,18 @@ interface TailOptions {
 const MAX_QUEUES = 10;
 const PAGE = 100;
 
-/** `tidemill tail`: prints the newest jobs of queues as they change. It asks once per queue and look, and never returns. */
-export async function tailQueues(tidemill: Tidemill, queues: readonly string[], { every, json }: TailOptions): Promise<void> {
+/** `tidemill tail`: prints the newest jobs of queues as they change. It looks when jobs have changed, with one request per queue. It never returns. */
+export async function tailQueues(tidemill: Tidemill, queues: readonly string[], options: TailOptions): Promise<void> {
   if (queues.length > MAX_QUEUES) throw new Error(`At most ${MAX_QUEUES} queues can be followed at once.`);
+  const jobs = new LiveJobs(tidemill);
+  try {
+    await tail(tidemill, queues, jobs, options);
+  } finally {
+    jobs.close();
+  }
+}
+
+async function tail(tidemill: Tidemill, queues: readonly string[], jobs: LiveJobs, { every, json }: TailOptions): Promise<never> {
   const tails = queues.map((queue) => ({ queue, sights: new Sights() }));
   for (let isFirst = true; ; isFirst = false) {
     for (const { queue, sights } of tails) {
@@ -28,7 +37,7 @@ export async function tailQueues(tidemill: Tidemill, queues: readonly string[], 
       }
     }
     if (isFirst && process.stderr.isTTY) process.stderr.write("Waiting for jobs. Ctrl-C ends.\n");
-    await sleep(every * 1000);
+    await jobs.changed(every * 1000);
   }
 }
 

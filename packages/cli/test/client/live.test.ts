@@ -1,7 +1,9 @@
+import type { LiveEvent } from "@tidemill/sdk";
 import { expect } from "vitest";
 import { Handler } from "../../../server/test/harness/handler.ts";
 import { until } from "../../../server/test/harness/service.ts";
 import { test as stageTest } from "../../../server/test/harness/stage.ts";
+import { LiveJobs } from "../../src/client/live-jobs.ts";
 import { Sights } from "../../src/client/tail.ts";
 import { test } from "./client.ts";
 
@@ -57,6 +59,37 @@ test("tail tells new and changed jobs from known ones, and when it may have miss
   expect(sights.update([job(2, "waiting"), job(1, "completed")]).changed).toEqual([]);
   const unknown = Array.from({ length: 100 }, (_, n) => job(200 - n, "waiting"));
   expect(sights.update(unknown)).toMatchObject({ missed: true });
+});
+
+test("tail looks again when jobs have changed, and always when it cannot follow them", async () => {
+  let say = (_event: LiveEvent) => {};
+  let fail = () => {};
+  const live = async function* (): AsyncGenerator<LiveEvent, void> {
+    for (;;)
+      yield await new Promise<LiveEvent>((resolve, reject) => {
+        say = resolve;
+        fail = () => reject(new Error("403"));
+      });
+  };
+  const jobs = new LiveJobs({ live });
+  await jobs.changed(0);
+  let looks = 0;
+  const look = async () => {
+    for (;;) {
+      await jobs.changed(0);
+      looks += 1;
+      if (looks >= 3) return;
+    }
+  };
+  say({ type: "connected" });
+  await jobs.changed(0);
+  const looked = look();
+  say({ type: "changed", kinds: ["keys"] });
+  await new Promise((resolve) => setImmediate(resolve));
+  say({ type: "changed", kinds: ["jobs"] });
+  await until(() => looks === 1, "a look");
+  fail();
+  await looked;
 });
 
 stageTest("dev prints callbacks of a node, and whether their signatures are right", async ({ stage }) => {

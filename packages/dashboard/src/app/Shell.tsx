@@ -2,6 +2,7 @@ import { Burger } from "@mantine/core";
 import { useLocation } from "@tanstack/react-router";
 import { type ReactNode, useCallback, useEffect, useState } from "react";
 import { handleSession } from "../api/api.ts";
+import { useLive } from "../live/use-live.ts";
 import { Icon } from "../ui/Icon.tsx";
 import { confirmAgain, sessionEnded } from "./dialogs.ts";
 import { Navigation } from "./Navigation.tsx";
@@ -21,6 +22,7 @@ export function Shell({ children }: { children: ReactNode }) {
   const openPalette = useCallback(() => setGoingTo(true), []);
   const { pathname } = useLocation();
   const workspace = useWorkspaceOrNull();
+  useLive(workspace?.id);
   // biome-ignore lint/correctness/useExhaustiveDependencies: on a narrow window, the navigation closes when the page changes.
   useEffect(() => setOpen(false), [pathname]);
   useEffect(() => {

@@ -2,6 +2,7 @@ import { ActionIcon, Group, Menu } from "@mantine/core";
 import { auth } from "../api/api.ts";
 import { ROOT } from "../api/request.ts";
 import { usePerson } from "../api/session.ts";
+import { LiveMark } from "../live/LiveMark.tsx";
 import { Icon } from "../ui/Icon.tsx";
 import { notifyFailure } from "../ui/notices.ts";
 import { SchemeSwitch } from "./SchemeSwitch.tsx";
@@ -30,6 +31,7 @@ export function TopBar() {
           </Menu.Item>
         </Menu.Dropdown>
       </Menu>
+      <LiveMark />
     </Group>
   );
 }

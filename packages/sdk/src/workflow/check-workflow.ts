@@ -1,5 +1,6 @@
 import { checkNames } from "../check-names.ts";
 import { checkSchema } from "../schema.ts";
+import { checkSignals } from "./signal.ts";
 import { type Starts, startSettings } from "./start.ts";
 import { isStorable } from "./storable.ts";
 
@@ -17,7 +18,7 @@ const MAX_VERSION = 64;
  */
 export function checkWorkflow(options: object, known: object): void {
   checkNames("workflow", options, known);
-  const { id, on, input, attempts, backoff, concurrency, version, onSuccess, onFailure, onCancel } = options as Readonly<
+  const { id, on, input, signals, attempts, backoff, concurrency, version, onSuccess, onFailure, onCancel } = options as Readonly<
     Record<string, unknown>
   >;
   if (typeof id !== "string" || !ID.test(id))
@@ -27,6 +28,7 @@ export function checkWorkflow(options: object, known: object): void {
   const of = ` of the workflow ${id}`;
   startSettings(on as Starts | undefined);
   checkSchema("input", input);
+  checkSignals(of, signals);
   checkWhole(`attempts${of}`, attempts, 1, MAX_ATTEMPTS);
   checkWhole(`concurrency${of}`, concurrency, 1, MAX_CONCURRENCY);
   if (backoff !== undefined) {

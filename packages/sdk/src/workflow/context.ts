@@ -3,7 +3,7 @@ import type { Duration } from "./duration.ts";
 import type { HttpRequest, HttpResponse } from "./http-request.ts";
 import type { InvocableWorkflow, InvokedRun, ResultOf, WorkflowToInvoke } from "./invoke.ts";
 import type { Remembered } from "./remembered.ts";
-import type { SignalDefinition } from "./signal.ts";
+import type { NoSignals, PayloadOf, SignalDefinition } from "./signal.ts";
 import type { EventDefinition } from "./start.ts";
 
 /** What the function of a step gets. */
@@ -72,7 +72,7 @@ export interface SignalToAwait<Payload = unknown> extends SignalToRegister {
 }
 
 /** The steps of a workflow. What they return is remembered: when the run goes on later, they are not executed again. */
-export interface Step {
+export interface Step<Signals = NoSignals> {
   /**
    * Runs a function once, and remembers what it returns. It runs again only if its outcome could not be stored.
    *
@@ -111,9 +111,15 @@ export interface Step {
    * Waits for a signal that is completed over HTTP (`POST /v1/signals/:id/complete`). The worker is free meanwhile. It registers the signal,
    * unless `step.signal` has done so.
    *
+   * @param name names the step. If the workflow declares a signal of this name in `signals`, the payload has its type
    * @returns the payload of the completion, as sent
    * @throws {SignalTimeoutError} when `timeout` passes first; {StepError} when the signal belongs to another run that has not ended
    */
+  waitForSignal<Name extends keyof Signals & string>(
+    name: Name,
+    signal: SignalToAwait<PayloadOf<Signals[Name]>>,
+    options?: StepKey,
+  ): Promise<PayloadOf<Signals[Name]>>;
   waitForSignal<Payload = unknown>(name: string, signal: SignalToAwait<Payload>, options?: StepKey): Promise<Payload>;
 
   /**
@@ -178,8 +184,8 @@ export interface Run {
 }
 
 /** What the function of a workflow gets. */
-export interface WorkflowContext<Input = unknown> {
+export interface WorkflowContext<Input = unknown, Signals = NoSignals> {
   readonly input: Input;
-  readonly step: Step;
+  readonly step: Step<Signals>;
   readonly run: Run;
 }

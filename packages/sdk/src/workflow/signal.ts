@@ -7,16 +7,41 @@ export interface SignalDefinition<Payload = unknown> {
   readonly types?: { readonly payload: Payload };
 }
 
+/** The signals that a workflow waits for, by the name of the step that waits. */
+export type WorkflowSignals = Readonly<Record<string, SignalDefinition>>;
+
+/** Of a workflow that declares none. */
+export type NoSignals = Readonly<Record<never, never>>;
+
+/** What a signal is completed with. */
+export type PayloadOf<Signal> = Signal extends SignalDefinition<infer Payload> ? Payload : unknown;
+
 /**
  * Defines a kind of signal that a workflow waits for, with the type of its payload.
  *
  * ```ts
- * const approval = signal<{ ok: boolean }>();
- * const { ok } = await step.waitForSignal("approval", { signal: `approve.${user.id}`, timeout: "48h", of: approval });
- * await tidemill.signals.complete(`approve.${user.id}`, { ok: true }, { of: approval });
+ * const onboard = workflow({ id: "user.onboard", signals: { approval: signal<{ ok: boolean }>() } }, async ({ step, run }) => {
+ *   const { ok } = await step.waitForSignal("approval", { signal: `approve.${run.id}`, timeout: "48h" });
+ * });
+ * await tidemill.signal(onboard.signals.approval, `approve.${runId}`, { ok: true });
  * ```
  */
 export const signal = <Payload = unknown>(): SignalDefinition<Payload> => ({ kind: "signal" });
+
+/** @throws {TypeError} for what is no object of signals */
+export function checkSignals(of: string, signals: unknown): void {
+  if (signals === undefined) return;
+  const example = "{ approval: signal<{ ok: boolean }>() }";
+  if (typeof signals !== "object" || signals === null || Array.isArray(signals))
+    throw new TypeError(`signals${of} must be an object such as ${example}, not ${JSON.stringify(signals)}.`);
+  for (const [name, one] of Object.entries(signals)) checkSignal(`signals.${name}${of}`, one);
+}
+
+/** @throws {TypeError} for what `signal()` has not made */
+export function checkSignal(what: string, given: unknown): void {
+  if ((given as SignalDefinition | null)?.kind !== "signal")
+    throw new TypeError(`${what} must be made by signal(), not ${JSON.stringify(given)}.`);
+}
 
 const MAX_ID = 256;
 

@@ -3,30 +3,35 @@ import { checkWorkflow } from "./check-workflow.ts";
 import type { WorkflowContext } from "./context.ts";
 import type { LifecycleHooks } from "./hooks.ts";
 import type { Remembered } from "./remembered.ts";
+import type { NoSignals, WorkflowSignals } from "./signal.ts";
 import type { StartInput, Starts } from "./start.ts";
 
 /** Settings of a workflow. */
-export interface WorkflowOptions<Parsed, Input> extends LifecycleHooks {
+export interface WorkflowOptions<Parsed, Input, Signals = WorkflowSignals> extends LifecycleHooks {
   /** Unique in the workspace, for example `user.onboard`: letters, digits, dots, hyphens and underscores, at most 128. */
   readonly id: string;
   /** What starts runs of it, besides a trigger: events, a cron schedule, or a list of these. Without `input`, it gives the input its type. */
   readonly on?: Starts;
   /** Checks the input of each run, and gives it its type. An input that does not fit fails its run for good. */
   readonly input?: StandardSchema<Input, Parsed>;
+  /** The signals that it waits for, by the name of the step that waits, with the types of their payloads. */
+  readonly signals?: Signals;
   /** At how many failed executions a run fails. 3 by default. */
   readonly attempts?: number;
   /** How long to wait before the second attempt; twice as long before each further one. Milliseconds; 1,000 by default. */
   readonly backoff?: { readonly delay: number };
-  /** How many runs execute at the same time, over all workers. No limit by default. */
+  /** How many executions of its code there are at once, over all workers: of runs, hooks and undos. No limit by default. */
   readonly concurrency?: number;
   /** Version of the code. */
   readonly version?: string;
 }
 
 /** A workflow: a function of steps that are remembered. `Input` is what a run is started with, `Result` what a caller gets. */
-export interface Workflow<Input = unknown, Result = unknown> {
+export interface Workflow<Input = unknown, Result = unknown, Signals extends WorkflowSignals = WorkflowSignals> {
   readonly id: string;
   readonly options: WorkflowOptions<unknown, Input>;
+  /** The signals that it waits for: `tidemill.signal(onboard.signals.approval, id, payload)` completes one. */
+  readonly signals: Signals;
   /** Called again from its top whenever a run goes on. */
   readonly program: (context: WorkflowContext<never>) => unknown;
   /** Present in types alone. */
@@ -40,6 +45,7 @@ const OPTIONS = {
   id: true,
   on: true,
   input: true,
+  signals: true,
   attempts: true,
   backoff: true,
   concurrency: true,
@@ -63,16 +69,16 @@ const OPTIONS = {
  * @param program must do the same with the same outcomes of steps. What has an effect, or differs from call to call, belongs into a step
  * @throws {TypeError} naming the option that is wrong
  */
-export function workflow<Result, const On extends Starts>(
-  options: WorkflowOptions<StartInput<On>, StartInput<On>> & { readonly on: On; readonly input?: undefined },
-  program: (context: WorkflowContext<StartInput<On>>) => Result,
-): Workflow<StartInput<On>, Remembered<Awaited<Result>>>;
-export function workflow<Result, Parsed = unknown, Input = Parsed>(
-  options: WorkflowOptions<Parsed, Input>,
-  program: (context: WorkflowContext<Parsed>) => Result,
-): Workflow<Input, Remembered<Awaited<Result>>>;
+export function workflow<Result, const On extends Starts, Signals extends WorkflowSignals = NoSignals>(
+  options: WorkflowOptions<StartInput<On>, StartInput<On>, Signals> & { readonly on: On; readonly input?: undefined },
+  program: (context: WorkflowContext<StartInput<On>, Signals>) => Result,
+): Workflow<StartInput<On>, Remembered<Awaited<Result>>, Signals>;
+export function workflow<Result, Parsed = unknown, Input = Parsed, Signals extends WorkflowSignals = NoSignals>(
+  options: WorkflowOptions<Parsed, Input, Signals>,
+  program: (context: WorkflowContext<Parsed, Signals>) => Result,
+): Workflow<Input, Remembered<Awaited<Result>>, Signals>;
 export function workflow(options: WorkflowOptions<unknown, unknown>, program: (context: WorkflowContext<never>) => unknown): Workflow {
   checkWorkflow(options, OPTIONS);
   if (typeof program !== "function") throw new TypeError(`The workflow ${options.id} needs a function.`);
-  return { id: options.id, options, program };
+  return { id: options.id, options, signals: options.signals ?? {}, program };
 }

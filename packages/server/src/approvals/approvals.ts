@@ -1,5 +1,5 @@
 import type { Module } from "#http";
-import { type Clock, type Config, type Database, DeadlineLoop, fragment, type Random } from "#kernel";
+import { type Clock, type Config, type Database, DeadlineLoop, fragment, type Random, type ReportChange } from "#kernel";
 import { decideOverdueAcrossWorkspaces } from "./decide-overdue.ts";
 import { type ApprovalRoutes, mountApprovals } from "./routes.ts";
 
@@ -8,12 +8,13 @@ export interface ApprovalsOptions extends ApprovalRoutes {
   readonly engine: Database;
   readonly clock: Clock;
   readonly random: Random;
+  readonly report: ReportChange;
 }
 
 /** Approvals: their endpoints, and the loop that decides jobs whose approval timed out. */
-export function createApprovals({ config, engine, clock, random, ...routes }: ApprovalsOptions): Module {
+export function createApprovals({ config, engine, clock, random, report, ...routes }: ApprovalsOptions): Module {
   const { audit, emit, waker } = routes;
-  const pass = () => decideOverdueAcrossWorkspaces({ db: engine, audit, clock, emit, waker });
+  const pass = () => decideOverdueAcrossWorkspaces({ db: engine, audit, clock, emit, waker, report });
   const timeouts = new DeadlineLoop({ name: "approvals", horizonMs: config.pollEveryMs, pass }, clock, emit, random);
   return {
     routes: (api) => mountApprovals(api, routes),

@@ -1,3 +1,4 @@
+import type { RecordKind } from "@tidemill/contract";
 import type { AuditLog } from "#audit";
 import {
   CHARACTERS_PER_WEIGHT,
@@ -12,6 +13,7 @@ import {
   type Clock,
   type EmitEvent,
   momentMs,
+  type ReportChange,
   type ServedBatch,
   serveInTurnsAcrossWorkspaces,
   type Transactional,
@@ -31,6 +33,8 @@ export interface Deciding {
   readonly clock: Pick<Clock, "elapsedMs">;
   readonly emit: EmitEvent;
   readonly waker: Waker;
+  /** Gets what changes in workspaces. */
+  readonly report?: ReportChange;
 }
 
 /**
@@ -61,11 +65,14 @@ async function decideShares(deciding: Deciding, workspaceIds: readonly Workspace
   return { served: decided.length > 0, more: [...new Set(decided.map(({ workspace_id }) => workspace_id))] };
 }
 
-function reportDecided({ emit, waker }: Deciding, decided: readonly OverdueJob[]): void {
+const DECIDED: readonly RecordKind[] = ["approvals", "jobs", "queues"];
+
+function reportDecided({ emit, waker, report }: Deciding, decided: readonly OverdueJob[]): void {
   const lanes = new Map<number, LaneKey>();
   const counts: Record<Ruling["decision"], number> = { approved: 0, rejected: 0 };
   for (const { workspace_id, lane_id, decision, state, run_at } of decided) {
     if (decision) counts[decision] += 1;
+    report?.(workspace_id, DECIDED);
     if (state === "waiting") lanes.set(lane_id, { workspaceId: workspace_id, laneId: lane_id });
     if (state === "delayed" && run_at !== null) waker.wakeAt(momentMs(run_at));
   }

@@ -106,7 +106,7 @@ export function mountDeadLetters(api: Api, { tenants, audit, waker }: DeadLetter
   api.post(
     "/v1/dlq/purge",
     {
-      config: { access: "write", emptyBody: true },
+      config: { access: "write", confirm: true, emptyBody: true },
       schema: {
         tags,
         security,

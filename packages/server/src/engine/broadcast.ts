@@ -1,11 +1,14 @@
-import { type Db, type EmitEvent, type JobId, type RunId, row, sql, tolerate, type WorkspaceId } from "#kernel";
+import { RECORD_KINDS, type RecordKind } from "@tidemill/contract";
+import { type Db, type EmitEvent, type JobId, type RunId, rows, sql, tolerate, type WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 
 export const WAKE_CHANNEL = "tidemill_wake";
 
 const COALESCE_MS = 15;
-/** PostgreSQL refuses longer messages at 8,000 bytes. */
+/** PostgreSQL refuses longer notifications at 8,000 bytes. */
 const MAX_BYTES = 7_500;
+/** What does not fit into so many notifications becomes `lookEverywhere`. */
+const MAX_NOTIFICATIONS = 8;
 
 /** A message between nodes. */
 export type Message =
@@ -21,6 +24,12 @@ export type Message =
   | { readonly kind: "workspaceChanged"; readonly workspaceId: WorkspaceId }
   /** A workspace was deleted. */
   | { readonly kind: "workspaceDeleted"; readonly workspaceId: WorkspaceId }
+  /** Readers of a node follow a workspace: it wants to know which records change. */
+  | { readonly kind: "workspaceFollowed"; readonly workspaceId: WorkspaceId; readonly node: string }
+  /** Records of a workspace that other nodes follow have changed. */
+  | { readonly kind: "recordsChanged"; readonly workspaceId: WorkspaceId; readonly node: string; readonly kinds: readonly RecordKind[] }
+  /** A node wants to know which workspaces other nodes follow. */
+  | { readonly kind: "followersWanted"; readonly node: string }
   | { readonly kind: "nodeStarted" }
   /** The master key of the vault is being rotated. */
   | { readonly kind: "masterKeyChanged" }
@@ -28,7 +37,7 @@ export type Message =
   | { readonly kind: "lookEverywhere" };
 
 /**
- * Sends messages to other nodes: one NOTIFY for all messages of 15 ms, outside of transactions. A message may be lost; polling finds
+ * Sends messages to other nodes: one NOTIFY for all messages of 15 ms, or a few if they are many, outside of transactions. A message may be lost; polling finds
  * what it was about.
  */
 export class Broadcaster {
@@ -51,13 +60,24 @@ export class Broadcaster {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     if (this.#pending.size === 0) return;
-    const text = [...this.#pending].join("\n");
+    const texts = inParts([...this.#pending]);
     this.#pending.clear();
     await tolerate(
-      () => notifyNodes(this.#db, WAKE_CHANNEL, text.length <= MAX_BYTES ? text : write({ kind: "lookEverywhere" })),
+      () => notifyNodes(this.#db, WAKE_CHANNEL, texts.length <= MAX_NOTIFICATIONS ? texts : [write({ kind: "lookEverywhere" })]),
       (error) => this.#emit("notify_failed", { error }),
     );
   }
+}
+
+/** The lines, joined to texts that PostgreSQL takes. */
+function inParts(lines: readonly string[]): string[] {
+  const parts: string[] = [];
+  for (const line of lines) {
+    const last = parts.at(-1);
+    if (last !== undefined && last.length + line.length < MAX_BYTES) parts[parts.length - 1] = `${last}\n${line}`;
+    else parts.push(line);
+  }
+  return parts;
 }
 
 function write(message: Message): string {
@@ -74,6 +94,12 @@ function write(message: Message): string {
     case "workspaceChanged":
     case "workspaceDeleted":
       return `${message.kind} ${message.workspaceId}`;
+    case "workspaceFollowed":
+      return `workspaceFollowed ${message.workspaceId} ${message.node}`;
+    case "recordsChanged":
+      return `recordsChanged ${message.workspaceId} ${message.node} ${message.kinds.join()}`;
+    case "followersWanted":
+      return `followersWanted ${message.node}`;
     default:
       return message.kind;
   }
@@ -92,7 +118,7 @@ export function handleMessages(payload: string, handlers: MessageHandlers): void
 /** The messages in a notification. Unknown ones are ignored: they come from newer nodes. */
 function readMessages(payload: string): Message[] {
   return payload.split("\n").flatMap((line): Message[] => {
-    const [kind, first = "", second = ""] = line.split(" ");
+    const [kind, first = "", second = "", third = ""] = line.split(" ");
     switch (kind) {
       case "laneWoken":
       case "pulledLaneWoken":
@@ -108,6 +134,12 @@ function readMessages(payload: string): Message[] {
       case "workspaceChanged":
       case "workspaceDeleted":
         return UUID.test(first) ? [{ kind, workspaceId: first as WorkspaceId }] : [];
+      case "workspaceFollowed":
+        return UUID.test(first) ? [{ kind, workspaceId: first as WorkspaceId, node: second }] : [];
+      case "recordsChanged":
+        return UUID.test(first) ? [{ kind, workspaceId: first as WorkspaceId, node: second, kinds: readKinds(third) }] : [];
+      case "followersWanted":
+        return [{ kind, node: first }];
       case "nodeStarted":
       case "masterKeyChanged":
       case "lookEverywhere":
@@ -118,4 +150,10 @@ function readMessages(payload: string): Message[] {
   });
 }
 
-const notifyNodes = (db: Db, channel: string, message: string): Promise<unknown> => row(db, sql`select pg_notify(${channel}, ${message})`);
+const readKinds = (text: string): RecordKind[] => {
+  const names: readonly string[] = text.split(",");
+  return RECORD_KINDS.filter((kind) => names.includes(kind));
+};
+
+const notifyNodes = (db: Db, channel: string, messages: readonly string[]): Promise<unknown> =>
+  rows(db, sql`select pg_notify(${channel}, message) from unnest(${messages}::text[]) as message`);

@@ -11,6 +11,7 @@ import { type AttemptShares, LaneShares, type Share } from "./lane-shares.ts";
 import { LaneTimers } from "./lane-timers.ts";
 import type { NodeLease } from "./leases/node-lease.ts";
 import { PulledLanes } from "./pulled-lanes.ts";
+import { recordsOf } from "./report-changes.ts";
 
 export interface DispatcherOptions extends FinisherOptions {
   readonly claims: Db;
@@ -293,6 +294,7 @@ export class Dispatcher implements Outlet {
     this.#attempts.set(claim.id, { claim, attempt });
     this.#lanes.started(claim, startedMs, claim.payload.length);
     this.#finisher.started(claim);
+    this.#options.report?.(claim.workspaceId, recordsOf(claim.kind));
     this.#ticker ??= setInterval(() => this.#tick(), TICK_MS);
     void attempt.result.then((result) => this.#finish(claim, result, startedMs));
   }

@@ -22,6 +22,7 @@ import {
   Listener,
   PeriodicLoop,
   type Random,
+  type ReportChange,
   type RunId,
   type Service,
   type Transactional,
@@ -39,6 +40,7 @@ import type { AttemptShares } from "./lane-shares.ts";
 import { NodeLease } from "./leases/node-lease.ts";
 import { removeOldLeases } from "./leases/store.ts";
 import { WorkLook } from "./look-for-work.ts";
+import { recordsOf, reportingWaker } from "./report-changes.ts";
 import { giveBackAll, rescueAcrossWorkspaces } from "./rescue.ts";
 import { Settler } from "./settle.ts";
 
@@ -52,6 +54,8 @@ export interface EngineOptions {
   readonly clock: DatabaseClock;
   readonly random: Random;
   readonly emit: EmitEvent;
+  /** Gets what changes in workspaces. */
+  readonly report: ReportChange;
   readonly databases: {
     readonly engine: Database;
     readonly claims: Database;
@@ -63,7 +67,10 @@ export interface EngineOptions {
   /** The master keys that this node has; and what to do when it lacks the one that the vault uses. */
   readonly masterKeys: { readonly ids: () => readonly string[]; readonly onMissing: (id: string) => void };
   /** What other modules do with messages from other nodes. */
-  readonly handlers: Pick<MessageHandlers, "workspaceChanged" | "workspaceDeleted" | "masterKeyChanged" | "runChanged">;
+  readonly handlers: Pick<
+    MessageHandlers,
+    "workspaceChanged" | "workspaceDeleted" | "masterKeyChanged" | "runChanged" | "workspaceFollowed" | "recordsChanged" | "followersWanted"
+  >;
   /** Looks for all work now, since a message may have been missed. */
   readonly look: () => void;
   /** What concerns jobs of lanes that workers serve. */
@@ -91,6 +98,8 @@ export interface Engine extends Required<Pick<Module, "due">> {
   room(): number;
   /** Sends a message to the other nodes, if there are any. */
   notify(message: Message): void;
+  /** Sends a message to the other nodes, one of which has just asked for it: this node may not know yet that there is one. */
+  reply(message: Message): void;
   /** Reassigns the slots of keys, after a limit per key changed. */
   reassignKeySlots(): void;
   /** Claims jobs for workers: under their leases, from lanes that workers serve. Claims nothing while the node has no lease of its own. */
@@ -107,14 +116,20 @@ export interface Engine extends Required<Pick<Module, "due">> {
 
 /** Claims, delivers and settles jobs for this node, takes back claims of lost nodes, and keeps the node's lease. */
 export function createEngine(options: EngineOptions): Engine {
-  const { config, shares, clock, random, emit, databases, masterKeys, handlers, look, onPulled } = options;
+  const { config, shares, clock, random, emit, report, databases, masterKeys, handlers, look, onPulled } = options;
   const db = databases.engine;
   const kinds = new JobKinds(options.kinds);
-  const settler = new Settler(db, kinds, emit, (lanes) => {
-    const { push = [], unknown = [] } = Object.groupBy(lanes, ({ served }) => served ?? "unknown");
-    if (push.length > 0) dispatcher.wake(push);
-    if (unknown.length > 0) dispatcher.wakeWorkflows(unknown);
-  });
+  const settler = new Settler(
+    db,
+    kinds,
+    emit,
+    (lanes) => {
+      const { push = [], unknown = [] } = Object.groupBy(lanes, ({ served }) => served ?? "unknown");
+      if (push.length > 0) dispatcher.wake(push);
+      if (unknown.length > 0) dispatcher.wakeWorkflows(unknown);
+    },
+    report,
+  );
   const broadcaster = new Broadcaster(db, emit);
 
   const lease: NodeLease = new NodeLease({
@@ -137,6 +152,7 @@ export function createEngine(options: EngineOptions): Engine {
     clock,
     random,
     emit,
+    report,
     lease,
     settler,
     kinds,
@@ -160,11 +176,12 @@ export function createEngine(options: EngineOptions): Engine {
     dispatcher.abortLane(lane.laneId);
     onPulled.laneDeleted(lane);
   };
-  const rescue = { db, clock, random, emit, kinds, settler, waker: dispatcher };
+  const moving = reportingWaker(dispatcher, report);
+  const rescue = { db, clock, random, emit, kinds, settler, waker: moving };
 
   const deadlineLoop = (name: string, pass: () => Promise<unknown>) =>
     new DeadlineLoop({ name, horizonMs: config.pollEveryMs, pass }, clock, emit, random);
-  const dueJobs = new ComeDue(db, dispatcher);
+  const dueJobs = new ComeDue(db, moving);
   const comeDue = deadlineLoop("come-due", () => dueJobs.pass());
   const workLook = new WorkLook(db, clock, dispatcher);
   const lookForWork = deadlineLoop("look-for-work", () => workLook.pass());
@@ -258,11 +275,14 @@ export function createEngine(options: EngineOptions): Engine {
     lease: nodeLease,
     room: () => dispatcher.room(),
     notify,
+    reply: (message) => broadcaster.send(message),
     reassignKeySlots: () => reassign.wake(),
-    claimForWorkers: async (holders, limited, filter) =>
-      lease.heldBy === null
-        ? { claims: [], found: [] }
-        : claimForWorkersAcrossWorkspaces(databases.claims, lease.heldBy, holders, limited, filter),
+    claimForWorkers: async (holders, limited, filter) => {
+      if (lease.heldBy === null) return { claims: [], found: [] };
+      const claimed = await claimForWorkersAcrossWorkspaces(databases.claims, lease.heldBy, holders, limited, filter);
+      for (const { workspaceId, kind } of claimed.claims) report(workspaceId, recordsOf(kind));
+      return claimed;
+    },
     finishForWorker: (result) => finishForWorker({ clock, random, settler, waker: dispatcher }, result),
     drain,
     loops: [

@@ -1,8 +1,9 @@
 import { type CircuitEffect, Circuits, closeCircuit } from "#circuits";
 import type { Claim } from "#jobs";
-import { type Clock, type Db, type EmitEvent, type Random, tolerate } from "#kernel";
+import { type Clock, type Db, type EmitEvent, type Random, type ReportChange, tolerate } from "#kernel";
 import type { LaneKey } from "#lanes";
 import { type AttemptResult, delayOf, judge, showsLife, type Verdict } from "./judge.ts";
+import { CIRCUITS } from "./report-changes.ts";
 import type { Settler } from "./settle.ts";
 
 export interface FinisherOptions {
@@ -10,6 +11,8 @@ export interface FinisherOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly emit: EmitEvent;
+  /** Gets what changes in workspaces. */
+  readonly report?: ReportChange;
   readonly settler: Settler;
   readonly onDueAt: (ms: number) => void;
 }
@@ -66,13 +69,14 @@ export class AttemptFinisher {
 
   /** If this fails, the next probe closes the circuit. */
   #close(claim: Claim): Promise<void> {
-    const { db, emit } = this.#options;
+    const { db, emit, report } = this.#options;
     return tolerate(
       async () => {
         const closed = await closeCircuit(db, claim);
         if (!closed) return;
         const { workspaceId, laneId } = claim;
         emit("circuit_closed", { workspaceId, laneId, failedProbes: closed.probes, openMs: closed.open_ms });
+        report?.(workspaceId, CIRCUITS);
         this.#onFree([claim]);
       },
       (error) => emit("circuit_close_failed", { error }),

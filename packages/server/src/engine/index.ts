@@ -2,7 +2,7 @@ export * from "./assign-key-slots.ts";
 export * from "./broadcast.ts";
 export { Dispatcher } from "./dispatcher.ts";
 export * from "./engine.ts";
-export type { AttemptResult } from "./judge.ts";
+export { type AttemptResult, judge } from "./judge.ts";
 export * from "./kinds.ts";
 export * from "./leases/node-lease.ts";
 export { countNodes, countNodesWithout, findNodeSecret, registerNode } from "./leases/store.ts";

@@ -12,10 +12,11 @@ import {
   refuseAcrossWorkspaces,
   weightOf,
 } from "#jobs";
-import { Batcher, type Db, type EmitEvent, isRefused, isTimeout, type JobId, type Transactional } from "#kernel";
+import { Batcher, type Db, type EmitEvent, isRefused, isTimeout, type JobId, type ReportChange, type Transactional } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import type { Verdict } from "./judge.ts";
 import type { EnqueuedLane, JobKinds } from "./kinds.ts";
+import { CIRCUITS, recordsOf } from "./report-changes.ts";
 
 /** More about an attempt that ended. */
 export interface AttemptFacts {
@@ -60,12 +61,23 @@ export class Settler {
   readonly #keyed: Batcher<Settlement, boolean>;
   readonly #withEffects: Batcher<Settlement, boolean>;
   readonly #lockingOthers: Batcher<Settlement, boolean>;
+  readonly #report: ReportChange;
   #givenUp = false;
   /** Outcomes that are not written yet, by their claims. */
   readonly #pending = new Map<string, Promise<boolean>>();
 
-  /** @param onEnqueued called with the lanes in which kinds have enqueued jobs, after the commit */
-  constructor(db: Transactional, kinds: JobKinds, emit: EmitEvent, onEnqueued: (lanes: readonly EnqueuedLane[]) => void = () => {}) {
+  /**
+   * @param onEnqueued called with the lanes in which kinds have enqueued jobs, after the commit
+   * @param report gets what changes in workspaces
+   */
+  constructor(
+    db: Transactional,
+    kinds: JobKinds,
+    emit: EmitEvent,
+    onEnqueued: (lanes: readonly EnqueuedLane[]) => void = () => {},
+    report: ReportChange = () => {},
+  ) {
+    this.#report = report;
     this.#onEnqueued = onEnqueued;
     this.#db = db;
     this.#kinds = kinds;
@@ -128,7 +140,11 @@ export class Settler {
       try {
         const { moved, ids, opened, enqueued = [] } = await write(settlements);
         if (enqueued.length > 0) this.#onEnqueued(enqueued);
-        for (const lane of opened) this.#emit("circuit_opened", { ...lane });
+        for (const { claim } of settlements) this.#report(claim.workspaceId, recordsOf(claim.kind));
+        for (const lane of opened) {
+          this.#emit("circuit_opened", { ...lane });
+          this.#report(lane.workspaceId, CIRCUITS);
+        }
         const lost = settlements.length - moved;
         if (lost > 0) this.#emit("settle_lost_race", { count: lost });
         const valid = lost > 0 && ids && new Set(ids);

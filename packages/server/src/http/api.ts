@@ -5,10 +5,19 @@ import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from "fasti
 /** A listener on which modules mount their routes. */
 export type Api = FastifyInstance<RawServerDefault, IncomingMessage, ServerResponse, FastifyBaseLogger, TypeBoxTypeProvider>;
 
+/** Authenticates the request of an open stream again, and checks its role. Rejects if a new request would be refused. */
+export type Reauthenticate = () => Promise<void>;
+
 declare module "fastify" {
   interface FastifyInstance {
     /** Requests that have arrived completely and are not answered yet. */
     inFlight: Set<FastifyRequest>;
+    /**
+     * Authenticates a request again, whose stream is still open, and checks its role.
+     *
+     * @throws UNAUTHORIZED or FORBIDDEN, as for a new request
+     */
+    reauthenticate(request: FastifyRequest): Promise<void>;
   }
   interface FastifyContextConfig {
     /** The member of the body whose values stay raw text (`RawJson`). */

@@ -50,6 +50,7 @@ export async function describeApi(api: Api): Promise<void> {
         { name: "Schedules", description: "Jobs that are made at the ticks of a cron expression in a time zone." },
         { name: "Secrets", description: "Values for templates like `${{ secrets.NAME }}`, which are filled in when a job is delivered." },
         { name: "Keys", description: "The workspace's keys." },
+        { name: "Members", description: "The people of the workspace, and invitations to it." },
         { name: "Audit", description: "The log of who changed what." },
         { name: "Status", description: "The workspace's health, quota and usage." },
       ],

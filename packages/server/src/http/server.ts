@@ -137,6 +137,10 @@ export function createApi(options: ApiOptions): Api {
   api.decorateRequest("person", null);
   api.decorateRequest("overLimit", null);
   trackInFlight(api as unknown as Api);
+  api.decorate("reauthenticate", async (request: FastifyRequest) => {
+    await authenticate(authenticator, request);
+    checkRole(request);
+  });
   if (shares) api.server.on("connection", () => shares.loopTime.accepted());
   const requestMemory = shares && new RequestMemory(api as unknown as Api, shares.requestMemory);
   const expectBody = limitBodyTime(api as unknown as Api, smallBodyTimeoutMs);

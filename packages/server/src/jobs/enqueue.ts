@@ -1,3 +1,4 @@
+import type { RecordKind } from "@tidemill/contract";
 import {
   Batcher,
   type EmitEvent,
@@ -6,6 +7,7 @@ import {
   momentMs,
   OneAtATime,
   ProblemError,
+  type ReportChange,
   type SharedResource,
   type Transactional,
   togetherOrAlone,
@@ -53,6 +55,8 @@ export interface Tenant {
   readonly executionsPerMonth: number | null;
 }
 
+const ENQUEUED: readonly RecordKind[] = ["jobs", "queues", "approvals"];
+
 type Insert = (leaseId: number | null, requests: InsertRequest[]) => Promise<EnqueueOutcome[]>;
 
 /** One batcher for plain jobs, one for batches and one for jobs with idempotency keys, and one for jobs of workspaces with a quota. */
@@ -73,6 +77,7 @@ export class Enqueuer {
   readonly #outlet: Outlet;
   readonly #emit: EmitEvent;
   readonly #backlog: SharedResource;
+  readonly #report: ReportChange | undefined;
   readonly #free: Writers;
   readonly #ordered: Writers;
   readonly #large: Writers;
@@ -82,11 +87,19 @@ export class Enqueuer {
    */
   readonly #writingLarge = new Map<WorkspaceId, number>();
 
-  constructor(options: { db: Transactional; ids: UuidSource; outlet: Outlet; emit: EmitEvent; backlog: SharedResource }) {
+  constructor(options: {
+    db: Transactional;
+    ids: UuidSource;
+    outlet: Outlet;
+    emit: EmitEvent;
+    backlog: SharedResource;
+    report?: ReportChange;
+  }) {
     this.#ids = options.ids;
     this.#outlet = options.outlet;
     this.#emit = options.emit;
     this.#backlog = options.backlog;
+    this.#report = options.report;
     const batcher = (insert: Insert): Batcher<InsertRequest, EnqueueOutcome> =>
       new Batcher({
         maxWeight: MAX_WEIGHT,
@@ -213,6 +226,7 @@ export class Enqueuer {
     for (const [at, { workspaceId, jobs }] of requests.entries()) {
       const outcome = outcomes[at];
       if (!outcome || outcome instanceof Error) continue;
+      this.#report?.(workspaceId, ENQUEUED);
       for (const [index, job] of outcome.entries()) {
         if ("original" in job) continue;
         count += 1;

@@ -1,5 +1,14 @@
 import type { Module } from "#http";
-import { type Database, type EmitEvent, PeriodicLoop, type Random, type Shares, type Transactional, type UuidSource } from "#kernel";
+import {
+  type Database,
+  type EmitEvent,
+  PeriodicLoop,
+  type Random,
+  type ReportChange,
+  type Shares,
+  type Transactional,
+  type UuidSource,
+} from "#kernel";
 import { Enqueuer, type Outlet } from "./enqueue.ts";
 import { recountJobsAcrossWorkspaces } from "./recount.ts";
 import { type JobRoutes, mountJobs } from "./routes.ts";
@@ -15,6 +24,7 @@ export interface JobsOptions extends Omit<JobRoutes, "enqueuer"> {
   readonly random: Random;
   readonly emit: EmitEvent;
   readonly outlet: Outlet;
+  readonly report: ReportChange;
 }
 
 const HOUR_MS = 3_600_000;
@@ -23,8 +33,8 @@ const HOUR_MS = 3_600_000;
 const FIRST_RECOUNT_MS = 600_000;
 
 /** Jobs: their routes, and the loops that keep their tables small. */
-export function createJobs({ writes, housekeeping, ids, random, emit, outlet, shares, ...routes }: JobsOptions): Module {
-  const enqueuer = new Enqueuer({ db: writes, ids, outlet, emit, backlog: shares.enqueueBacklog });
+export function createJobs({ writes, housekeeping, ids, random, emit, outlet, report, shares, ...routes }: JobsOptions): Module {
+  const enqueuer = new Enqueuer({ db: writes, ids, outlet, emit, backlog: shares.enqueueBacklog, report });
   const loop = (name: string, everyMs: number, pass: () => Promise<unknown>) => new PeriodicLoop({ name, everyMs, pass }, emit, random);
   let isFirst = true;
   const recount = async () => {

@@ -94,6 +94,10 @@ const httpUrl: Read<string | null> = (text) => {
   if (!/^https?:\/\//.test(text) || !URL.canParse(text)) throw new Error("must be an http:// or https:// URL");
   return text;
 };
+const smtpUrl: Read<string | null> = (text) => {
+  if (!/^smtps?:\/\//.test(text) || !URL.canParse(text)) throw new Error("must be an smtp:// or smtps:// URL");
+  return text;
+};
 const hosts: Read<readonly string[]> = (text) => {
   const given = text.split(",").map((name) => name.trim().toLowerCase());
   const names = given.filter((name) => name !== "");
@@ -156,6 +160,25 @@ export const SETTINGS = {
   bootstrapKey: setting("TIDEMILL_BOOTSTRAP_KEY", workspaceKey, null, "Key of the first workspace. If empty, a random key is made.", {
     secret: true,
   }),
+  trustedProxies: setting(
+    "TIDEMILL_TRUSTED_PROXIES",
+    addresses,
+    [] as readonly string[],
+    "Proxies in front of the nodes: addresses or CIDR blocks, separated by commas. What they say of clients' addresses in `X-Forwarded-For` is used to limit attempts to sign in.",
+  ),
+  smtpUrl: setting(
+    "TIDEMILL_SMTP_URL",
+    smtpUrl,
+    null,
+    "SMTP server for invitations and password resets, like `smtps://user:password@mail.example.com`. It needs `TIDEMILL_PUBLIC_URL`. If empty, no mail is sent.",
+    { secret: true },
+  ),
+  mailFrom: setting(
+    "TIDEMILL_MAIL_FROM",
+    string,
+    "",
+    "Sender of mail, like `Tidemill <jobs@example.com>`. If empty: `tidemill@` the public URL's host.",
+  ),
   defaultPlan: setting("TIDEMILL_DEFAULT_PLAN", oneOf(PLAN_NAMES), "enterprise", "Plan of the first workspace."),
   env: setting(
     "TIDEMILL_ENV",

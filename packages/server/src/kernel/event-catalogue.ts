@@ -44,6 +44,19 @@ export const EVENTS = {
     "Nobody can sign in to the dashboard yet. Whoever opens this link first becomes its first person. It can be used once, within 72 hours.",
     { url: "string" },
   ),
+  mail_off: event("warn", "`TIDEMILL_SMTP_URL` is set but no mail is sent: links in mail need `TIDEMILL_PUBLIC_URL`."),
+  mail_sent: event("info", "The SMTP server took a mail.", { subject: "string" }, [
+    { type: "counter", name: "tidemill_mails_sent_total", help: "Mails that the SMTP server took." },
+  ]),
+  mail_failed: event("warn", "The SMTP server did not take a mail. It is not sent again.", { subject: "string", error: "error" }, [
+    { type: "counter", name: "tidemill_mails_failed_total", help: "Mails that the SMTP server did not take." },
+  ]),
+  person_signed_in: event("info", "A person signed in to the dashboard.", { personId: "string", with: "string", address: "string" }, [
+    { type: "counter", name: "tidemill_sign_ins_total", help: "Sign-ins of people.", labels: ["with"] },
+  ]),
+  sign_in_refused: event("info", "Somebody tried to sign in to the dashboard with a wrong password or code.", { address: "string" }, [
+    { type: "counter", name: "tidemill_sign_ins_refused_total", help: "Sign-ins with a wrong password or code." },
+  ]),
   bootstrap_key_refused: event("warn", "`TIDEMILL_BOOTSTRAP_KEY` is not a key of this database: the first workspace exists already."),
   loop_failed: event(
     "warn",

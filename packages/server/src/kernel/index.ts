@@ -1,6 +1,7 @@
 export * from "./address-range.ts";
 export * from "./after.ts";
 export * from "./batcher.ts";
+export * from "./changes.ts";
 export * from "./clock.ts";
 export * from "./config.ts";
 export * from "./cut.ts";

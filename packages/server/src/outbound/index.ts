@@ -1,4 +1,5 @@
 export * from "./address-guard.ts";
+export * from "./address-set.ts";
 export * from "./callback-url.ts";
 export * from "./check-host.ts";
 export * from "./names/create-names.ts";

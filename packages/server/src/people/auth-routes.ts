@@ -1,62 +1,59 @@
-import { type Link, LinkPath, type Session, SignIn, TakeLink } from "@tidemill/contract";
-import type { FastifyReply } from "fastify";
+import { Confirm, type Link, LinkPath, RequestReset, type Session, SignIn, TakeLink } from "@tidemill/contract";
 import type { Api } from "#http";
-import { notFound } from "#kernel";
 import { showWorkspaceId } from "#workspaces";
+import { networkOf } from "./client-address.ts";
+import { confirm } from "./confirm.ts";
+import { endOpenCalls } from "./end-sessions.ts";
+import { findLink } from "./links.ts";
 import type { PeopleContext } from "./people-context.ts";
+import { requestReset } from "./request-reset.ts";
+import { config, empty, hidden } from "./route-parts.ts";
 import { showSession } from "./show-session.ts";
 import { signIn } from "./sign-in.ts";
-import { findLink, takeLink } from "./take-link.ts";
+import { takeLink } from "./take-link.ts";
+import { throttle } from "./throttle.ts";
 
-/** For pages only, so they are not in the API document. */
-const hide = true;
-const config = { page: true };
-
-/** Signing in and out. Source: contract §13. */
+/** Signing in and out, and links that are used once. Source: contract §13. */
 export function mountAuth(api: Api, context: PeopleContext, howToSignIn: Session["sign_in"]): void {
-  const { database, sessions } = context;
+  const { database, sessions, clientAddress } = context;
 
-  api.get("/dashboard/auth/session", { config, schema: { hide } as object }, async (request) =>
+  api.get("/dashboard/auth/session", { config, schema: hidden({}) }, async (request) =>
     showSession(database, await sessions.find(request), howToSignIn),
   );
 
-  api.post("/dashboard/auth/sign-in", { config, schema: { hide, body: SignIn } as { body: typeof SignIn } }, async (request, reply) => {
+  api.post("/dashboard/auth/sign-in", { config, schema: hidden({ body: SignIn }) }, async (request, reply) => {
     const opened = await signIn(context, request, request.body);
     opened.setCookie(reply);
     return empty(reply);
   });
 
-  api.post("/dashboard/auth/sign-out", { config, schema: { hide } as object }, async (request, reply) => {
-    await sessions.end(request, reply);
+  api.post("/dashboard/auth/sign-out", { config, schema: hidden({}) }, async (request, reply) => {
+    const personId = await sessions.end(request, reply);
+    if (personId) await endOpenCalls(database, context, personId);
     return empty(reply);
   });
 
-  api.get(
-    "/dashboard/auth/links/:token",
-    { config, schema: { hide, params: LinkPath } as { params: typeof LinkPath } },
-    async (request): Promise<Link> => {
-      const { kind, email, role, workspaceId, workspaceName, expiresAt } = await findLink(database, request.params.token);
-      const workspace = workspaceId && workspaceName !== null ? { id: showWorkspaceId(workspaceId), name: workspaceName } : null;
-      return { kind, email, workspace, role, expires_at: expiresAt };
-    },
-  );
+  api.post("/dashboard/auth/confirm", { config, schema: hidden({ body: Confirm }) }, async (request, reply) => {
+    const opened = await confirm(context, request, request.body);
+    opened.setCookie(reply);
+    return empty(reply);
+  });
 
-  api.post(
-    "/dashboard/auth/links/:token",
-    { config, schema: { hide, params: LinkPath, body: TakeLink } as { params: typeof LinkPath; body: typeof TakeLink } },
-    async (request, reply) => {
-      const opened = await takeLink(context, request, request.params.token, request.body);
-      opened.setCookie(reply);
-      return empty(reply);
-    },
-  );
+  api.post("/dashboard/auth/reset", { config, schema: hidden({ body: RequestReset }) }, async (request, reply) => {
+    await requestReset(context, request, request.body.email);
+    return empty(reply);
+  });
 
-  // What is no request of a page to the API (`rewritePageUrl`) is nothing at all, and no page either.
-  for (const url of ["/dashboard/api", "/dashboard/api/*", "/dashboard/auth", "/dashboard/auth/*"]) {
-    api.get(url, { config, schema: { hide } as object }, ({ method, url: path }) => {
-      throw notFound({ resource: "route", method, path: path.split("?")[0] ?? "", suggestion: null });
-    });
-  }
+  api.get("/dashboard/auth/links/:token", { config, schema: hidden({ params: LinkPath }) }, async (request): Promise<Link> => {
+    await throttle(database, { link: networkOf(clientAddress(request)) });
+    const { kind, email, role, workspaceId, workspaceName, expiresAt } = await findLink(database, request.params.token);
+    const workspace = workspaceId && workspaceName !== null ? { id: showWorkspaceId(workspaceId), name: workspaceName } : null;
+    return { kind, email, workspace, role, expires_at: expiresAt };
+  });
+
+  api.post("/dashboard/auth/links/:token", { config, schema: hidden({ params: LinkPath, body: TakeLink }) }, async (request, reply) => {
+    const opened = await takeLink(context, request, request.params.token, request.body);
+    opened?.setCookie(reply);
+    return empty(reply);
+  });
 }
-
-const empty = (reply: FastifyReply): FastifyReply => reply.code(204).send();

@@ -54,6 +54,17 @@ export const deleteLink = async (db: Db, id: Uuid): Promise<boolean> =>
 
 export const deleteSetupLinks = (db: Db): Promise<unknown> => rows(db, sql`delete from link where kind = 'setup'`);
 
+/** Links of a person that were not used: a reset makes those before it useless. Uses index link_person. */
+export const deleteLinksOf = (db: Db, personId: PersonId): Promise<unknown> =>
+  rows(db, sql`delete from link where person_id = ${personId}`);
+
+/** Uses index link_expiry. */
+export const sweepLinks = (db: Db): Promise<unknown> =>
+  rows(
+    db,
+    sql`delete from link where ctid = any(array(select ctid from link where expires_at <= moment() order by expires_at limit 10000))`,
+  );
+
 /** Locks set-up links, so that of several only one can be used. */
 export const lockSetup = (db: Db): Promise<unknown> => row(db, sql`select pg_advisory_xact_lock(7305512021)`);
 

@@ -1,16 +1,79 @@
 import type { PersonRole, Plan } from "@tidemill/contract";
-import { type Db, type PersonId, row, rows, sql, type WorkspaceId } from "#kernel";
+import { type Db, type PersonId, row, rows, sql, type Timestamp, type WorkspaceId } from "#kernel";
 
-/** Makes a person a member, or changes the role of one. */
-export const setMembership = (db: Db, workspaceId: WorkspaceId, personId: PersonId, role: PersonRole): Promise<unknown> =>
-  row(
+/** Makes a person a member. Returns false when they are one already, or the workspace or the person does not exist. */
+export const insertMembership = async (db: Db, workspaceId: WorkspaceId, personId: PersonId, role: PersonRole): Promise<boolean> =>
+  (await row(
     db,
     sql`
       insert into membership (workspace_id, person_id, role)
-      select id, ${personId}, ${role} from workspace where id = ${workspaceId} and deleted_at is null
-      on conflict (workspace_id, person_id) do update set role = excluded.role, updated_at = moment()
+      select w.id, p.id, ${role} from workspace w, person p where w.id = ${workspaceId} and w.deleted_at is null and p.id = ${personId}
+      on conflict (workspace_id, person_id) do nothing
       returning role`,
+  )) !== null;
+
+/** A person in a workspace. */
+export interface MemberRow {
+  readonly id: PersonId;
+  readonly name: string;
+  readonly email: string;
+  readonly role: PersonRole;
+  readonly created_at: Timestamp;
+}
+
+/** Lists members, those with the newest accounts first. Uses the primary key of membership. */
+export const listMembers = (db: Db, workspaceId: WorkspaceId, before: PersonId | null, limit: number): Promise<MemberRow[]> =>
+  rows(
+    db,
+    sql`
+      select p.id, p.name, p.email, m.role, m.created_at
+      from membership m join person p on p.id = m.person_id
+      where m.workspace_id = ${workspaceId} and (${before}::uuid is null or m.person_id < ${before})
+      order by m.person_id desc limit ${limit}`,
   );
+
+/** Uses the primary keys of membership and person. */
+export const findMember = (db: Db, workspaceId: WorkspaceId, personId: PersonId): Promise<MemberRow | null> =>
+  row(
+    db,
+    sql`
+      select p.id, p.name, p.email, m.role, m.created_at
+      from membership m join person p on p.id = m.person_id
+      where m.workspace_id = ${workspaceId} and m.person_id = ${personId}`,
+  );
+
+/** Whether somebody with that address is a member. Uses index person_email_key. */
+export const isMemberByEmail = async (db: Db, workspaceId: WorkspaceId, email: string): Promise<boolean> =>
+  (await row(
+    db,
+    sql`
+      select from person p join membership m on m.workspace_id = ${workspaceId} and m.person_id = p.id
+      where p.email = ${email}`,
+  )) !== null;
+
+/** Locks the members of a workspace against other changes until the transaction ends. Uses the primary key of workspace. */
+export const lockMembers = (db: Db, workspaceId: WorkspaceId): Promise<unknown> =>
+  row(db, sql`select id from workspace where id = ${workspaceId} for no key update`);
+
+/** Whether the workspace has an admin besides that person. Uses the primary key. */
+export const hasOtherAdmin = async (db: Db, workspaceId: WorkspaceId, personId: PersonId): Promise<boolean> =>
+  (await row(
+    db,
+    sql`select from membership where workspace_id = ${workspaceId} and role = 'admin' and person_id <> ${personId} limit 1`,
+  )) !== null;
+
+/** Uses the primary key. */
+export const updateRole = (db: Db, workspaceId: WorkspaceId, personId: PersonId, role: PersonRole): Promise<unknown> =>
+  row(
+    db,
+    sql`
+      update membership set role = ${role}, updated_at = moment()
+      where workspace_id = ${workspaceId} and person_id = ${personId} returning role`,
+  );
+
+/** Uses the primary key. */
+export const deleteMembership = (db: Db, workspaceId: WorkspaceId, personId: PersonId): Promise<unknown> =>
+  row(db, sql`delete from membership where workspace_id = ${workspaceId} and person_id = ${personId} returning role`);
 
 export interface OwnWorkspace {
   readonly id: WorkspaceId;

@@ -1,7 +1,9 @@
-import type { Database, EmitEvent } from "#kernel";
+import type { FastifyRequest } from "fastify";
+import type { Database, EmitEvent, WorkspaceId } from "#kernel";
 import type { AdminContext } from "#workspaces";
 import type { PublicUrl } from "./base-url.ts";
 import type { SessionCookie } from "./cookie.ts";
+import type { Mailer } from "./mail.ts";
 import type { Passwords } from "./password.ts";
 import type { Sessions } from "./sessions.ts";
 
@@ -12,7 +14,12 @@ export interface PeopleContext extends AdminContext {
   readonly sessions: Sessions;
   readonly cookie: SessionCookie;
   readonly publicUrl: PublicUrl;
+  /** Null when no mail is sent. */
+  readonly mailer: Mailer | null;
+  readonly clientAddress: (request: FastifyRequest) => string;
   readonly emit: EmitEvent;
+  /** Called when somebody's session or rights have ended: what they have open in the workspace must end on all nodes. */
+  readonly onWorkspaceChanged: (workspaceId: WorkspaceId) => void;
   /** Where this node can be reached by itself. */
   readonly nodeUrl: () => string;
 }

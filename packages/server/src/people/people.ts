@@ -1,13 +1,18 @@
 import type { Module, PageAuthenticator } from "#http";
-import type { Config, Database, EmitEvent, Service } from "#kernel";
+import type { Config, Database, EmitEvent, Service, Tenants, WorkspaceId } from "#kernel";
 import type { AdminContext } from "#workspaces";
+import { mountAccount } from "./account-routes.ts";
 import { mountAuth } from "./auth-routes.ts";
 import { readPublicUrl } from "./base-url.ts";
+import { clientAddressOf } from "./client-address.ts";
 import { SessionCookie } from "./cookie.ts";
+import { Mailer } from "./mail.ts";
+import { mountMembers } from "./member-routes.ts";
 import { Passwords } from "./password.ts";
 import type { PeopleContext } from "./people-context.ts";
 import { Sessions } from "./sessions.ts";
 import { makeFirstSetupLink } from "./setup-link.ts";
+import { createSweep } from "./sweep.ts";
 
 export interface PeopleOptions {
   readonly config: Config;
@@ -15,6 +20,9 @@ export interface PeopleOptions {
   readonly adminContext: AdminContext;
   readonly emit: EmitEvent;
   readonly nodeUrl: () => string;
+  readonly tenants: Tenants;
+  readonly engine: Database;
+  readonly onWorkspaceChanged: (workspaceId: WorkspaceId) => void;
 }
 
 export interface People extends Module {
@@ -27,16 +35,39 @@ export interface People extends Module {
 }
 
 /** People, how they sign in, and their sessions. */
-export function createPeople({ config, api: database, adminContext, emit, nodeUrl }: PeopleOptions): People {
+export function createPeople({
+  config,
+  api: database,
+  engine,
+  tenants,
+  adminContext,
+  emit,
+  nodeUrl,
+  onWorkspaceChanged,
+}: PeopleOptions): People {
   if (config.dashboard === "off") {
     return { pages: null, first: { start: () => {}, stop: async () => {} }, setupUrl: () => null };
   }
   const publicUrl = readPublicUrl(config.publicUrl);
   const cookie = new SessionCookie(publicUrl);
-  const sessions = new Sessions({ ...adminContext, database, cookie, publicOrigin: publicUrl.origin });
+  const clientAddress = clientAddressOf(config.trustedProxies);
+  const sessions = new Sessions({ ...adminContext, database, cookie, publicOrigin: publicUrl.origin, clientAddress, emit });
+  const mailer = Mailer.of(config, publicUrl, emit);
   const passwords = new Passwords(adminContext.random);
-  const context: PeopleContext = { ...adminContext, database, passwords, sessions, cookie, publicUrl, emit, nodeUrl };
-  const howToSignIn = { passkeys: false, oidc: null, sign_up: "closed", mail: false } as const;
+  const context: PeopleContext = {
+    ...adminContext,
+    database,
+    passwords,
+    sessions,
+    cookie,
+    publicUrl,
+    mailer,
+    clientAddress,
+    emit,
+    nodeUrl,
+    onWorkspaceChanged,
+  };
+  const howToSignIn = { passkeys: false, oidc: null, sign_up: "closed", mail: mailer !== null } as const;
   let setupUrl: string | null = null;
   return {
     pages: sessions,
@@ -48,6 +79,11 @@ export function createPeople({ config, api: database, adminContext, emit, nodeUr
       stop: async () => {},
     },
     setupUrl: () => setupUrl,
-    routes: (api) => mountAuth(api, context, howToSignIn),
+    routes: (api) => {
+      mountAuth(api, context, howToSignIn);
+      mountAccount(api, context);
+      mountMembers(api, { tenants, context, onWorkspaceChanged });
+    },
+    services: [createSweep(engine, emit, adminContext.random), { start: () => {}, stop: async () => mailer?.close() }],
   };
 }

@@ -1,4 +1,4 @@
-import { type Db, type PersonId, row, sql } from "#kernel";
+import { type Db, type PersonId, row, rows, sql, type WorkspaceId } from "#kernel";
 
 /** How a person signs in. */
 export interface Credentials {
@@ -10,6 +10,26 @@ export interface Credentials {
 /** Uses index person_email_key. */
 export const findCredentials = (db: Db, email: string): Promise<Credentials | null> =>
   row(db, sql`select id, password_hash as "passwordHash", credentials_version as version from person where email = ${email}`);
+
+/** Uses the primary key. */
+export const findCredentialsById = (db: Db, id: PersonId): Promise<Credentials | null> =>
+  row(db, sql`select id, password_hash as "passwordHash", credentials_version as version from person where id = ${id}`);
+
+export interface PersonRow {
+  readonly id: PersonId;
+  readonly name: string;
+  readonly email: string;
+  readonly verified: boolean;
+  readonly operator: boolean;
+}
+
+/** Locks a person against other changes until the transaction ends. Uses the primary key. */
+export const lockPerson = (db: Db, id: PersonId): Promise<PersonRow | null> =>
+  row(db, sql`select id, name, email, email_verified_at is not null as verified, operator from person where id = ${id} for update`);
+
+/** Uses index person_email_key. */
+export const findPersonByEmail = (db: Db, email: string): Promise<PersonRow | null> =>
+  row(db, sql`select id, name, email, email_verified_at is not null as verified, operator from person where email = ${email}`);
 
 /** Returns the version of the new person's credentials, or null when the address is taken. */
 export const insertPerson = (
@@ -35,3 +55,45 @@ export const insertPerson = (
 
 export const anyPerson = async (db: Db): Promise<boolean> =>
   (await row<{ there: boolean }>(db, sql`select exists (select from person) as there`))?.there ?? false;
+
+/**
+ * Sets a person's password, or takes it away. What was begun with the old credentials can no longer be finished. Returns null when they
+ * have changed since `version`. Uses the primary key.
+ */
+export const updatePassword = (
+  db: Db,
+  id: PersonId,
+  passwordHash: string | null,
+  version: number | null,
+): Promise<{ version: number } | null> =>
+  row(
+    db,
+    sql`
+      update person set password_hash = ${passwordHash}, credentials_version = credentials_version + 1, updated_at = moment()
+      where id = ${id} and (${version}::integer is null or credentials_version = ${version})
+      returning credentials_version as version`,
+  );
+
+/** Uses the primary key. */
+export const updateName = (db: Db, id: PersonId, name: string): Promise<unknown> =>
+  row(db, sql`update person set name = ${name}, updated_at = moment() where id = ${id} returning id`);
+
+/** Returns false when the address is another person's. Uses the primary key. */
+export const updateEmail = async (db: Db, id: PersonId, email: string, verified: boolean): Promise<boolean> =>
+  (await row(
+    db,
+    sql`
+      update person set email = ${email}, email_verified_at = case when ${verified} then moment() end, updated_at = moment()
+      where id = ${id} and not exists (select from person other where other.email = ${email} and other.id <> ${id})
+      returning id`,
+  )) !== null;
+
+/** Uses the primary key. */
+export const markVerified = (db: Db, id: PersonId): Promise<unknown> =>
+  row(db, sql`update person set email_verified_at = coalesce(email_verified_at, moment()) where id = ${id} returning id`);
+
+/** The workspaces of a person. Uses index membership_person. */
+export const listWorkspaceIdsAcrossWorkspaces = async (db: Db, id: PersonId): Promise<WorkspaceId[]> =>
+  (await rows<{ workspace_id: WorkspaceId }>(db, sql`select workspace_id from membership where person_id = ${id}`)).map(
+    ({ workspace_id }) => workspace_id,
+  );

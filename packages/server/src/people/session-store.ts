@@ -1,5 +1,5 @@
 import type { PersonRole, Plan } from "@tidemill/contract";
-import { type Db, type PersonId, row, sql, type Timestamp, type Uuid, type WorkspaceId } from "#kernel";
+import { type Db, type PersonId, row, rows, sql, type Timestamp, type Uuid, type WorkspaceId } from "#kernel";
 
 export type SignedInWith = "password" | "passkey" | "oidc" | "link";
 
@@ -81,6 +81,63 @@ export const findAccess = (db: Db, personId: PersonId, workspaceId: WorkspaceId,
         w.executions_per_month as "executionsPerMonth"
       from workspace w left join membership m on m.workspace_id = w.id and m.person_id = ${personId}
       where w.id = ${workspaceId} and w.deleted_at is null and (m.role is not null or ${operator})`,
+  );
+
+/**
+ * Opens a session in the place of another one, with its end but another token, and confirms that it is the person. Requests that are in
+ * flight with the old token may still end, but not do what needs to be confirmed. Uses the primary keys of session and person.
+ */
+export const replaceSession = (db: Db, old: { sessionId: Uuid; version: number }, id: Uuid, hash: Buffer): Promise<{ id: Uuid } | null> =>
+  row(
+    db,
+    sql`
+      with old as (
+        update session set replaced = true, confirmed_until = null, expires_at = least(expires_at, moment() + interval '30 seconds')
+        where id = ${old.sessionId} and not replaced
+        returning person_id, credentials_version, signed_in_with, address, user_agent, created_at
+      )
+      insert into session (id, person_id, token_hash, credentials_version, signed_in_with, address, user_agent, confirmed_until, created_at,
+        expires_at)
+      select ${id}, person_id, ${hash}, credentials_version, signed_in_with, address, user_agent, moment() + interval '10 minutes', created_at,
+        created_at + interval '30 days'
+      from old where credentials_version = ${old.version}
+      returning id`,
+  );
+
+export interface OwnSessionRow {
+  readonly id: Uuid;
+  readonly signed_in_with: SignedInWith;
+  readonly address: string | null;
+  readonly user_agent: string | null;
+  readonly created_at: Timestamp;
+  readonly last_used_at: Timestamp;
+  readonly expires_at: Timestamp;
+}
+
+/** A person's sessions that can still be used, the newest first. Uses index session_person. */
+export const listSessions = (db: Db, personId: PersonId, version: number): Promise<OwnSessionRow[]> =>
+  rows(
+    db,
+    sql`
+      select id, signed_in_with, address, user_agent, created_at, last_used_at, expires_at from session
+      where person_id = ${personId} and credentials_version = ${version} and not replaced and expires_at > moment()
+        and last_used_at > moment() - interval '12 hours'
+      order by id desc limit 100`,
+  );
+
+/** Ends a session of a person. Uses the primary key. */
+export const deleteSession = async (db: Db, personId: PersonId, id: Uuid): Promise<boolean> =>
+  (await row(db, sql`delete from session where person_id = ${personId} and id = ${id} returning id`)) !== null;
+
+/** Ends all sessions of a person but, if one is given, that one. Uses index session_person. */
+export const deleteSessions = (db: Db, personId: PersonId, except: Uuid | null): Promise<unknown> =>
+  rows(db, sql`delete from session where person_id = ${personId} and (${except}::uuid is null or id <> ${except})`);
+
+/** Uses index session_expiry. Sessions that were not used for 12 hours stay until then, and are refused. */
+export const sweepSessions = (db: Db): Promise<unknown> =>
+  rows(
+    db,
+    sql`delete from session where ctid = any(array(select ctid from session where expires_at <= moment() order by expires_at limit 10000))`,
   );
 
 /** Ends a session. Uses index session_token_hash_key. */

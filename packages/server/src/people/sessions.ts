@@ -1,9 +1,28 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { PageAuthenticator, PageScope, Principal, SignedIn } from "#http";
-import { type Database, type Db, notFound, type PersonId, problem, type Random, type UuidSource } from "#kernel";
+import {
+  type Database,
+  type Db,
+  type EmitEvent,
+  notFound,
+  type PersonId,
+  problem,
+  type Random,
+  typeId,
+  type Uuid,
+  type UuidSource,
+} from "#kernel";
 import { readWorkspaceId } from "#workspaces";
 import type { SessionCookie } from "./cookie.ts";
-import { deleteSessionByToken, findAccess, findSession, insertSession, type SessionRow, type SignedInWith } from "./session-store.ts";
+import {
+  deleteSessionByToken,
+  findAccess,
+  findSession,
+  insertSession,
+  replaceSession,
+  type SessionRow,
+  type SignedInWith,
+} from "./session-store.ts";
 import { hashNewToken, hashToken, makeToken } from "./token.ts";
 
 /** A person whose credentials, in that version, were just proven. */
@@ -18,6 +37,8 @@ export interface SessionsOptions {
   readonly ids: UuidSource;
   readonly cookie: SessionCookie;
   readonly publicOrigin: string | null;
+  readonly clientAddress: (request: FastifyRequest) => string;
+  readonly emit: EmitEvent;
 }
 
 const MAX_USER_AGENT = 256;
@@ -29,12 +50,16 @@ export class Sessions implements PageAuthenticator {
   readonly #random: Random;
   readonly #ids: UuidSource;
   readonly #cookie: SessionCookie;
+  readonly #clientAddress: SessionsOptions["clientAddress"];
+  readonly #emit: EmitEvent;
 
-  constructor({ database, random, ids, cookie, publicOrigin }: SessionsOptions) {
+  constructor({ database, random, ids, cookie, publicOrigin, clientAddress, emit }: SessionsOptions) {
     this.#database = database;
     this.#random = random;
     this.#ids = ids;
     this.#cookie = cookie;
+    this.#clientAddress = clientAddress;
+    this.#emit = emit;
     this.publicOrigin = publicOrigin;
   }
 
@@ -61,7 +86,7 @@ export class Sessions implements PageAuthenticator {
     const workspaceId = readWorkspaceId(scope.id);
     const access = workspaceId && (await findAccess(this.#database, session.personId, workspaceId, session.operator));
     if (!access) throw notFound({ resource: "workspace", id: scope.id });
-    return { person, principal: { keyId: null, queues: null, person, ...access } };
+    return { person, principal: { keyId: null, queues: null, workflows: null, person, ...access } };
   }
 
   /**
@@ -70,18 +95,27 @@ export class Sessions implements PageAuthenticator {
    */
   async open(db: Db, request: FastifyRequest, person: ProvenPerson, signedInWith: SignedInWith): Promise<OpenedSession | null> {
     const token = makeToken(this.#random);
+    const address = this.#clientAddress(request);
     const opened = await insertSession(db, {
       id: this.#ids.next(),
       personId: person.id,
       hash: hashNewToken(token),
       version: person.version,
       signedInWith,
-      address: request.ip,
+      address,
       userAgent: request.headers["user-agent"]?.slice(0, MAX_USER_AGENT) ?? null,
     });
     if (!opened) return null;
     await this.#endOld(db, request);
-    return { setCookie: (reply) => this.#cookie.set(reply, token) };
+    this.#emit("person_signed_in", { personId: typeId("usr", person.id), with: signedInWith, address });
+    return { id: opened.id, setCookie: (reply) => this.#cookie.set(reply, token) };
+  }
+
+  /** Puts another session in the place of one, because its person has just proven again who they are. */
+  async renew(db: Db, old: Pick<SessionRow, "sessionId" | "version">): Promise<OpenedSession | null> {
+    const token = makeToken(this.#random);
+    const opened = await replaceSession(db, old, this.#ids.next(), hashNewToken(token));
+    return opened && { id: opened.id, setCookie: (reply) => this.#cookie.set(reply, token) };
   }
 
   /** Ends the session of a request. Returns whose it was. */
@@ -98,7 +132,8 @@ export class Sessions implements PageAuthenticator {
 }
 
 export interface OpenedSession {
+  readonly id: Uuid;
   readonly setCookie: (reply: FastifyReply) => void;
 }
 
-const notSignedIn = () => problem("UNAUTHORIZED", {}, { message: "Sign in first." });
+export const notSignedIn = () => problem("UNAUTHORIZED", {}, { message: "Sign in first." });

@@ -1,24 +1,32 @@
 import type { SignIn } from "@tidemill/contract";
 import type { FastifyRequest } from "fastify";
 import { problem } from "#kernel";
+import { networkOf } from "./client-address.ts";
 import { normalizeEmail } from "./email.ts";
 import type { PeopleContext } from "./people-context.ts";
 import { findCredentials } from "./person-store.ts";
 import type { OpenedSession } from "./sessions.ts";
+import { throttle } from "./throttle.ts";
 
 /**
  * Signs a person in by their password. A wrong address takes as long as a wrong password, and gets the same answer.
  *
- * @throws UNAUTHORIZED
+ * @throws UNAUTHORIZED, RATE_LIMITED
  */
-export async function signIn(context: PeopleContext, request: FastifyRequest, { email, password }: SignIn): Promise<OpenedSession> {
-  const { database, passwords, sessions } = context;
-  const found = await findCredentials(database, normalizeEmail(email));
-  if (!(await passwords.verify(password, found?.passwordHash ?? null)) || !found) throw wrongPassword();
-  const opened = await database.transaction((tx) => sessions.open(tx, request, found, "password"));
-  // The password was changed meanwhile.
-  if (!opened) throw wrongPassword();
+export async function signIn(context: PeopleContext, request: FastifyRequest, given: SignIn): Promise<OpenedSession> {
+  const { database, passwords, sessions, clientAddress, emit } = context;
+  const email = normalizeEmail(given.email);
+  const address = clientAddress(request);
+  const network = networkOf(address);
+  const takeBack = await throttle(database, { signInAddress: network, signInFrom: `${network} ${email}`, signInTo: email });
+  const found = await findCredentials(database, email);
+  const isRight = await passwords.verify(given.password, found?.passwordHash ?? null);
+  const opened = isRight && found && (await database.transaction((tx) => sessions.open(tx, request, found, "password")));
+  // Without a session though it was right: the password was changed meanwhile.
+  if (!opened) {
+    emit("sign_in_refused", { address });
+    throw problem("UNAUTHORIZED", {}, { message: "The mail address or the password is wrong." });
+  }
+  await takeBack();
   return opened;
 }
-
-const wrongPassword = () => problem("UNAUTHORIZED", {}, { message: "The mail address or the password is wrong." });

@@ -1,59 +1,30 @@
 import type { TakeLink } from "@tidemill/contract";
 import type { FastifyRequest } from "fastify";
-import { type Db, invalid, notFound, type PersonId, type ProblemError, problem } from "#kernel";
-import { normalizeEmail } from "./email.ts";
-import { deleteLink, deleteSetupLinks, findLinkAcrossWorkspaces, type LinkRow, lockSetup } from "./link-store.ts";
-import { setMembership } from "./membership-store.ts";
+import { networkOf } from "./client-address.ts";
+import { findLink } from "./links.ts";
 import type { PeopleContext } from "./people-context.ts";
-import { insertPerson } from "./person-store.ts";
 import type { OpenedSession } from "./sessions.ts";
-import { hashToken } from "./token.ts";
+import { takeInvitation } from "./take-invitation.ts";
+import { takeReset } from "./take-reset.ts";
+import { takeSetup } from "./take-setup.ts";
+import { takeVerification } from "./take-verification.ts";
+import { throttle } from "./throttle.ts";
 
-/** The same for a link that was used, has expired, or never was. */
-const linkNotFound = (): ProblemError => notFound({ resource: "link" });
-
-/** @throws NOT_FOUND for a link that cannot be used (any more) */
-export async function findLink(db: Db, token: string): Promise<LinkRow> {
-  const hash = hashToken(token);
-  const link = hash && (await findLinkAcrossWorkspaces(db, hash));
-  if (!link) throw linkNotFound();
-  return link;
-}
+const TAKE = { setup: takeSetup, invitation: takeInvitation, reset: takeReset, verify: takeVerification };
 
 /**
- * Uses a link, once, and signs its user in.
+ * Uses a link, once.
  *
- * @throws NOT_FOUND for a link that cannot be used (any more); VALIDATION_ERROR for missing fields; CONFLICT for an address that is taken
+ * @returns the session that it opens, if any
+ * @throws NOT_FOUND for a link that cannot be used (any more); VALIDATION_ERROR for missing fields; others by its kind
  */
-export async function takeLink(context: PeopleContext, request: FastifyRequest, token: string, given: TakeLink): Promise<OpenedSession> {
+export async function takeLink(
+  context: PeopleContext,
+  request: FastifyRequest,
+  token: string,
+  fields: TakeLink,
+): Promise<OpenedSession | null> {
+  await throttle(context.database, { link: networkOf(context.clientAddress(request)) });
   const link = await findLink(context.database, token);
-  return takeSetup(context, request, link, given);
+  return TAKE[link.kind](context, request, link, fields);
 }
-
-/** Makes the first person, or another operator. */
-async function takeSetup(context: PeopleContext, request: FastifyRequest, link: LinkRow, given: TakeLink): Promise<OpenedSession> {
-  const { database, sessions, ids } = context;
-  const person = await newPerson(context, given);
-  return database.transaction(async (tx) => {
-    await lockSetup(tx);
-    if (!(await deleteLink(tx, link.id))) throw linkNotFound();
-    // Each start makes one while there is nobody. Who used the first shall be alone.
-    await deleteSetupLinks(tx);
-    const id = ids.next() as PersonId;
-    const inserted = await insertPerson(tx, { ...person, id, operator: true, verified: false });
-    if (!inserted) throw emailTaken();
-    if (link.workspaceId) await setMembership(tx, link.workspaceId, id, "admin");
-    const opened = await sessions.open(tx, request, { id, version: inserted.version }, "link");
-    if (!opened) throw linkNotFound();
-    return opened;
-  });
-}
-
-async function newPerson({ passwords }: PeopleContext, { name, email, password }: TakeLink) {
-  if (name === undefined) throw invalid("name", "is required");
-  if (email === undefined) throw invalid("email", "is required");
-  if (password === undefined) throw invalid("password", "is required");
-  return { name: name.trim(), email: normalizeEmail(email), passwordHash: await passwords.hash(password) };
-}
-
-const emailTaken = () => problem("CONFLICT", {}, { message: "There is already a person with this mail address." });

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { AuditLog } from "#audit";
 import { insertJobsAcrossWorkspaces, MAX_WEIGHT, weightOf } from "#jobs";
-import { type Clock, type Db, type EmitEvent, momentMs, type Shares, type UuidSource } from "#kernel";
+import { type Clock, type Db, type EmitEvent, momentMs, type Shares, type UuidSource, type WorkspaceId } from "#kernel";
 import type { LaneKey } from "#lanes";
 import { takeExecutions } from "#usage";
 import { announceSkips } from "./announce-skips.ts";
@@ -31,6 +31,8 @@ export interface FireResult {
   readonly lanes: readonly LaneKey[];
   /** The lanes of workflows in which new runs wait. */
   readonly pulled: readonly LaneKey[];
+  /** Whose schedules fired, or skipped a tick. */
+  readonly workspaceIds: readonly WorkspaceId[];
   /** The earliest next tick of the schedules. Milliseconds since 1970; null when none has a next tick. */
   readonly nextMs: number | null;
 }
@@ -47,7 +49,7 @@ const UNREADABLE_MS = 3_600_000;
  */
 export async function fireSchedule(tx: Db, context: FireContext, schedule: Pick<Schedule, "workspace_id" | "id">): Promise<FireResult> {
   const due = await lockDue(tx, schedule);
-  return due ? fireSchedules(tx, context, [due]) : { jobs: 0, lanes: [], pulled: [], nextMs: null };
+  return due ? fireSchedules(tx, context, [due]) : { jobs: 0, lanes: [], pulled: [], workspaceIds: [], nextMs: null };
 }
 
 /**
@@ -79,6 +81,7 @@ export async function fireSchedules(tx: Db, context: FireContext, due: readonly 
       return job?.state === "waiting" ? [{ workspaceId, laneId: job.laneId }] : [];
     }),
     pulled: [...new Map(runs.map(({ workspaceId, laneId }) => [laneId, { workspaceId, laneId }])).values()],
+    workspaceIds: [...new Set(planned.map(({ schedule }) => schedule.workspace_id))],
     nextMs: earliest(planned.map(({ plan }) => plan.nextMs)),
   };
 }

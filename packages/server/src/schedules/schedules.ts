@@ -1,5 +1,6 @@
+import type { RecordKind } from "@tidemill/contract";
 import type { Module } from "#http";
-import { type Config, type Database, DeadlineLoop, fragment, type Random } from "#kernel";
+import { type Config, type Database, DeadlineLoop, fragment, type Random, type ReportChange } from "#kernel";
 import type { PulledWaker, Waker } from "#lanes";
 import { Calendars } from "./calendar.ts";
 import type { FireContext, FireResult } from "./fire.ts";
@@ -11,6 +12,7 @@ export interface SchedulesOptions extends Omit<FireContext, "calendars" | "clock
   readonly config: Config;
   readonly engine: Database;
   readonly random: Random;
+  readonly report: ReportChange;
   readonly waker: Waker & PulledWaker;
   /** How many more jobs this node can deliver at once. */
   readonly room: () => number;
@@ -20,6 +22,8 @@ export interface Schedules extends Module {
   /** A schedule has its next tick at this time. Milliseconds since 1970. */
   expect(ms: number): void;
 }
+
+const FIRED: readonly RecordKind[] = ["schedules", "jobs", "queues", "approvals", "runs"];
 
 /** Schedules: their endpoints, and the loop that creates a job, or starts a run, at each tick. */
 export function createSchedules({
@@ -34,10 +38,12 @@ export function createSchedules({
   ids,
   audit,
   emit,
+  report,
   startRuns,
 }: SchedulesOptions): Schedules {
   const context: FireContext = { calendars: new Calendars(), ids, audit, clock, emit, shares, startRuns };
-  const onFired = ({ jobs, lanes, pulled, nextMs }: FireResult) => {
+  const onFired = ({ jobs, lanes, pulled, workspaceIds, nextMs }: FireResult) => {
+    for (const workspaceId of workspaceIds) report(workspaceId, FIRED);
     emit("jobs_enqueued", { count: jobs });
     emit("schedule_jobs_made", { count: jobs });
     // When this node can deliver all of the jobs, the other nodes stay asleep: they would only compete for the same jobs.

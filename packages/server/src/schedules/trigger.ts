@@ -45,5 +45,5 @@ async function insertJob(tx: Db, { ids }: FireContext, { schedule, atMs }: Locke
   const inserted = stored?.[0];
   if (!inserted) throw await scheduleNotFound(tx, workspaceId, schedule.name);
   const lanes = inserted.state === "waiting" ? [{ workspaceId, laneId: inserted.laneId }] : [];
-  return { job: recordOf(job, inserted), queue, fired: { jobs: 1, lanes, pulled: [], nextMs: null } };
+  return { job: recordOf(job, inserted), queue, fired: { jobs: 1, lanes, pulled: [], workspaceIds: [workspaceId], nextMs: null } };
 }

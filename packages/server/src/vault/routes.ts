@@ -43,7 +43,7 @@ export function mountSecrets(api: Api, { tenants, vault }: SecretRoutes): void {
   api.post(
     "/v1/secrets",
     {
-      config: { access: "admin" },
+      config: { access: "admin", confirm: true },
       schema: {
         tags,
         security,
@@ -65,7 +65,7 @@ export function mountSecrets(api: Api, { tenants, vault }: SecretRoutes): void {
   api.patch(
     "/v1/secrets/:name",
     {
-      config: { access: "admin" },
+      config: { access: "admin", confirm: true },
       schema: {
         tags,
         security,
@@ -89,7 +89,7 @@ export function mountSecrets(api: Api, { tenants, vault }: SecretRoutes): void {
   api.delete(
     "/v1/secrets/:name",
     {
-      config: { access: "admin" },
+      config: { access: "admin", confirm: true },
       schema: {
         tags,
         security,

@@ -7,6 +7,7 @@ import { endRunsAcrossWorkspaces } from "./end-run.ts";
 import { findAwaitingParents } from "./parent.ts";
 import { type RunKey, type RunWithData, runNotFound, showRunId } from "./run.ts";
 import { findRun } from "./run-store.ts";
+import { passToUndo } from "./undo/pass-to-undo.ts";
 
 export interface CancelContext {
   readonly audit: AuditLog;
@@ -38,13 +39,15 @@ export const cancelRun = (
     if (!found) throw runNotFound(showRunId(key.id));
     // The jobs before the run, in the order in which a settle locks them.
     const jobKey = { workspaceId: key.workspaceId, laneId: found.lane_id, id: key.id as string as JobId };
-    if (found.parent_run_id !== null) await lockJobsAcrossWorkspaces(tx, [jobKey, ...(await findAwaitingParents(tx, [key]))]);
-    const job = await removeUnrecorded(tx, jobKey);
+    await lockJobsAcrossWorkspaces(tx, [jobKey, ...(found.parent_run_id !== null ? await findAwaitingParents(tx, [key]) : [])]);
+    const passed = await passToUndo(tx, key, jobKey);
+    const job = passed ? null : await removeUnrecorded(tx, jobKey);
+    const executions = (passed ?? job)?.attempt ?? 0;
     const {
       ids: cancelled,
       enqueued,
       withdrawn,
-    } = await endRunsAcrossWorkspaces(tx, ids, [{ ...key, status: "cancelled", executions: job?.attempt ?? 0 }]);
+    } = await endRunsAcrossWorkspaces(tx, ids, [{ ...key, status: "cancelled", executions, isUndone: passed !== null }]);
     const run = await findRun(tx, key);
     if (!run) throw runNotFound(showRunId(key.id));
     if (!cancelled.has(key.id)) throw ended(run);

@@ -49,8 +49,8 @@ export async function endRunsAcrossWorkspaces(tx: Db, ids: UuidSource, ends: rea
   });
   const withdrawn: WithdrawnCall[] = [];
   for (const end of ends) if (ended.get(end.id)?.hasCalls) withdrawn.push(...(await withdrawCalls(tx, end)));
-  const toUndo = ends.flatMap(({ workspaceId, id, executions }) => {
-    const one = undos.get(id)?.isNeeded ? ended.get(id) : undefined;
+  const toUndo = ends.flatMap(({ workspaceId, id, executions, isUndone = false }) => {
+    const one = undos.get(id)?.isNeeded && !isUndone ? ended.get(id) : undefined;
     return one ? [{ workspaceId, id, laneId: one.laneId, executions, version: one.version }] : [];
   });
   if (toUndo.length > 0) await enqueueUndos(tx, toUndo);

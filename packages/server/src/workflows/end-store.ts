@@ -12,6 +12,8 @@ export interface RunEnd extends RunKey {
   readonly retrySteps?: readonly string[] | null;
   /** The attempt of its job. */
   readonly executions: number;
+  /** Whether the execution that it had goes on, and undoes its steps. */
+  readonly isUndone?: boolean;
 }
 
 /** A run that has ended just now. */

@@ -1,6 +1,6 @@
 import type { RunError } from "@tidemill/contract";
 import type { Deliverer, EnqueuedLane, JobKind, Outcome } from "#engine";
-import { removeUnrecorded, setDueAcrossWorkspaces } from "#jobs";
+import { removeUnrecorded } from "#jobs";
 import { type Db, momentMs, type RunId, type Timestamp, type UuidSource } from "#kernel";
 import type { Waker } from "#lanes";
 import { beginWaits } from "./begin-waits.ts";
@@ -12,7 +12,8 @@ import { storeProgressAcrossWorkspaces } from "./progress.ts";
 import type { RunKey } from "./run.ts";
 import { progressOf, type RunReport, readReport } from "./run-report.ts";
 import { insertStepsAcrossWorkspaces, JOURNAL_TOO_LARGE, type StepsToInsert } from "./step-store.ts";
-import { suspendAcrossWorkspaces } from "./suspend-store.ts";
+import { suspendRuns } from "./suspend.ts";
+import { undoTheRest } from "./undo/pass-to-undo.ts";
 import { parkUnfitAcrossWorkspaces } from "./unfit.ts";
 import type { UnfitRun } from "./unfit-store.ts";
 
@@ -36,16 +37,29 @@ export const runKind = (ids: UuidSource, deliverer: Deliverer, waker: () => Pick
     const progress = ended.flatMap(progressOf);
     if (progress.length > 0) await storeProgressAcrossWorkspaces(tx, progress);
     const ends = ended.flatMap((one) => (tooLarge.has(one.run.id) ? tooLargeEnd(one) : endOf(one)));
-    if (ends.length > 0) for (const lane of (await endRunsAcrossWorkspaces(tx, ids, ends)).enqueued) enqueued(lane);
+    if (ends.length > 0) await end(tx, ids, ends, enqueued);
     const goOn = ended.filter(({ run }) => !tooLarge.has(run.id));
     const failures = goOn.flatMap(failureOf);
     if (failures.length > 0) await recordFailuresAcrossWorkspaces(tx, failures);
     const unfit = goOn.flatMap(unfitOf);
     if (unfit.length > 0) wake(waker(), await parkUnfitAcrossWorkspaces(tx, unfit));
     const suspended = goOn.filter(({ outcome, report }) => outcome.verdict.kind === "giveBack" && report && !report.unfit);
-    if (suspended.length > 0) wake(waker(), await suspend(tx, suspended));
+    if (suspended.length === 0) return;
+    const { due, failed } = await suspendRuns(
+      tx,
+      suspended.map(({ run, outcome: { claim } }) => ({ run, claim })),
+    );
+    wake(waker(), due);
+    if (failed.length > 0) await end(tx, ids, failed, enqueued);
   },
 });
+
+async function end(tx: Db, ids: UuidSource, ends: readonly RunEnd[], enqueued: (lane: EnqueuedLane) => void): Promise<void> {
+  const ended = await endRunsAcrossWorkspaces(tx, ids, ends);
+  for (const lane of ended.enqueued) enqueued(lane);
+  const before = ends.filter(({ id }) => !ended.ids.has(id));
+  if (before.length > 0) for (const lane of await undoTheRest(tx, before)) enqueued(lane);
+}
 
 function readOutcome(outcome: Outcome): Ended {
   const { claim, verdict } = outcome;
@@ -105,19 +119,6 @@ const unfitOf = ({ run, outcome: { claim, verdict }, report }: Ended): UnfitRun[
 /** The error of a run: what the program reported, or what happened to its execution. */
 const errorOf = (report: RunReport | null, { code, message }: { readonly code: string; readonly message: string }): string =>
   JSON.stringify(report?.error ?? ({ name: code, message } satisfies RunError));
-
-/** Returns when these runs go on. */
-async function suspend(tx: Db, ended: readonly Ended[]): Promise<Timestamp[]> {
-  const dueAt = await suspendAcrossWorkspaces(
-    tx,
-    ended.map(({ run }) => run),
-  );
-  await setDueAcrossWorkspaces(
-    tx,
-    ended.map(({ run, outcome: { claim } }) => ({ ...claim, at: dueAt.get(run.id) ?? null })),
-  );
-  return [...dueAt.values()].filter((at) => at !== null);
-}
 
 function wake(waker: Pick<Waker, "wakeAt">, times: readonly Timestamp[]): void {
   for (const at of times) waker.wakeAt(momentMs(at));

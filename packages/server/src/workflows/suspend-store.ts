@@ -2,7 +2,7 @@ import { type Db, plainArray, type RunId, rows, sql, type Timestamp } from "#ker
 import { LIVE, type RunKey } from "./run.ts";
 
 /**
- * Sets the status of runs from what they wait for. Returns when the first of it ends; null: at once, because nothing waits. A wait has ended
+ * Sets the status of runs from what they wait for. Returns when the first of it ends; null: nothing waits. A wait has ended
  * if its signal was completed meanwhile, if the run may not have it, or if the run that it is for has ended. Uses the primary keys.
  */
 export async function suspendAcrossWorkspaces(tx: Db, runs: readonly RunKey[]): Promise<ReadonlyMap<RunId, Timestamp | null>> {

@@ -41,7 +41,7 @@ export interface Workflows extends Module {
   runChanged(run: RunKey): void;
   /** Changes of runs may have been missed. */
   runsMayHaveChanged(): void;
-  /** A key of the workspace was revoked, or something else about it changed: streams end, since theirs may be that key. */
+  /** A key of the workspace was revoked, or something else about it changed: readers of streams are authenticated anew. */
   workspaceChanged(workspaceId: WorkspaceId): void;
   /** Ends the streams of events. */
   drain(): void;
@@ -80,7 +80,7 @@ export function createWorkflows({
     },
     runChanged: (run) => followed.changed(run),
     runsMayHaveChanged: () => followed.allChanged(),
-    workspaceChanged: (workspaceId) => followed.endOf(workspaceId),
+    workspaceChanged: (workspaceId) => followed.workspaceChanged(workspaceId),
     drain: () => followed.close(),
   };
 }

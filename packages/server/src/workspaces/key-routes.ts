@@ -45,7 +45,7 @@ export function mountKeys(api: Api, { tenants, adminContext, onWorkspaceChanged 
   api.post(
     "/v1/keys",
     {
-      config: { access: "admin" },
+      config: { access: "admin", confirm: true },
       schema: {
         tags,
         security,
@@ -65,7 +65,7 @@ export function mountKeys(api: Api, { tenants, adminContext, onWorkspaceChanged 
   api.delete(
     "/v1/keys/:id",
     {
-      config: { access: "admin" },
+      config: { access: "admin", confirm: true },
       schema: {
         tags,
         security,

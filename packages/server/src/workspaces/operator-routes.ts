@@ -37,6 +37,8 @@ export interface OperatorRoutes {
 }
 
 const config: { access: Access } = { access: "operator" };
+/** A person must have confirmed who they are. */
+const change: { access: Access; confirm: boolean } = { access: "operator", confirm: true };
 
 /** The operator API: on the internal listener for the operator's token, on the public one for pages of operators. Source: contract §2, §13. */
 export function mountOperatorApi(
@@ -57,7 +59,7 @@ export function mountOperatorApi(
 
   api.post(
     "/admin/v1/workspaces",
-    { config, schema: { body: CreateWorkspace, response: replies({ 201: CreatedWorkspace }) } },
+    { config: change, schema: { body: CreateWorkspace, response: replies({ 201: CreatedWorkspace }) } },
     async (request, reply) => reply.code(201).send(await createWorkspace(database, adminContext, request.body, operatorActorOf(request))),
   );
 
@@ -69,7 +71,7 @@ export function mountOperatorApi(
 
   api.patch(
     "/admin/v1/workspaces/:id",
-    { config, schema: { params: WorkspacePath, body: PatchWorkspace, response: replies({ 200: Workspace }, "NOT_FOUND") } },
+    { config: change, schema: { params: WorkspacePath, body: PatchWorkspace, response: replies({ 200: Workspace }, "NOT_FOUND") } },
     async (request) => {
       const id = workspaceIn(request.params);
       const patched = await patchWorkspace(database, adminContext, id, request.body, operatorActorOf(request));
@@ -80,7 +82,7 @@ export function mountOperatorApi(
 
   api.delete(
     "/admin/v1/workspaces/:id",
-    { config, schema: { params: WorkspacePath, response: replies({ 204: noContent("The workspace is gone.") }, "NOT_FOUND") } },
+    { config: change, schema: { params: WorkspacePath, response: replies({ 204: noContent("The workspace is gone.") }, "NOT_FOUND") } },
     async (request, reply) => {
       const id = workspaceIn(request.params);
       await deleteWorkspace(database, adminContext, id, onDeleteWorkspace, operatorActorOf(request));
@@ -104,7 +106,7 @@ export function mountOperatorApi(
 
   api.post(
     "/admin/v1/workspaces/:id/keys",
-    { config, schema: { params: WorkspacePath, body: CreateKey, response: replies({ 201: CreatedKey }, "NOT_FOUND") } },
+    { config: change, schema: { params: WorkspacePath, body: CreateKey, response: replies({ 201: CreatedKey }, "NOT_FOUND") } },
     async (request, reply) => {
       const actor = { workspaceId: workspaceIn(request.params), actorId: operatorActorOf(request) };
       return reply.code(201).send(await createKey(database, adminContext, actor, request.body));
@@ -113,7 +115,7 @@ export function mountOperatorApi(
 
   api.delete(
     "/admin/v1/workspaces/:id/keys/:key_id",
-    { config, schema: { params: WorkspaceKeyPath, response: replies({ 204: noContent("The key is revoked.") }, "NOT_FOUND") } },
+    { config: change, schema: { params: WorkspaceKeyPath, response: replies({ 204: noContent("The key is revoked.") }, "NOT_FOUND") } },
     async (request, reply) => {
       const workspaceId = workspaceIn(request.params);
       const keyId = readKeyId(request.params.key_id);

@@ -203,7 +203,9 @@ describe("every operation", () => {
         expect([id, status, Object.keys(content ?? {})]).toEqual([
           id,
           status,
-          status === "204" ? [] : [id === "watchRun" && status === "200" ? "text/event-stream" : "application/json"],
+          status === "204"
+            ? []
+            : [["watchRun", "watchWorkspace"].includes(id) && status === "200" ? "text/event-stream" : "application/json"],
         ]);
       }
     }

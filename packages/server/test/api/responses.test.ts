@@ -336,6 +336,7 @@ const SUCCESSES: Record<string, Ask[]> = {
   "listRuns 200": [plain(), ...everyRun, plain({ query: "?limit=1&status=failed,completed" })],
   "getRun 200": [...everyRun, run("unfit")],
   "watchRun 200": [run("completed"), run("failed"), run("cancelled")],
+  "watchWorkspace 200": [plain()],
   "watchRun 204": [watchedToItsEnd],
   "cancelRun 200": [run("pending"), run("running"), run("sleeping"), run("unfit")],
   "retryRun 200": [run("failed"), run("cancelled"), run("unfit")],
@@ -420,7 +421,7 @@ const ERRORS_OF: Record<string, (operation: Operation) => Ask[]> = {
     ...(path.includes("{name}") ? [plain({ values: { name: "-" } })] : []),
     ...(path.includes("{id}") ? [plain({ values: { id: id === "completeSignal" ? "x".repeat(257) : "-" } })] : []),
     ...(parameters.some(({ name }) => name === "limit") ? [plain({ query: "?limit=0" })] : []),
-    ...(["getStatus", "getUsage", "previewSchedule"].includes(id) ? [plain({ query: "?nope=1" })] : []),
+    ...(["getStatus", "getUsage", "previewSchedule", "watchWorkspace"].includes(id) ? [plain({ query: "?nope=1" })] : []),
     ...(requestBody ? [plain({ body: "{" })] : []),
     ...(requestBody && id !== "completeSignal" ? [plain({ body: { nope: 1 } })] : []),
   ],
@@ -559,10 +560,10 @@ test("every operation answers a fault of ours with 500 and nothing of its inside
     );
     await database.query("select make_tenant_views()");
     for (const table of ["job", "lane"]) await database.query(`alter table ${table} rename to ${table}_away`);
-    // A preview does not query the database.
-    const asking = operations.filter(({ id }) => id !== "previewSchedule");
+    // These do not query the database.
+    const asking = operations.filter(({ id }) => id !== "previewSchedule" && id !== "watchWorkspace");
     expect(await check(service, asking, "500")).toEqual([]);
-    const { body } = await plain()(service, operations[0] as Operation);
+    const { body } = await plain()(service, asking[0] as Operation);
     expect(body).toEqual({ error: { code: "INTERNAL", message: "Something failed on our side.", details: {} } });
   } finally {
     for (const table of ["job", "lane"]) await database.query(`alter table if exists ${table}_away rename to ${table}`);

@@ -78,9 +78,17 @@ const LEAST: Record<string, Role> = {
   "GET /v1/keys": "admin",
   "POST /v1/keys": "admin",
   "DELETE /v1/keys/{id}": "admin",
+  "GET /v1/members": "admin",
+  "POST /v1/members": "admin",
+  "PATCH /v1/members/{id}": "admin",
+  "DELETE /v1/members/{id}": "admin",
+  "GET /v1/invitations": "admin",
+  "POST /v1/invitations": "admin",
+  "DELETE /v1/invitations/{id}": "admin",
   "GET /v1/audit-events": "admin",
   "GET /v1/usage": "read",
   "GET /v1/status": "read",
+  "GET /v1/live": "read",
 };
 
 test("every route has its least role here, and no other", async ({ service }) => {

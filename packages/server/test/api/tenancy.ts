@@ -2,6 +2,7 @@ import { describe, expect } from "vitest";
 import { bodySchemaOf, type Operation, operationsOf, pathOf } from "../harness/api-doc.ts";
 import type { Reply } from "../harness/ask.ts";
 import { comparable } from "../harness/operator.ts";
+import { newPerson } from "../harness/people.ts";
 import { everythingStored, faultsOf } from "../harness/problem.ts";
 import { sendRaw } from "../harness/raw-request.ts";
 import { newWorkspace, Service, type test as Test, until } from "../harness/service.ts";
@@ -10,6 +11,15 @@ const ABSENT_JOB = "job_01kajv3k4ve6nsd9z5kgtzx0rw";
 const ABSENT_DELIVERY = "whd_01kajv3k4ve6nsd9z5kgtzx0rw";
 const ABSENT_RUN = "run_01kajv3k4ve6nsd9z5kgtzx0rw";
 const ABSENT_KEY = "key_01kajv3k4ve6nsd9z5kgtzx0rw";
+const ABSENT_MEMBER = "usr_01kajv3k4ve6nsd9z5kgtzx0rw";
+const ABSENT_INVITATION = "inv_01kajv3k4ve6nsd9z5kgtzx0rw";
+const ABSENT_IDS: Record<string, string> = {
+  key: ABSENT_KEY,
+  run: ABSENT_RUN,
+  usr: ABSENT_MEMBER,
+  inv: ABSENT_INVITATION,
+  whd: ABSENT_DELIVERY,
+};
 
 /** The resource that a path names. */
 interface Named {
@@ -81,7 +91,7 @@ const ask = (
 /** The same names for resources that exist in no workspace. The name of the caller's own queue stays. */
 const absentTwin = ({ name, id }: Named): Named => ({
   name: name.replace("theirs", "absent").replace("THEIRS", "ABSENT"),
-  id: id.startsWith("whd_") ? ABSENT_DELIVERY : id.startsWith("key_") ? ABSENT_KEY : id.startsWith("run_") ? ABSENT_RUN : id && ABSENT_JOB,
+  id: ABSENT_IDS[id.slice(0, 3)] ?? (id && ABSENT_JOB),
 });
 
 const names = (operation: Operation): string[] => operation.parameters.filter((one) => one.in === "path").map(({ name }) => name);
@@ -99,6 +109,8 @@ export function describeTenancy(test: typeof Test): void {
       const theirDelivery = await furnishDelivery(other, "theirs");
       await furnishDelivery(service, "mine");
       const theirKeys = (await other.ok("GET", "/v1/keys")).data as { id: string }[];
+      const theirMember = await newPerson(other);
+      const theirInvitation = await other.ok("POST", "/v1/invitations", { role: "read" });
       const before = await everythingStored(service.database);
       let compared = 0;
       for (const operation of (await operationsOf(service)).filter((one) => names(one).length > 0 && one.method !== "PUT")) {
@@ -113,17 +125,20 @@ export function describeTenancy(test: typeof Test): void {
         ];
         const keys: Named[] = theirKeys.map(({ id }) => ({ name: "", id }));
         const ofRuns = operation.path.startsWith("/v1/runs/");
-        const ofDeliveries = operation.path.includes("/deliveries/");
         const deliveries = ["theirs", "mine"].map((name) => ({ name, id: theirDelivery }));
-        const foreign = ofDeliveries
+        const foreign = operation.path.includes("/deliveries/")
           ? deliveries
-          : ofRuns
-            ? [{ name: "", id: theirRun }]
-            : ofKeys
-              ? keys
-              : names(operation).includes("id")
-                ? jobs
-                : [{ name: ofSecrets ? "THEIRS" : "theirs", id: "" }];
+          : operation.path.startsWith("/v1/members/")
+            ? [{ name: "", id: theirMember.id }]
+            : operation.path.startsWith("/v1/invitations/")
+              ? [{ name: "", id: theirInvitation.id as string }]
+              : ofRuns
+                ? [{ name: "", id: theirRun }]
+                : ofKeys
+                  ? keys
+                  : names(operation).includes("id")
+                    ? jobs
+                    : [{ name: ofSecrets ? "THEIRS" : "theirs", id: "" }];
         expect([operation.id, foreign.length > 0]).toEqual([operation.id, true]);
         for (const named of foreign) {
           const twin = absentTwin(named);

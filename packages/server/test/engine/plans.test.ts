@@ -4,6 +4,7 @@ import {
   claimAcrossWorkspaces,
   claimForWorkersAcrossWorkspaces,
   completeAcrossWorkspaces,
+  countAttemptsAcrossWorkspaces,
   decideSharesAcrossWorkspaces,
   discardAcrossWorkspaces,
   extendClaims,
@@ -52,7 +53,7 @@ import { readInputs, readJournals } from "../../src/workflows/run-store.ts";
 import { findPendingSignalsAcrossWorkspaces, registerSignalsAcrossWorkspaces } from "../../src/workflows/signal-store.ts";
 import { completedStep, insertStepsAcrossWorkspaces } from "../../src/workflows/step-store.ts";
 import { suspendAcrossWorkspaces } from "../../src/workflows/suspend-store.ts";
-import { findUndosAcrossWorkspaces, recordLeftUndosAcrossWorkspaces } from "../../src/workflows/undo/store.ts";
+import { findLeftAcrossWorkspaces, findUndosAcrossWorkspaces, recordLeftUndosAcrossWorkspaces } from "../../src/workflows/undo/store.ts";
 import { recordUnfitAcrossWorkspaces } from "../../src/workflows/unfit-store.ts";
 import { findKeptFor } from "../../src/workflows/version-store.ts";
 import { cancelWaitsAcrossWorkspaces, findStoredAcrossWorkspaces, lockRunsAcrossWorkspaces } from "../../src/workflows/wait-store.ts";
@@ -101,6 +102,7 @@ const STATEMENTS: Record<string, (db: Db) => Promise<unknown>> = {
   "find batches": (db) => findBatchesAcrossWorkspaces(db, [{ ...LANE, key: "k" }]),
   "lock jobs": (db) => lockJobsAcrossWorkspaces(db, [SETTLED]),
   discard: (db) => discardAcrossWorkspaces(db, [SETTLED]),
+  "count attempts": (db) => countAttemptsAcrossWorkspaces(db, [{ ...SETTLED, waitMs: 1 }]),
   "set due": (db) => setDueAcrossWorkspaces(db, [{ ...SETTLED, at: null }]),
   complete: (db) => completeAcrossWorkspaces(db, [{ ...SETTLED, result: null }]),
   refuse: (db) =>
@@ -149,6 +151,7 @@ const STATEMENTS_OF_RUNS: Record<string, (db: Db) => Promise<unknown>> = {
   "end runs": (db) => markEndedAcrossWorkspaces(db, [{ ...RUN, status: "completed", result: "1", executions: 1 }]),
   "record failures of runs": (db) => recordFailuresAcrossWorkspaces(db, [{ ...RUN, error: "{}", waitMs: 1 }]),
   "find undos": (db) => findUndosAcrossWorkspaces(db, [RUN]),
+  "find undos that are left": (db) => findLeftAcrossWorkspaces(db, [RUN]),
   "find awaiting parents": (db) => findAwaitingParents(db, [RUN]),
   "store progress": (db) => storeProgressAcrossWorkspaces(db, [{ ...RUN, progress: "1" }]),
   "store progress of a claim": (db) => storeProgress(db, RUN, { ...SETTLED } as never, "1"),

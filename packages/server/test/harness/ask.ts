@@ -25,9 +25,21 @@ export async function ask(
     ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
     signal: AbortSignal.timeout(TIMEOUT_MS),
   });
-  const text = await response.text();
+  const text = await (isEndless(path, response.headers) ? firstOf(response) : response.text());
   const isJson = /json/.test(response.headers.get("content-type") ?? "");
   return { status: response.status, headers: response.headers, text, body: isJson && text !== "" ? JSON.parse(text) : undefined };
+}
+
+/** Whether a response goes on until its reader leaves. */
+export const isEndless = (path: string, headers: Headers): boolean =>
+  path.startsWith("/v1/live") && (headers.get("content-type") ?? "").startsWith("text/event-stream");
+
+/** The first part of a body. The reader leaves after it. */
+async function firstOf({ body }: Response): Promise<string> {
+  const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
+  const first = await reader?.read();
+  await reader?.cancel();
+  return first?.value ?? "";
 }
 
 /** Returns the body of a response. Throws if the response is not a success. */

@@ -7,6 +7,8 @@ import { createExplain } from "#explain";
 import { type Api, createApi, type Module } from "#http";
 import { createJobs } from "#jobs";
 import { systemRandom } from "#kernel";
+import { createLive } from "#live";
+import { createPeople } from "#people";
 import { createQueues } from "#queues";
 import { createSchedules } from "#schedules";
 import { createStatus } from "#status";
@@ -26,12 +28,14 @@ const anything = new Proxy((() => {}) as never, {
 
 /** Every module with endpoints for tenants. */
 const MODULES: Module[] = [
+  createLive,
   createApprovals,
   createAudit,
   createCallbacks,
   createDeadLetters,
   createExplain,
   createJobs,
+  createPeople,
   createQueues,
   createSchedules,
   createStatus,

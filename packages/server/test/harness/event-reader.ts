@@ -8,7 +8,12 @@ export interface ReadEvent {
   readonly data: any;
 }
 
-/** A reader of a run's events. */
+interface At {
+  readonly node: { readonly url: string };
+  readonly key: string;
+}
+
+/** A reader of a stream of events: of a run, or of what changes in a workspace. */
 export class EventReader {
   readonly events: ReadEvent[] = [];
   readonly status: number;
@@ -29,13 +34,18 @@ export class EventReader {
     );
   }
 
-  static async open(
-    { node, key }: { readonly node: { readonly url: string }; readonly key: string },
-    runId: string,
-    lastEventId?: string,
-  ): Promise<EventReader> {
+  static open(at: At, runId: string, lastEventId?: string): Promise<EventReader> {
+    return EventReader.#open(at, `/v1/runs/${runId}/events`, lastEventId);
+  }
+
+  /** Reads `GET /v1/live`. */
+  static live(at: At): Promise<EventReader> {
+    return EventReader.#open(at, "/v1/live");
+  }
+
+  static async #open({ node, key }: At, path: string, lastEventId?: string): Promise<EventReader> {
     const controller = new AbortController();
-    const response = await fetch(`${node.url}/v1/runs/${runId}/events`, {
+    const response = await fetch(`${node.url}${path}`, {
       headers: { authorization: `Bearer ${key}`, ...(lastEventId !== undefined && { "last-event-id": lastEventId }) },
       signal: controller.signal,
     });
@@ -49,6 +59,15 @@ export class EventReader {
   /** What came, in short. */
   get names(): string[] {
     return this.events.map(({ event, data }) => (event === "step" ? `step ${data.key}` : event === "status" ? data.status : event));
+  }
+
+  /** The kinds of records that have changed. */
+  get kinds(): ReadonlySet<string> {
+    return new Set(this.events.flatMap(({ data }) => data.kinds));
+  }
+
+  async untilKinds(...kinds: string[]): Promise<void> {
+    await until(() => kinds.every((kind) => this.kinds.has(kind)), `the kinds ${kinds.join(", ")}`);
   }
 
   untilNames(...names: string[]): Promise<void> {

@@ -1,6 +1,6 @@
 import http from "node:http";
 import net from "node:net";
-import type { Reply } from "./ask.ts";
+import { isEndless, type Reply } from "./ask.ts";
 
 /** A request whose path, headers and body are sent unchanged, byte for byte. */
 export interface RawRequest {
@@ -17,14 +17,19 @@ export function sendRaw(url: string, { method, path, headers = {}, body }: RawRe
     const length = body === undefined || headers["transfer-encoding"] ? {} : { "content-length": Buffer.byteLength(body) };
     const request = http.request({ hostname, port, method, path, headers: { ...length, ...headers }, agent: false }, (response) => {
       const chunks: Buffer[] = [];
-      response.on("data", (chunk: Buffer) => chunks.push(chunk));
-      response.on("error", reject);
-      response.on("end", () => {
-        const pairs = Object.entries(response.headersDistinct).flatMap(([name, values = []]) =>
-          values.map((value): [string, string] => [name, value]),
-        );
-        resolve(replyOf(response.statusCode ?? 0, new Headers(pairs), Buffer.concat(chunks)));
+      const pairs = Object.entries(response.headersDistinct).flatMap(([name, values = []]) =>
+        values.map((value): [string, string] => [name, value]),
+      );
+      const received = new Headers(pairs);
+      const finish = () => resolve(replyOf(response.statusCode ?? 0, received, Buffer.concat(chunks)));
+      response.on("data", (chunk: Buffer) => {
+        chunks.push(chunk);
+        if (!isEndless(path, received)) return;
+        finish();
+        request.destroy();
       });
+      response.on("error", reject);
+      response.on("end", finish);
     });
     request.on("error", reject);
     request.end(body);

@@ -60,7 +60,7 @@ function fixture() {
 
 /** A stream that has sent the run. */
 async function opened({ followed, advance }: ReturnType<typeof fixture>, reader: Writable) {
-  const stream = followed.open(KEY, null);
+  const stream = followed.open(KEY, null, async () => {});
   await advance(0);
   stream.pipe(reader);
   await advance(0);

@@ -189,3 +189,15 @@ describe("Lifecycle hooks", () => {
     }
   });
 });
+
+test("a hook counts in the concurrency of its workflow, and comes before the runs that wait", async ({ service }) => {
+  const workflow = await putWorkflow(service, { concurrency: 1 });
+  const first = await start(workflow);
+  const second = await workflow.trigger({ input: 2 });
+  await workflow.end(first, { outcome: "completed", result: 1 });
+  const hook = await takeHook(workflow);
+  expect(hook).toMatchObject({ hook: "onSuccess", runId: first.runId });
+  expect(await workflow.work({ workflows: [workflow.id], limit: 10 })).toMatchObject({ runs: [], hooks: [] });
+  await settle(workflow, hook, { outcome: "completed" });
+  expect(await workflow.take()).toMatchObject({ runId: second });
+});

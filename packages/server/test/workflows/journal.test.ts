@@ -18,7 +18,7 @@ describe("the journal of a run", () => {
         steps: 4,
       },
     );
-    await end(run, { outcome: "suspended", steps: [] });
+    await end(run, { outcome: "released" });
     const journal = [
       { key: "b", output: "b" },
       { key: "a", output: "a" },
@@ -57,14 +57,15 @@ describe("the journal of a run", () => {
     const report = (...steps: object[]) => service.ok("POST", `/v1/runs/${runId}/steps`, { lease_token: run.lease_token, steps });
     await report(sleep("nap", 60), step("a"));
     await report({ key: "nap", type: "sleep", status: "completed" }, { key: "other", type: "sleep", status: "completed" });
-    await end(run, { outcome: "suspended", steps: [step("b")] });
+    await end(run, { outcome: "suspended", steps: [step("b"), sleep("over", 0)] });
     expect((await get(runId)).steps).toMatchObject([
       { key: "a" },
       { key: "nap", status: "completed", output: null, endedAt: expect.any(String) },
       { key: "other", status: "completed" },
       { key: "b" },
+      { key: "over", status: "waiting" },
     ]);
-    expect((await take()).journal.map(({ key }) => key)).toEqual(["a", "nap", "other", "b"]);
+    expect((await take()).journal.map(({ key }) => key)).toEqual(["a", "nap", "other", "b", "over"]);
   });
 
   test("counts a sleep once", async ({ service }) => {

@@ -214,7 +214,7 @@ describe("the events of a run", () => {
       expect(refused.status).toBe(503);
       expect(((await refused.json()) as { error: object }).error).toMatchObject({
         code: "UNAVAILABLE",
-        message: "Your workspace's share of this node's capacity for streams of events of runs is in use. Try again later.",
+        message: "Your workspace's share of this node's capacity for streams of events is in use. Try again later.",
       });
       readers[0]?.close();
       await until(async () => {

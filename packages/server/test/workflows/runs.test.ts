@@ -30,7 +30,7 @@ describe("a run", () => {
   test("keeps the version of the code that executed it first", async ({ service }) => {
     const { trigger, take, end } = await putWorkflow(service);
     await trigger();
-    await end(await take({ version: "v1" }), { outcome: "suspended", steps: [] });
+    await end(await take({ version: "v1" }), { outcome: "released" });
     await service.advance(91);
     expect(await take({ version: "v2" })).toMatchObject({ version: "v1" });
   });
@@ -68,6 +68,35 @@ describe("a run", () => {
       error: { name: "Error", message: "Again." },
       nextAttemptAt: null,
     });
+  });
+
+  test("that is suspended while no step of it waits has failed: it is executed again after its backoff, while attempts are left", async ({
+    service,
+  }) => {
+    const { id, trigger, take, end, get, work } = await putWorkflow(service, {
+      attempts: 2,
+      backoff: { type: "exponential", delay: 60_000 },
+      hooks: ["onFailure"],
+    });
+    const runId = await trigger();
+    const error = { name: "NothingAwaitedError", message: "The execution was suspended, but no step of the run waits." };
+    expect(await end(await take(), { outcome: "suspended", steps: [] })).toMatchObject({ ok: true });
+    expect((await work({ workflows: [id] })).runs).toEqual([]);
+    expect(await get(runId)).toMatchObject({ status: "running", attempt: 2, error, nextAttemptAt: expect.any(String) });
+    await service.advance(60);
+    expect(await end(await take(), { outcome: "suspended", steps: [] })).toMatchObject({ ok: true });
+    expect(await get(runId)).toMatchObject({ status: "failed", attempt: 2, error, nextAttemptAt: null });
+    expect((await work({ workflows: [id] })).hooks).toMatchObject([{ hook: "onFailure", runId, error }]);
+  });
+
+  test("may be suspended with a wait that an earlier execution has reported, and has all attempts", async ({ service }) => {
+    const { trigger, take, end, get } = await putWorkflow(service, { attempts: 1 });
+    const runId = await trigger();
+    const sleep = (key: string, sleepFor: number) => ({ key, type: "sleep", status: "waiting", sleepFor });
+    await end(await take(), { outcome: "suspended", steps: [sleep("long", 120_000), sleep("short", 60_000)] });
+    await service.advance(61);
+    await end(await take(), { outcome: "suspended" });
+    expect(await get(runId)).toMatchObject({ status: "sleeping", attempt: 1, error: null });
   });
 
   test("fails at once when its program wants no further attempt", async ({ service }) => {

@@ -84,6 +84,59 @@ describe("the steps of a run", () => {
     expect((await workflow.get(run.runId)).undoErrors).toEqual([{ step: "a", message: "no", occurredAt: expect.any(String) }]);
   });
 
+  describe("that its program has begun to undo when it is cancelled", () => {
+    const begun = { key: "undo()", type: "undo", status: "completed", output: { name: "TypeError", message: "Declined." } };
+
+    /** A run that was cancelled while its program undid step `b`. */
+    async function cancelled(service: Service, asked: object = {}): Promise<{ workflow: TestWorkflow; run: TakenRun }> {
+      const workflow = await putWorkflow(service);
+      const run = await charged(service, workflow, asked);
+      await report(service, run, [begun]);
+      await service.ok("POST", `/v1/runs/${run.runId}/cancel`);
+      expect(await workflow.get(run.runId)).toMatchObject({ status: "cancelled", error: null });
+      return { workflow, run };
+    }
+
+    test("are undone by that execution, and by no other beside it", async ({ service }) => {
+      const { workflow, run } = await cancelled(service);
+      expect(await workflow.work({ worker: "w2", workflows: [workflow.id] })).toMatchObject({ runs: [] });
+      expect(await workflow.work({ workflows: [workflow.id] })).toMatchObject({ runs: [], cancelled: [] });
+      expect((await report(service, run, [undo("b")])).status).toBe(200);
+      expect((await report(service, run, [charge("c")])).status).toBe(409);
+      expect((await report(service, run, [undo("a")])).status).toBe(200);
+      const ended = await workflow.end(run, { outcome: "failed", error: "Declined.", error_name: "TypeError", retry: false });
+      expect(ended).toMatchObject({ ok: true });
+      expect((await workflow.work({ workflows: [workflow.id] })).runs).toEqual([]);
+      expect(await workflow.get(run.runId)).toMatchObject({ status: "cancelled", error: null, undoErrors: [] });
+    });
+
+    test("are undone by another execution when its worker is lost", async ({ service }) => {
+      const { workflow, run } = await cancelled(service, { lease: 10 });
+      await report(service, run, [undo("b")]);
+      await service.advance(11);
+      await until(async () => (await report(service, run, [undo("b")])).status === 409, "the lease to end");
+      await service.advance(5);
+      const second = await workflow.take({ worker: "w2" });
+      expect(second).toMatchObject({ undo: true, journal: [{}, {}, {}, { key: "undo()" }, { key: "undo(b)" }] });
+      await report(service, second, [undo("a")]);
+      expect(await workflow.end(second, { outcome: "completed" })).toMatchObject({ ok: true });
+      expect((await workflow.get(run.runId)).undoErrors).toEqual([]);
+    });
+
+    test("are undone by another execution when its worker gives it back, or leaves some", async ({ service }) => {
+      for (const outcome of [{ outcome: "released" }, { outcome: "failed", error: "Declined.", retry: false }]) {
+        const { workflow, run } = await cancelled(service);
+        await report(service, run, [undo("b")]);
+        await workflow.end(run, outcome);
+        const second = await workflow.take({ worker: "w2" });
+        expect(second).toMatchObject({ runId: run.runId, undo: true });
+        await report(service, second, [undo("a")]);
+        expect(await workflow.end(second, { outcome: "completed" })).toMatchObject({ ok: true });
+        expect(await workflow.get(run.runId)).toMatchObject({ status: "cancelled", undoErrors: [] });
+      }
+    });
+  });
+
   test("are undone by another worker when the lease of the first one ends", async ({ service }) => {
     const workflow = await putWorkflow(service);
     const { runId } = await charged(service, workflow);

@@ -32,6 +32,45 @@ export const setDueAcrossWorkspaces = (tx: Db, jobs: readonly Due[]): Promise<un
       select ${ASSIGN_SLOTS_OF_WAITING} as assigned`,
   );
 
+/**
+ * Makes a claimed job one of another kind, under the same claim, whose attempt is the first of `attempts`. Returns it; null, and nothing
+ * changes, if nobody holds it. Uses the primary key.
+ */
+export const changeKindOfHeld = (
+  tx: Db,
+  { workspaceId, laneId, id }: JobKey,
+  kind: string,
+  attempts: number,
+): Promise<{ attempt: number } | null> =>
+  row(
+    tx,
+    sql`
+      update job set kind = ${kind}, attempts = ${attempts}, spared = attempt - 1, payload = '{}'
+      where workspace_id = ${workspaceId} and lane_id = ${laneId} and id = ${id} and state = 'active'
+      returning attempt`,
+  );
+
+/** A job that was given back, and whose attempt has failed after all. */
+export interface AttemptToCount extends JobKey {
+  /** How long the next attempt waits. */
+  readonly waitMs: number;
+}
+
+/** Counts attempts that were spared when their jobs were given back, and delays the jobs. Returns when they are due. Uses the primary key. */
+export const countAttemptsAcrossWorkspaces = async (tx: Db, jobs: readonly AttemptToCount[]): Promise<Timestamp[]> =>
+  (
+    await rows<{ run_at: Timestamp }>(
+      tx,
+      sql`
+        update job j set attempts_log = '', spared = j.spared - 1, state = 'delayed', run_at = moment() + d.wait_ms * interval '1 millisecond'
+        from unnest(${plainArray(jobs.map((one) => one.workspaceId))}::uuid[], ${plainArray(jobs.map((one) => one.laneId))}::bigint[],
+          ${plainArray(jobs.map((one) => one.id))}::uuid[], ${plainArray(jobs.map((one) => one.waitMs))}::float8[])
+          as d (workspace_id, lane_id, id, wait_ms)
+        where j.workspace_id = any(array[d.workspace_id]) and j.lane_id = d.lane_id and j.id = d.id and j.state in ('waiting', 'delayed')
+        returning j.run_at`,
+    )
+  ).map(({ run_at }) => run_at);
+
 /** Deletes a job that leaves no record, also if it is claimed. Returns its attempt and the lease of its claim; null if there was no job. Uses the primary key. */
 export const removeUnrecorded = (
   tx: Db,

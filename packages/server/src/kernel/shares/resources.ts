@@ -6,7 +6,7 @@ export const RESOURCES = {
   client_connections: "capacity for connections with requests in progress",
   connections: "capacity for database requests",
   request_memory: "memory for requests and responses",
-  event_streams: "capacity for streams of events of runs",
+  event_streams: "capacity for streams of events",
   enqueue_backlog: "room for jobs that wait to be stored",
 } as const;
 

@@ -4,7 +4,7 @@ import type { LaneId } from "#lanes";
 import type { RunKey } from "../run.ts";
 
 /** How often the worker of an undo may be lost. */
-const ATTEMPTS = 10;
+export const UNDO_ATTEMPTS = 10;
 const BACKOFF_MS = 1_000;
 
 /** A run that ends, and whose steps are to be undone. */
@@ -24,7 +24,7 @@ export const enqueueUndos = (tx: Db, runs: readonly RunToUndo[]): Promise<unknow
       ...{ workspaceId, laneId, id: id as string as JobId },
       kind: "undo",
       payload: "{}",
-      attempts: ATTEMPTS,
+      attempts: UNDO_ATTEMPTS,
       spared: executions,
       backoffDelayMs: BACKOFF_MS,
       runAtMs: null,

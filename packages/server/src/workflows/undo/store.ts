@@ -1,6 +1,7 @@
 import { type Db, fragment, largeTextArray, plainArray, type RunId, rows, sql, type WorkspaceId } from "#kernel";
 import { type BegunRun, INPUT_AND_SIZE } from "../execution-store.ts";
 import type { RunKey } from "../run.ts";
+import type { RunToUndo } from "./enqueue-undos.ts";
 import { UNDO_BEGUN } from "./key.ts";
 
 /** Of a step `s`: it has completed, and its undo has no outcome. */
@@ -27,6 +28,21 @@ export async function findUndosAcrossWorkspaces(tx: Db, runs: readonly RunKey[])
   );
   return new Map(found.map((one) => [one.id, one]));
 }
+
+/** Runs that have ended and have steps that are still to be undone, with the versions of their code. Uses the primary keys. */
+export const findLeftAcrossWorkspaces = (tx: Db, runs: readonly RunKey[]): Promise<Omit<RunToUndo, "executions">[]> =>
+  rows(
+    tx,
+    sql`
+      select r.workspace_id as "workspaceId", r.id, r.lane_id as "laneId", r.version
+      from (select * from unnest(${plainArray(runs.map((one) => one.workspaceId))}::uuid[], ${plainArray(runs.map((one) => one.id))}::uuid[])
+        as e (workspace_id, id) order by workspace_id, id) e,
+      lateral (
+        select r.workspace_id, r.id, r.lane_id, r.version from run r
+        where r.workspace_id = any(array[e.workspace_id]) and r.id = e.id and r.ended_at is not null offset 0
+      ) r
+      where (select exists (select from run_step s where s.workspace_id = any(array[r.workspace_id]) and s.run_id = r.id and ${TO_UNDO}))`,
+  );
 
 /** Whether steps of a run that has failed or was cancelled are undone, or will be. Uses the primary key. */
 export const hasUndone = async (tx: Db, { workspaceId, id }: RunKey): Promise<boolean> =>

@@ -1,4 +1,5 @@
 import { Readable } from "node:stream";
+import type { Reauthenticate } from "#http";
 import type { SharedResource } from "#kernel";
 import { isEnded, type RunKey } from "../run.ts";
 import type { EventCursor } from "./cursor.ts";
@@ -14,6 +15,7 @@ export interface EventStreamOptions {
   /** What the reader has already. Null: nothing. */
   readonly cursor: EventCursor | null;
   readonly memory: SharedResource;
+  readonly reauthenticate: Reauthenticate;
   /** Called when the reader lacks changes and can take them. */
   readonly onReady: () => void;
 }
@@ -112,6 +114,15 @@ export class RunEventStream extends Readable {
     this.destroy();
   }
 
+  /** Ends it if its reader is no longer authenticated, or no longer has the role. */
+  async checkAccess(): Promise<void> {
+    try {
+      await this.#options.reauthenticate();
+    } catch {
+      this.finish();
+    }
+  }
+
   /** Ends it as if all was said. The reader connects again if it wants to. */
   finish(): void {
     if (this.#isOver) return;
@@ -128,6 +139,7 @@ export class RunEventStream extends Readable {
 
   /** Not to a reader that has not taken what it got: it is disconnected when it takes nothing for a while (`stalled-responses.ts`). */
   #beat(): void {
+    void this.checkAccess();
     if (this.#isDrained && !this.#isReceiving && !this.#isOver) this.#say(HEARTBEAT);
   }
 

@@ -1,3 +1,4 @@
+import type { Reauthenticate } from "#http";
 import type { Clock, Shares, Tenants, WorkspaceId } from "#kernel";
 import type { RunKey } from "../run.ts";
 import type { EventCursor } from "./cursor.ts";
@@ -26,12 +27,12 @@ export class FollowedRuns {
    *
    * @throws UNAVAILABLE when the workspace has too many
    */
-  open(key: RunKey, cursor: EventCursor | null): RunEventStream {
+  open(key: RunKey, cursor: EventCursor | null, reauthenticate: Reauthenticate): RunEventStream {
     const { tenants, clock, shares } = this.#options;
     const { workspaceId } = key;
     shares.eventStreams.takeOrRefuse(workspaceId);
     const followed = this.#runs.get(nameOf(key)) ?? new FollowedRun(key, tenants.of(workspaceId), clock);
-    const stream = new RunEventStream({ key, cursor, memory: shares.requestMemory, onReady: () => followed.look() });
+    const stream = new RunEventStream({ key, cursor, memory: shares.requestMemory, reauthenticate, onReady: () => followed.look() });
     this.#runs.set(nameOf(key), followed);
     followed.streams.add(stream);
     stream.once("close", () => {
@@ -53,9 +54,10 @@ export class FollowedRuns {
     for (const followed of this.#runs.values()) followed.changed();
   }
 
-  /** Ends the streams of a workspace: its readers connect again, and are authenticated anew. */
-  endOf(workspaceId: WorkspaceId): void {
-    for (const { key, streams } of this.#runs.values()) if (key.workspaceId === workspaceId) for (const stream of streams) stream.finish();
+  /** A key of the workspace was revoked, or something else about it changed: readers must still be allowed to read. */
+  workspaceChanged(workspaceId: WorkspaceId): void {
+    for (const { key, streams } of this.#runs.values())
+      if (key.workspaceId === workspaceId) for (const stream of streams) void stream.checkAccess();
   }
 
   /** Ends all streams, for good. */

@@ -1,0 +1,85 @@
+import { ApiError } from "../api/api-error.ts";
+import { chance } from "./chance.ts";
+import { readEvents } from "./read-events.ts";
+
+/** How changes come: as they happen, by asking from time to time, or not at all. */
+export type LiveState = "live" | "polling" | "offline";
+
+export interface ConnectionOptions {
+  readonly url: string;
+  readonly onState: (state: LiveState) => void;
+  /** Records of these kinds have changed. Null: anything may have. */
+  readonly onChange: (kinds: readonly string[] | null) => void;
+}
+
+const FIRST_RETRY_MS = 1_000;
+const MAX_RETRY_MS = 60_000;
+/** A stream that lasted so long ended because its node stopped, say: it is opened again soon. Milliseconds. */
+const LASTING_MS = 10_000;
+
+/** Keeps a stream of changes open, until it is closed. Where it cannot, it tries again, less and less often. */
+export class Connection {
+  readonly #options: ConnectionOptions;
+  readonly #closed = new AbortController();
+  #wake = () => {};
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+    window.addEventListener("online", this.#online);
+    void this.#keep();
+  }
+
+  close(): void {
+    window.removeEventListener("online", this.#online);
+    this.#closed.abort();
+    this.#wake();
+  }
+
+  readonly #online = () => this.#wake();
+
+  async #keep(): Promise<void> {
+    const { url, onState, onChange } = this.#options;
+    const { signal } = this.#closed;
+    for (let failures = 0; !signal.aborted; ) {
+      let openedAt: number | null = null;
+      let error: unknown = null;
+      try {
+        await readEvents(url, {
+          signal,
+          onOpen: () => {
+            openedAt = performance.now();
+            onState("live");
+            // Nobody says what has changed before.
+            onChange(null);
+          },
+          onKinds: onChange,
+        });
+      } catch (thrown) {
+        error = thrown;
+      }
+      if (signal.aborted) return;
+      const lasted = openedAt !== null && performance.now() - openedAt > LASTING_MS;
+      failures = lasted ? 0 : failures + 1;
+      // One that ends as it should, or broke once, is opened again before anybody notices.
+      if (failures > 1 || openedAt === null) onState(error instanceof ApiError && error.status > 0 ? "polling" : "offline");
+      await this.#rest(waitMs(failures, error));
+    }
+  }
+
+  #rest(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}
+
+/** Chance spreads tabs that lost the same node. */
+function waitMs(failures: number, error: unknown): number {
+  const backoff = Math.min(FIRST_RETRY_MS * 2 ** Math.max(0, failures - 1), MAX_RETRY_MS) * (0.5 + chance());
+  const asked = error instanceof ApiError && error.retryAfterSeconds !== null ? error.retryAfterSeconds * 1_000 : 0;
+  return Math.max(backoff, asked * (1 + chance() / 4));
+}

@@ -1,0 +1,21 @@
+import type { RecordKind } from "@tidemill/contract";
+import type { WorkspaceId } from "./ids.ts";
+
+/** Reports that records of a workspace have changed, after the commit. It costs one look-up while nobody follows the workspace. */
+export type ReportChange = (workspaceId: WorkspaceId, kinds: readonly RecordKind[]) => void;
+
+/** Modules report here what they have changed. It goes to whoever follows the workspace (`live/`), and is forgotten otherwise. */
+export class Changes {
+  readonly #followers = new Map<WorkspaceId, (kinds: readonly RecordKind[]) => void>();
+
+  readonly report: ReportChange = (workspaceId, kinds) => this.#followers.get(workspaceId)?.(kinds);
+
+  /** From now on, `onChange` gets the changes of the workspace. There is one follower of a workspace: the newest. */
+  follow(workspaceId: WorkspaceId, onChange: (kinds: readonly RecordKind[]) => void): void {
+    this.#followers.set(workspaceId, onChange);
+  }
+
+  unfollow(workspaceId: WorkspaceId): void {
+    this.#followers.delete(workspaceId);
+  }
+}

@@ -1,0 +1,2 @@
+export * from "./kinds-of-route.ts";
+export * from "./live.ts";

@@ -1,0 +1,39 @@
+import type { ChangePassword } from "@tidemill/contract";
+import type { FastifyRequest } from "fastify";
+import { endOpenCalls } from "./end-sessions.ts";
+import { deleteLinksOf } from "./link-store.ts";
+import type { PeopleContext } from "./people-context.ts";
+import { updatePassword } from "./person-store.ts";
+import { provePassword } from "./prove.ts";
+import { requireConfirmed } from "./require-confirmed.ts";
+import { deleteSessions } from "./session-store.ts";
+import { notSignedIn, type OpenedSession } from "./sessions.ts";
+
+/**
+ * Changes the password of somebody who is signed in, or gives them one. All their sessions end but the one that asks, which gets another
+ * token.
+ *
+ * @throws FORBIDDEN when the old password is wrong, or they have none and have not confirmed that it is them; RATE_LIMITED
+ */
+export async function changePassword(
+  context: PeopleContext,
+  request: FastifyRequest,
+  { password, new_password }: ChangePassword,
+): Promise<OpenedSession> {
+  const { database, passwords, sessions } = context;
+  const session = await sessions.require(request);
+  const takeBack = session.hasPassword ? await provePassword(context, session, password) : requireConfirmed(session);
+  const hash = await passwords.hash(new_password);
+  const opened = await database.transaction(async (tx) => {
+    const updated = await updatePassword(tx, session.personId, hash, session.version);
+    if (!updated) throw notSignedIn();
+    await deleteLinksOf(tx, session.personId);
+    const renewed = await sessions.open(tx, request, { id: session.personId, version: updated.version }, "password");
+    if (!renewed) throw notSignedIn();
+    await deleteSessions(tx, session.personId, renewed.id);
+    return renewed;
+  });
+  await takeBack?.();
+  await endOpenCalls(database, context, session.personId);
+  return opened;
+}

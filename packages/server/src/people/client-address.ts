@@ -1,0 +1,28 @@
+import { isIPv6 } from "node:net";
+import type { FastifyRequest } from "fastify";
+import { addressSet } from "#outbound";
+
+/** Finds out the address of a client: that of its connection or, behind proxies that are trusted, the one that the last of them names. */
+export function clientAddressOf(trustedProxies: readonly string[]): (request: FastifyRequest) => string {
+  const isTrusted = addressSet(trustedProxies);
+  return ({ ip, headers }) => {
+    if (!isTrusted(ip)) return ip;
+    const named = [headers["x-forwarded-for"] ?? []].flat().flatMap((value) => value.split(","));
+    // From the last to the first: the first ones may be made up by the client.
+    let client = ip;
+    for (const one of named.reverse()) {
+      client = one.trim();
+      if (!isTrusted(client)) break;
+    }
+    return client;
+  };
+}
+
+/** What is limited for an address: with IPv6 the network, which one client has whole. */
+export function networkOf(address: string): string {
+  if (!isIPv6(address) || address.startsWith("::ffff:")) return address;
+  const [head = "", tail] = address.split("%")[0]?.split("::") ?? [];
+  const groups = head.split(":").filter((group) => group !== "");
+  const missing = tail === undefined ? 0 : 8 - groups.length - tail.split(":").filter((group) => group !== "").length;
+  return [...groups, ...Array<string>(missing).fill("0")].slice(0, 4).join(":");
+}

@@ -1,0 +1,34 @@
+import type { PersonRole } from "@tidemill/contract";
+import { type Db, row, rows, sql, type Timestamp, type Uuid, type WorkspaceId } from "#kernel";
+
+export interface InvitationRow {
+  readonly id: Uuid;
+  readonly role: PersonRole;
+  readonly email: string | null;
+  readonly created_by: string;
+  readonly created_at: Timestamp;
+  readonly expires_at: Timestamp;
+}
+
+/** Lists invitations that can still be accepted, newest first. Uses index link_workspace. */
+export const listInvitations = (db: Db, workspaceId: WorkspaceId, before: Uuid | null, limit: number): Promise<InvitationRow[]> =>
+  rows(
+    db,
+    sql`
+      select id, role, email, created_by, created_at, expires_at from link
+      where workspace_id = ${workspaceId} and kind = 'invitation' and expires_at > moment() and (${before}::uuid is null or id < ${before})
+      order by id desc limit ${limit}`,
+  );
+
+/** Uses the primary key. */
+export const deleteInvitation = (db: Db, workspaceId: WorkspaceId, id: Uuid): Promise<InvitationRow | null> =>
+  row(
+    db,
+    sql`
+      delete from link where workspace_id = ${workspaceId} and id = ${id} and kind = 'invitation' and expires_at > moment()
+      returning id, role, email, created_by, created_at, expires_at`,
+  );
+
+/** Uses index link_workspace. */
+export const removeInvitations = (db: Db, workspaceId: WorkspaceId): Promise<unknown> =>
+  rows(db, sql`delete from link where workspace_id = ${workspaceId}`);

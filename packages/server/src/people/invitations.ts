@@ -1,0 +1,70 @@
+import type { CreatedInvitation, CreateInvitation, Invitation } from "@tidemill/contract";
+import type { Actor } from "#audit";
+import { notFound, problem, type Transactional, typeId, type Uuid, uuidOf } from "#kernel";
+import { normalizeEmail } from "./email.ts";
+import { deleteInvitation, type InvitationRow } from "./invitation-store.ts";
+import { invitationMail } from "./mails.ts";
+import { makeLink } from "./make-link.ts";
+import { isMemberByEmail } from "./membership-store.ts";
+import type { PeopleContext } from "./people-context.ts";
+import { LINK_HOURS } from "./setup-link.ts";
+import { throttle } from "./throttle.ts";
+
+export const showInvitation = ({ id, ...invitation }: InvitationRow): Invitation => ({ id: typeId("inv", id), ...invitation });
+
+export const readInvitationId = (text: string): Uuid | null => uuidOf("inv", text);
+
+/**
+ * Invites somebody to a workspace. The URL is shown to who invites, so that it proves nothing about the mail address.
+ *
+ * @throws CONFLICT when there is a member with that address; RATE_LIMITED
+ */
+export async function invite(
+  database: Transactional,
+  context: PeopleContext,
+  { workspaceId, actorId }: Actor,
+  { role, email: given = null }: CreateInvitation,
+): Promise<CreatedInvitation> {
+  const email = given === null ? null : normalizeEmail(given);
+  await throttle(context.database, { invitationOf: workspaceId, ...(email !== null && context.mailer && { invitationTo: email }) });
+  const { id, url, createdAt, expiresAt } = await database.transaction(async (tx) => {
+    if (email !== null && (await isMemberByEmail(tx, workspaceId, email))) {
+      throw problem("CONFLICT", { email }, { message: "There is a member with this mail address." });
+    }
+    const link = await makeLink(tx, context, { kind: "invitation", workspaceId, role, email, createdBy: actorId, hours: LINK_HOURS });
+    await context.audit.record(tx, {
+      workspaceId,
+      eventType: "invitation.created",
+      actorId,
+      resourceType: "invitation",
+      resourceId: typeId("inv", link.id),
+      input: { role, email },
+      output: null,
+    });
+    return link;
+  });
+  const mailed = email !== null && (context.mailer?.send(invitationMail(email, url)) ?? false);
+  const shown = { id: typeId("inv", id), role, email, created_by: actorId, created_at: createdAt, expires_at: expiresAt };
+  return { ...shown, url, mailed };
+}
+
+/** @throws NOT_FOUND for an invitation that does not exist, was accepted, or has expired */
+export const revokeInvitation = (
+  database: Transactional,
+  { audit }: Pick<PeopleContext, "audit">,
+  { workspaceId, actorId }: Actor,
+  id: Uuid,
+): Promise<void> =>
+  database.transaction(async (tx) => {
+    const deleted = await deleteInvitation(tx, workspaceId, id);
+    if (!deleted) throw notFound({ resource: "invitation", id: typeId("inv", id) });
+    await audit.record(tx, {
+      workspaceId,
+      eventType: "invitation.revoked",
+      actorId,
+      resourceType: "invitation",
+      resourceId: typeId("inv", id),
+      input: { role: deleted.role, email: deleted.email },
+      output: null,
+    });
+  });

@@ -1,0 +1,20 @@
+import type { Db } from "#kernel";
+import { insertLink, type NewLink } from "./link-store.ts";
+import { type PeopleContext, pageUrl } from "./people-context.ts";
+import { hashNewToken, makeToken } from "./token.ts";
+
+export type LinkContext = Pick<PeopleContext, "random" | "ids" | "publicUrl" | "nodeUrl">;
+
+/** What a link is for. What is left out is null or false. */
+export type LinkTerms = Pick<NewLink, "kind" | "createdBy" | "hours"> &
+  Partial<Pick<NewLink, "workspaceId" | "role" | "email" | "personId" | "mailed">>;
+
+/** Makes a link that can be used once. Its address is not stored. */
+export async function makeLink(db: Db, context: LinkContext, terms: LinkTerms) {
+  const token = makeToken(context.random);
+  const id = context.ids.next();
+  const none = { workspaceId: null, role: null, email: null, personId: null, mailed: false };
+  const inserted = await insertLink(db, { ...none, ...terms, id, hash: hashNewToken(token) });
+  if (!inserted) throw new Error("An insert returned no row.");
+  return { id, url: pageUrl(context, `link/${token}`), createdAt: inserted.created_at, expiresAt: inserted.expires_at };
+}

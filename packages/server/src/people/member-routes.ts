@@ -1,0 +1,191 @@
+import {
+  AddMember,
+  CreatedInvitation,
+  CreateInvitation,
+  Invitation,
+  InvitationPath,
+  ListInvitations,
+  ListMembers,
+  Member,
+  MemberPath,
+  Page,
+  PatchMember,
+} from "@tidemill/contract";
+import { requestActor } from "#audit";
+import { type Api, nextPage, noContent, readPage, replies, routeDefaults, workspaceOf } from "#http";
+import { notFound, type Tenants, typeId, type WorkspaceId } from "#kernel";
+import { listInvitations } from "./invitation-store.ts";
+import { invite, readInvitationId, revokeInvitation, showInvitation } from "./invitations.ts";
+import { addMember, memberNotFound, patchMember, readPersonId, removeMember, showMember } from "./members.ts";
+import { listMembers } from "./membership-store.ts";
+import type { PeopleContext } from "./people-context.ts";
+
+export interface MemberRoutes {
+  readonly tenants: Tenants;
+  readonly context: PeopleContext;
+  /** Called after somebody's rights in a workspace have changed: what they have open must end. */
+  readonly onWorkspaceChanged: (workspaceId: WorkspaceId) => void;
+}
+
+const defaults = routeDefaults("Members");
+/** Who may read members may also change them, after having confirmed who they are. */
+const read = { access: "admin" } as const;
+const change = { access: "admin", confirm: true } as const;
+
+/** The people of a workspace. Source: contract §13. */
+export function mountMembers(api: Api, { tenants, context, onWorkspaceChanged }: MemberRoutes): void {
+  api.get(
+    "/v1/members",
+    {
+      config: read,
+      schema: {
+        ...defaults,
+        summary: "List members",
+        description: "Returns the people who belong to the workspace, those with the newest accounts first.",
+        operationId: "listMembers",
+        querystring: ListMembers,
+        response: replies({ 200: Page(Member) }),
+      },
+    },
+    async (request) => {
+      const page = readPage(request.query, readPersonId);
+      const workspaceId = workspaceOf(request);
+      const found = await listMembers(tenants.of(workspaceId), workspaceId, page.after, page.limit + 1);
+      const { rows, nextCursor } = nextPage(found, page.limit, ({ id }) => typeId("usr", id));
+      return { data: rows.map(showMember), next_cursor: nextCursor };
+    },
+  );
+
+  api.post(
+    "/v1/members",
+    {
+      config: change,
+      schema: {
+        ...defaults,
+        summary: "Add a member",
+        description: "Adds a person who has an account on this service, by their id. Invite anybody else.",
+        operationId: "addMember",
+        body: AddMember,
+        response: replies({ 201: Member }, "NOT_FOUND", "CONFLICT", "PAYLOAD_TOO_LARGE"),
+      },
+    },
+    async (request, reply) => {
+      const actor = requestActor(request);
+      return reply.code(201).send(await addMember(tenants.of(actor.workspaceId), context, actor, request.body));
+    },
+  );
+
+  api.patch(
+    "/v1/members/:id",
+    {
+      config: change,
+      schema: {
+        ...defaults,
+        summary: "Change a member's role",
+        description: "Changes what a person may do in the workspace, at once. The last admin keeps their role.",
+        operationId: "updateMember",
+        params: MemberPath,
+        body: PatchMember,
+        response: replies({ 200: Member }, "NOT_FOUND", "INVALID_STATE", "PAYLOAD_TOO_LARGE"),
+      },
+    },
+    async (request) => {
+      const actor = requestActor(request);
+      const member = await patchMember(tenants.of(actor.workspaceId), context, actor, personIn(request.params), request.body.role);
+      onWorkspaceChanged(actor.workspaceId);
+      return member;
+    },
+  );
+
+  api.delete(
+    "/v1/members/:id",
+    {
+      config: change,
+      schema: {
+        ...defaults,
+        summary: "Remove a member",
+        description: "Removes a person from the workspace, at once. Their account stays. The last admin cannot be removed.",
+        operationId: "removeMember",
+        params: MemberPath,
+        response: replies({ 204: noContent("The person no longer belongs to the workspace.") }, "NOT_FOUND", "INVALID_STATE"),
+      },
+    },
+    async (request, reply) => {
+      const actor = requestActor(request);
+      await removeMember(tenants.of(actor.workspaceId), context, actor, personIn(request.params));
+      onWorkspaceChanged(actor.workspaceId);
+      return reply.code(204).send();
+    },
+  );
+
+  api.get(
+    "/v1/invitations",
+    {
+      config: read,
+      schema: {
+        ...defaults,
+        summary: "List invitations",
+        description: "Returns the invitations that can still be accepted, newest first. The response does not contain their URLs.",
+        operationId: "listInvitations",
+        querystring: ListInvitations,
+        response: replies({ 200: Page(Invitation) }),
+      },
+    },
+    async (request) => {
+      const page = readPage(request.query, readInvitationId);
+      const workspaceId = workspaceOf(request);
+      const found = await listInvitations(tenants.of(workspaceId), workspaceId, page.after, page.limit + 1);
+      const { rows, nextCursor } = nextPage(found, page.limit, ({ id }) => typeId("inv", id));
+      return { data: rows.map(showInvitation), next_cursor: nextCursor };
+    },
+  );
+
+  api.post(
+    "/v1/invitations",
+    {
+      config: change,
+      schema: {
+        ...defaults,
+        summary: "Invite somebody",
+        description:
+          "Makes an invitation to the workspace, with a role. It can be accepted once, within 72 hours. Only this response contains its " +
+          "URL. With `email`, only a person with that address can accept it, and the URL is also sent there if the service sends mail.",
+        operationId: "createInvitation",
+        body: CreateInvitation,
+        response: replies({ 201: CreatedInvitation }, "CONFLICT", "PAYLOAD_TOO_LARGE"),
+      },
+    },
+    async (request, reply) => {
+      const actor = requestActor(request);
+      return reply.code(201).send(await invite(tenants.of(actor.workspaceId), context, actor, request.body));
+    },
+  );
+
+  api.delete(
+    "/v1/invitations/:id",
+    {
+      config: change,
+      schema: {
+        ...defaults,
+        summary: "Revoke an invitation",
+        description: "Revokes an invitation, which can no longer be accepted.",
+        operationId: "revokeInvitation",
+        params: InvitationPath,
+        response: replies({ 204: noContent("The invitation can no longer be accepted.") }, "NOT_FOUND"),
+      },
+    },
+    async (request, reply) => {
+      const actor = requestActor(request);
+      const id = readInvitationId(request.params.id);
+      if (!id) throw notFound({ resource: "invitation", id: request.params.id });
+      await revokeInvitation(tenants.of(actor.workspaceId), context, actor, id);
+      return reply.code(204).send();
+    },
+  );
+}
+
+function personIn({ id }: { id: string }) {
+  const personId = readPersonId(id);
+  if (!personId) throw memberNotFound(id);
+  return personId;
+}

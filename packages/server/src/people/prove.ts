@@ -1,0 +1,25 @@
+import { invalid, problem } from "#kernel";
+import type { PeopleContext } from "./people-context.ts";
+import { findCredentialsById } from "./person-store.ts";
+import type { SessionRow } from "./session-store.ts";
+import { throttle } from "./throttle.ts";
+
+/**
+ * Verifies the password of somebody who is signed in.
+ *
+ * @returns what takes the try back
+ * @throws FORBIDDEN when it is wrong; RATE_LIMITED
+ */
+export async function provePassword(
+  { database, passwords }: PeopleContext,
+  session: SessionRow,
+  password: string | undefined,
+): Promise<() => Promise<unknown>> {
+  if (password === undefined) throw invalid("password", "is required");
+  const takeBack = await throttle(database, { proof: session.personId });
+  const credentials = await findCredentialsById(database, session.personId);
+  if (!(await passwords.verify(password, credentials?.passwordHash ?? null)) || credentials?.version !== session.version) {
+    throw problem("FORBIDDEN", {}, { message: "The password is wrong." });
+  }
+  return takeBack;
+}

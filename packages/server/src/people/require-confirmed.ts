@@ -1,0 +1,10 @@
+import { problem } from "#kernel";
+import type { SessionRow } from "./session-store.ts";
+
+/** @throws FORBIDDEN unless the person has proven in the last ten minutes that it is them */
+export function requireConfirmed({ confirmedUntil }: SessionRow): null {
+  if (confirmedUntil === null) {
+    throw problem("FORBIDDEN", { confirm: true }, { message: "Confirm first that it is you, by your password or another proof." });
+  }
+  return null;
+}

@@ -1,0 +1,24 @@
+import type { Db, PersonId } from "#kernel";
+import { deleteLinksOf } from "./link-store.ts";
+import { type LinkContext, makeLink } from "./make-link.ts";
+import { updatePassword } from "./person-store.ts";
+import { deleteSessions } from "./session-store.ts";
+
+const RESET_HOURS = 2;
+
+/** Makes a link with which a person sets a new password. Of several, the last one counts. */
+export async function makeResetLink(
+  db: Db,
+  context: LinkContext,
+  { personId, email, createdBy }: { personId: PersonId /** Where it is sent; null: it is not. */; email: string | null; createdBy: string },
+): Promise<string> {
+  await deleteLinksOf(db, personId);
+  const terms = { kind: "reset", personId, email, mailed: email !== null, createdBy, hours: RESET_HOURS } as const;
+  return (await makeLink(db, context, terms)).url;
+}
+
+/** Takes away every way in which a person signs in, and ends their sessions. */
+export async function dropCredentials(tx: Db, personId: PersonId): Promise<void> {
+  await updatePassword(tx, personId, null, null);
+  await deleteSessions(tx, personId, null);
+}

@@ -1,0 +1,16 @@
+import { type Db, type EmitEvent, PeriodicLoop, type Random, type Service } from "#kernel";
+import { sweepLinks } from "./link-store.ts";
+import { sweepSessions } from "./session-store.ts";
+import { sweepThrottles } from "./throttle-store.ts";
+
+const EVERY_MS = 600_000;
+
+/** Removes sessions, links and counts of tries that have ended. */
+export function createSweep(db: Db, emit: EmitEvent, random: Random): Service {
+  const pass = async () => {
+    await sweepSessions(db);
+    await sweepLinks(db);
+    await sweepThrottles(db);
+  };
+  return new PeriodicLoop({ name: "people", everyMs: EVERY_MS, pass }, emit, random);
+}

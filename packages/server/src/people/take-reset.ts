@@ -1,0 +1,39 @@
+import type { TakeLink } from "@tidemill/contract";
+import type { FastifyRequest } from "fastify";
+import type { PersonId } from "#kernel";
+import { endOpenCalls } from "./end-sessions.ts";
+import { deleteLink, deleteLinksOf, type LinkRow } from "./link-store.ts";
+import { given, linkNotFound } from "./links.ts";
+import type { PeopleContext } from "./people-context.ts";
+import { lockPerson, markVerified, updatePassword } from "./person-store.ts";
+import { dropCredentials } from "./reset.ts";
+import { deleteSessions } from "./session-store.ts";
+import type { OpenedSession } from "./sessions.ts";
+
+/**
+ * Sets a new password. The old one and all sessions end. Who got the link by mail has proven that the address is theirs. If nobody had
+ * before, the account may be another's who claimed the address: all other ways to sign in that were added until then go.
+ */
+export async function takeReset(context: PeopleContext, request: FastifyRequest, link: LinkRow, fields: TakeLink): Promise<OpenedSession> {
+  const { database, sessions, passwords } = context;
+  const personId = link.personId as PersonId;
+  const hash = await passwords.hash(given(fields, "password"));
+  const opened = await database.transaction(async (tx) => {
+    const person = await lockPerson(tx, personId);
+    if (!person || !(await deleteLink(tx, link.id))) throw linkNotFound();
+    if (link.mailed) {
+      if (link.email !== person.email) throw linkNotFound();
+      if (!person.verified) await dropCredentials(tx, personId);
+      await markVerified(tx, personId);
+    }
+    await deleteLinksOf(tx, personId);
+    const updated = await updatePassword(tx, personId, hash, null);
+    if (!updated) throw linkNotFound();
+    await deleteSessions(tx, personId, null);
+    const session = await sessions.open(tx, request, { id: personId, version: updated.version }, "link");
+    if (!session) throw linkNotFound();
+    return session;
+  });
+  await endOpenCalls(database, context, personId);
+  return opened;
+}

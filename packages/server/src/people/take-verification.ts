@@ -1,0 +1,24 @@
+import type { FastifyRequest } from "fastify";
+import { type PersonId, problem } from "#kernel";
+import { deleteLink, type LinkRow } from "./link-store.ts";
+import { linkNotFound } from "./links.ts";
+import type { PeopleContext } from "./people-context.ts";
+import { updateEmail } from "./person-store.ts";
+
+/**
+ * A person has proven that a mail address is theirs. They must be signed in: whoever only reads the mail may be somebody whose address
+ * another person claims.
+ *
+ * @throws UNAUTHORIZED unless that person is signed in
+ */
+export async function takeVerification({ database, sessions }: PeopleContext, request: FastifyRequest, link: LinkRow): Promise<null> {
+  const session = await sessions.find(request);
+  if (session?.personId !== link.personId) {
+    throw problem("UNAUTHORIZED", { sign_in_required: true }, { message: "Sign in to the account to which you want to add this address." });
+  }
+  return database.transaction(async (tx) => {
+    if (!(await deleteLink(tx, link.id))) throw linkNotFound();
+    if (!(await updateEmail(tx, link.personId as PersonId, link.email ?? "", true))) throw linkNotFound();
+    return null;
+  });
+}

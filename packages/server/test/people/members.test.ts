@@ -1,0 +1,209 @@
+import { describe, expect } from "vitest";
+import { operate } from "../harness/operator.ts";
+import { Browser, newPerson, PASSWORD } from "../harness/people.ts";
+import { newWorkspace, Service, test } from "../harness/service.ts";
+
+const tokenOf = (url: string) => url.split("/").at(-1) ?? "";
+const NEW = { name: "Guest", password: "a long enough password" };
+
+describe("members", () => {
+  test("an admin lists members, changes their roles and removes them, with effect on open sessions at once", async ({ service }) => {
+    const ws = service.workspaceId;
+    const admin = await newPerson(service);
+    const other = await newPerson(service, { role: "write" });
+    const { data } = (await admin.api(ws, "GET", "/v1/members")).body;
+    expect(data).toHaveLength(2);
+    expect(data).toContainEqual({
+      id: other.id,
+      name: "A person",
+      email: other.email,
+      role: "write",
+      created_at: "2026-11-21T12:00:00.000Z",
+    });
+    expect((await other.api(ws, "POST", "/v1/queues", { name: "one" })).status).toBe(201);
+    expect((await admin.api(ws, "PATCH", `/v1/members/${other.id}`, { role: "read" })).body).toMatchObject({ role: "read" });
+    expect((await other.api(ws, "POST", "/v1/queues", { name: "two" })).status).toBe(403);
+    expect((await other.api(ws, "GET", "/v1/members")).status).toBe(403);
+    expect((await admin.api(ws, "DELETE", `/v1/members/${other.id}`)).status).toBe(204);
+    expect((await other.api(ws, "GET", "/v1/queues")).status).toBe(404);
+    expect((await other.auth("GET", "session")).body).toMatchObject({ person: { id: other.id }, workspaces: [] });
+    const events = (await service.ok("GET", "/v1/audit-events?resource_type=member")).data;
+    expect(events.map((one: { event_type: string; actor_id: string }) => [one.event_type, one.actor_id])).toEqual([
+      ["member.removed", admin.id],
+      ["member.updated", admin.id],
+    ]);
+  });
+
+  test("a person who has an account is added by their id", async ({ service }) => {
+    const person = await newPerson(service, { role: null });
+    const add = (id: string) => service.api("POST", "/v1/members", { id, role: "read" });
+    expect((await add(person.id)).status).toBe(201);
+    expect((await add(person.id)).status).toBe(409);
+    expect((await add("usr_01kajv3k4ve6nsd9z5kgtzx0rw")).status).toBe(404);
+    expect((await person.api(service.workspaceId, "GET", "/v1/queues")).status).toBe(200);
+  });
+
+  test("the last admin can neither leave nor get another role, also when two admins act at the same time", async ({ service }) => {
+    const ws = service.workspaceId;
+    const one = await newPerson(service);
+    const other = await newPerson(service);
+    const replies = await Promise.all([
+      one.api(ws, "DELETE", `/v1/members/${other.id}`),
+      other.api(ws, "PATCH", `/v1/members/${one.id}`, { role: "read" }),
+    ]);
+    expect(replies.filter(({ status }) => status < 300)).toHaveLength(1);
+    const [left] = (await service.ok("GET", "/v1/members")).data.filter((member: { role: string }) => member.role === "admin");
+    for (const reply of [
+      await service.api("DELETE", `/v1/members/${left.id}`),
+      await service.api("PATCH", `/v1/members/${left.id}`, { role: "write" }),
+    ]) {
+      expect(reply).toMatchObject({ status: 409, body: { error: { code: "INVALID_STATE", details: { state: "last_admin" } } } });
+    }
+  });
+
+  test("members of another workspace are not there", async ({ service, database, clock }) => {
+    const stranger = new Service(service.node, database, clock, await newWorkspace(database));
+    const theirs = await newPerson(stranger);
+    const mine = await newPerson(service);
+    for (const method of ["PATCH", "DELETE"]) {
+      const reply = await mine.api(
+        service.workspaceId,
+        method,
+        `/v1/members/${theirs.id}`,
+        method === "PATCH" ? { role: "read" } : undefined,
+      );
+      expect(reply).toMatchObject({ status: 404, body: { error: { details: { resource: "member", id: theirs.id } } } });
+    }
+  });
+});
+
+describe("who must confirm", () => {
+  test("members, keys, secrets, purges and workspaces are changed only by a person who has confirmed lately", async ({ service }) => {
+    const ws = service.workspaceId;
+    const person = await newPerson(service, { operator: true, confirmed: false });
+    const requests: [string, string, unknown?][] = [
+      ["POST", "/v1/members", { id: person.id, role: "read" }],
+      ["PATCH", `/v1/members/${person.id}`, { role: "admin" }],
+      ["DELETE", `/v1/members/${person.id}`],
+      ["POST", "/v1/invitations", { role: "read" }],
+      ["DELETE", "/v1/invitations/inv_01kajv3k4ve6nsd9z5kgtzx0rw"],
+      ["POST", "/v1/keys", { name: "A key" }],
+      ["DELETE", "/v1/keys/key_01kajv3k4ve6nsd9z5kgtzx0rw"],
+      ["POST", "/v1/secrets", { name: "A", value: "b" }],
+      ["PATCH", "/v1/secrets/A", { value: "c" }],
+      ["DELETE", "/v1/secrets/A"],
+      ["POST", "/v1/dlq/purge", {}],
+    ];
+    for (const [method, path, body] of requests) {
+      const reply = await person.api(ws, method, path, body);
+      expect([path, reply.status, reply.body.error.code, reply.body.error.details]).toEqual([path, 403, "FORBIDDEN", { confirm: true }]);
+    }
+    const operate = await person.operate("PATCH", `/workspaces/${ws}`, { name: "New" });
+    expect(operate.body.error.details).toEqual({ confirm: true });
+    // The key has nothing to confirm.
+    expect((await service.api("POST", "/v1/keys", { name: "A key" })).status).toBe(201);
+
+    expect((await person.auth("POST", "confirm", { password: "a wrong one" })).status).toBe(403);
+    const { cookie } = person;
+    expect((await person.auth("POST", "confirm", { password: PASSWORD })).status).toBe(204);
+    expect(person.cookie).not.toBe(cookie);
+    expect((await person.api(ws, "POST", "/v1/secrets", { name: "A", value: "b" })).status).toBe(201);
+    // Requests with the old token still end, but it does not count as confirmed.
+    const old = new Browser(service.node.url, cookie);
+    expect((await old.api(ws, "GET", "/v1/queues")).status).toBe(200);
+    expect((await old.api(ws, "PATCH", "/v1/secrets/A", { value: "c" })).status).toBe(403);
+    expect((await old.auth("POST", "confirm", { password: PASSWORD })).status).toBe(401);
+    await service.clock.advance(30);
+    expect((await old.api(ws, "GET", "/v1/queues")).status).toBe(401);
+    await service.clock.advance(600);
+    expect((await person.api(ws, "PATCH", "/v1/secrets/A", { value: "c" })).status).toBe(403);
+  });
+});
+
+describe("invitations", () => {
+  const invite = async (service: Service, body: object) => {
+    const made = await service.ok("POST", "/v1/invitations", body);
+    return { ...made, token: tokenOf(made.url) } as { id: string; token: string; url: string; mailed: boolean };
+  };
+
+  test("a guest makes an account with an open invitation, once, and gets its role", async ({ service }) => {
+    const { id, token, mailed } = await invite(service, { role: "write" });
+    expect(mailed).toBe(false);
+    expect((await service.ok("GET", "/v1/invitations")).data).toMatchObject([{ id, role: "write", email: null }]);
+    const guest = new Browser(service.node.url);
+    expect((await guest.auth("GET", `links/${token}`)).body).toMatchObject({
+      kind: "invitation",
+      role: "write",
+      workspace: { id: service.workspaceId, name: "Test" },
+    });
+    const email = `guest-${id}@example.com`;
+    expect((await guest.auth("POST", `links/${token}`, { ...NEW, email })).status).toBe(204);
+    expect((await guest.auth("GET", "session")).body).toMatchObject({
+      person: { email, email_verified: false, operator: false },
+      workspaces: [{ id: service.workspaceId, role: "write" }],
+    });
+    expect((await guest.auth("GET", `links/${token}`)).status).toBe(404);
+    expect((await new Browser(service.node.url).auth("POST", `links/${token}`, { ...NEW, email: `x${email}` })).status).toBe(404);
+    expect((await service.ok("GET", "/v1/invitations")).data).toEqual([]);
+    const [event] = (await service.ok("GET", "/v1/audit-events?event_type=invitation.accepted")).data;
+    expect(event).toMatchObject({ resource_id: id, input: { role: "write" } });
+    expect(event.actor_id).toMatch(/^usr_/);
+  });
+
+  test("an account is only joined by who signs in to it, never by who names its address", async ({ service }) => {
+    const person = await newPerson(service, { role: null });
+    for (const body of [{ role: "read" }, { role: "read", email: person.email.toUpperCase() }]) {
+      const { token } = await invite(service, body);
+      const guest = new Browser(service.node.url);
+      const refused = await guest.auth("POST", `links/${token}`, { ...NEW, email: person.email });
+      expect(refused).toMatchObject({ status: 401, body: { error: { details: { sign_in_required: true } } } });
+      expect(guest.cookie).toBe("");
+      // The invitation is still good.
+      expect((await guest.auth("GET", `links/${token}`)).status).toBe(200);
+    }
+    const { token } = await invite(service, { role: "read", email: person.email });
+    expect((await person.auth("POST", `links/${token}`, {})).status).toBe(204);
+    expect((await person.auth("GET", "session")).body.workspaces).toMatchObject([{ id: service.workspaceId, role: "read" }]);
+    // The password is the one that it was.
+    expect((await new Browser(service.node.url).auth("POST", "sign-in", { email: person.email, password: NEW.password })).status).toBe(401);
+  });
+
+  test("an invitation for an address is for nobody else, and a member keeps their role", async ({ service }) => {
+    const person = await newPerson(service, { role: null });
+    const admin = await newPerson(service);
+    const { token } = await invite(service, { role: "write", email: "somebody@example.com" });
+    expect((await person.auth("POST", `links/${token}`, {})).status).toBe(403);
+    const { token: open } = await invite(service, { role: "read" });
+    expect((await admin.auth("POST", `links/${open}`, {})).status).toBe(409);
+    expect((await admin.api(service.workspaceId, "GET", "/v1/members")).status).toBe(200);
+    expect((await person.auth("POST", `links/${open}`, {})).status).toBe(204);
+    expect((await service.api("POST", "/v1/invitations", { role: "read", email: person.email })).status).toBe(409);
+  });
+
+  test("an invitation ends when it is revoked, after 72 hours, and with its workspace", async ({ service, database, clock }) => {
+    const guest = new Browser(service.node.url);
+    const deleted = new Service(service.node, database, clock, await newWorkspace(database));
+    const revoked = await invite(service, { role: "read" });
+    const old = await invite(service, { role: "read" });
+    const homeless = await invite(deleted, { role: "read" });
+    expect((await service.api("DELETE", `/v1/invitations/${revoked.id}`)).status).toBe(204);
+    expect((await service.api("DELETE", `/v1/invitations/${revoked.id}`)).status).toBe(404);
+    expect((await guest.auth("GET", `links/${revoked.token}`)).status).toBe(404);
+    const take = (token: string) => guest.auth("POST", `links/${token}`, { ...NEW, email: "late@example.com" });
+    expect((await take(revoked.token)).status).toBe(404);
+    expect((await operate(service, "DELETE", `/admin/v1/workspaces/${deleted.workspaceId}`)).status).toBe(204);
+    expect((await take(homeless.token)).status).toBe(404);
+    await service.clock.advance(72 * 3600);
+    expect((await take(old.token)).status).toBe(404);
+    expect(await service.database.query("select from person where email = 'late@example.com'")).toEqual([]);
+  });
+
+  test("of several who use an invitation at the same time, one gets in", async ({ service }) => {
+    const { id, token } = await invite(service, { role: "read" });
+    const replies = await Promise.all(
+      [1, 2, 3].map((n) => new Browser(service.node.url).auth("POST", `links/${token}`, { ...NEW, email: `${n}-${id}@example.com` })),
+    );
+    expect(replies.map(({ status }) => status).sort()).toEqual([204, 404, 404]);
+    expect(await service.database.query("select from person where email like $1", [`%-${id}@example.com`])).toHaveLength(1);
+  });
+});
