@@ -45,6 +45,7 @@ export const AUDIT_EVENT_TYPES = [
   "signal.completed",
   "workflow.hook.errored",
   "workflow.hook.slow",
+  "deploy.marked",
   "webhook.created",
   "webhook.updated",
   "webhook.deleted",
@@ -69,6 +70,7 @@ export const AUDIT_RESOURCE_TYPES = [
   "workflow",
   "run",
   "signal",
+  "deploy",
   "webhook",
 ] as const;
 export type AuditResourceType = (typeof AUDIT_RESOURCE_TYPES)[number];

@@ -19,6 +19,7 @@ import {
   type WorkspaceId,
 } from "#kernel";
 import { createLive } from "#live";
+import { createMetrics } from "#metrics";
 import { createAddressGuard, createNames, HostsInUse } from "#outbound";
 import { createPeople } from "#people";
 import { createPushes } from "#pushes";
@@ -184,6 +185,7 @@ export async function composeNode({
     people,
     usage,
     createStatus({ ...shared, rateLimiter }),
+    createMetrics(shared),
     createRetention(shared),
     callbacks,
     pushes,

@@ -8,6 +8,7 @@ import { type Api, createApi, type Module } from "#http";
 import { createJobs } from "#jobs";
 import { systemRandom } from "#kernel";
 import { createLive } from "#live";
+import { createMetrics } from "#metrics";
 import { createPeople } from "#people";
 import { createQueues } from "#queues";
 import { createSchedules } from "#schedules";
@@ -35,6 +36,7 @@ const MODULES: Module[] = [
   createDeadLetters,
   createExplain,
   createJobs,
+  createMetrics,
   createPeople,
   createQueues,
   createSchedules,
