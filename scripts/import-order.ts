@@ -22,7 +22,7 @@ export const IMPORT_ORDER: readonly (readonly string[])[] = [
   ["queues"],
   ["callbacks", "explain"],
   ["pushes", "webhooks"],
-  ["dashboard", "retention", "status"],
+  ["dashboard", "metrics", "retention", "status"],
 ];
 
 export const FOLDERS: readonly string[] = IMPORT_ORDER.flat();

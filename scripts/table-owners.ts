@@ -54,6 +54,9 @@ export const TABLES: Readonly<Record<string, Table>> = {
   job_count: { owner: "jobs", holds: "The number of unfinished jobs and dead letters of each lane." },
   job_count_now: { owner: "jobs", holds: "View: `job_count` and `job_delta` together." },
   job_metric: { owner: "jobs", holds: "What happened in queues, by minutes and by hours." },
+  job_metric_now: { owner: "jobs", holds: "View: `job_metric` and `job_delta` together." },
+  deploy: { owner: "metrics", holds: "Deploys that callers marked." },
+  circuit_change: { owner: "circuits", holds: "When circuits opened and closed." },
   job_metric_sample: { owner: "jobs", holds: "The minute for which the oldest waiting jobs were looked up last." },
   tally_now: { owner: "jobs", holds: "View: `tally` and `job_delta` together." },
   run_delta: { owner: "workflows", holds: "Changes in the number of runs by status. Added to `run_count` seconds later." },
@@ -141,7 +144,7 @@ export const EXCEPTIONS: readonly Exception[] = [
   },
   {
     file: "jobs/store/settle.ts",
-    writes: ["circuit", "usage_delta"],
+    writes: ["circuit", "circuit_change", "usage_delta"],
     reason:
       "A circuit opens, and an attempt is counted, exactly when the attempt's settle wins. A separate statement would cost each settle a round trip.",
   },

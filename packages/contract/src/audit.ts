@@ -48,6 +48,7 @@ export const AUDIT_EVENT_TYPES = [
   "signal.completed",
   "workflow.hook.errored",
   "workflow.hook.slow",
+  "deploy.marked",
   "webhook.created",
   "webhook.updated",
   "webhook.deleted",
@@ -73,6 +74,7 @@ export const AUDIT_RESOURCE_TYPES = [
   "workflow",
   "run",
   "signal",
+  "deploy",
   "webhook",
 ] as const;
 export type AuditResourceType = (typeof AUDIT_RESOURCE_TYPES)[number];

@@ -11,6 +11,7 @@ export * from "./jobs.ts";
 export * from "./keys.ts";
 export * from "./limits.ts";
 export * from "./live.ts";
+export * from "./metrics.ts";
 export * from "./names.ts";
 export * from "./not-found.ts";
 export * from "./paging.ts";

@@ -19,6 +19,7 @@ import {
   type WorkspaceId,
 } from "#kernel";
 import { createLive } from "#live";
+import { createMetrics } from "#metrics";
 import { createOperations } from "#operations";
 import { createAddressGuard, createNames, HostsInUse } from "#outbound";
 import { createPeople } from "#people";
@@ -186,6 +187,7 @@ export async function composeNode({
     people,
     usage,
     createStatus({ ...shared, rateLimiter }),
+    createMetrics(shared),
     createRetention(shared),
     callbacks,
     pushes,

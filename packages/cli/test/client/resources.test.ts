@@ -85,6 +85,10 @@ test("status, usage, workers and audit events are shown", async ({ command, serv
   await service.ok("POST", "/v1/work", { worker: "w", queues: [queue] });
   expect(await command.json("status")).toMatchObject({ jobs: { active: 1 } });
   expect(await command.json("usage")).toMatchObject({ executions: { total: 1 } });
+  expect((await command.json("metrics", "--step", "3600")).data.at(-1)).toMatchObject({ enqueued: 1 });
+  expect(await command.json("deploy", "mark", "shop", "v214")).toMatchObject({ name: "shop", version: "v214" });
+  expect(await command.json("deploy", "list")).toMatchObject([{ name: "shop" }]);
+  expect((await command.json("changes")).data).toMatchObject([{ type: "deploy" }, { type: "queue.created" }]);
   expect(await command.json("worker", "list")).toMatchObject([{ name: "w", queues: [queue] }]);
   expect(await command.json("audit", "list", "--event-type", "queue.created")).toMatchObject([{ resource_id: queue }]);
 });

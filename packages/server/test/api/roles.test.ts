@@ -86,6 +86,10 @@ const LEAST: Record<string, Role> = {
   "DELETE /v1/invitations/{id}": "admin",
   "GET /v1/audit-events": "admin",
   "GET /v1/usage": "read",
+  "GET /v1/metrics": "read",
+  "GET /v1/changes": "read",
+  "GET /v1/deploys": "read",
+  "POST /v1/deploys": "write",
   "GET /v1/status": "read",
   "GET /v1/live": "read",
 };

@@ -8,6 +8,7 @@ import { type Api, createApi, type Module } from "#http";
 import { createJobs } from "#jobs";
 import { systemRandom } from "#kernel";
 import { createLive } from "#live";
+import { createMetrics } from "#metrics";
 import { createOperations } from "#operations";
 import { createPeople } from "#people";
 import { createQueues } from "#queues";
@@ -36,6 +37,7 @@ const MODULES: Module[] = [
   createExplain,
   createJobs,
   createOperations,
+  createMetrics,
   createPeople,
   createQueues,
   createSchedules,

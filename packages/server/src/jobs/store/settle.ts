@@ -1,5 +1,5 @@
 import type { AttemptError, JobState } from "@tidemill/contract";
-import { OPEN_CIRCUITS, type Opening, RECORD_SPENT_PROBES, type SpentProbe } from "#circuits";
+import { OPEN_CIRCUITS, type Opening, RECORD_OPENED, RECORD_SPENT_PROBES, type SpentProbe } from "#circuits";
 import { type Db, type JobId, largeTextArray, plainArray, row, rows, sql, textArray } from "#kernel";
 import type { LaneKey } from "#lanes";
 import { RECORD_FAILED_ATTEMPTS, RECORD_SUCCEEDED_ATTEMPTS } from "#usage";
@@ -162,6 +162,8 @@ export const refuseAcrossWorkspaces = async (
           ${textArray(openings.map((one) => one.error))}::text[]) as o (workspace_id, lane_id, revision, probe_in_ms, error)
       ), opened as (
         ${OPEN_CIRCUITS}
+      ), opened_at as (
+        ${RECORD_OPENED}
       ), spent_probe as (
         select * from unnest(${plainArray(probes.map((one) => one.workspaceId))}::uuid[], ${plainArray(probes.map((one) => one.laneId))}::bigint[],
           ${plainArray(probes.map((one) => one.failed))}::boolean[], ${plainArray(probes.map((one) => one.probeInMs))}::float8[],
