@@ -395,6 +395,7 @@ const SUCCESSES: Record<string, Ask[]> = {
   "listOperations 200": [plain(), operated()],
   "getOperation 200": [operated()],
   "cancelOperation 200": [operated()],
+  "listDeadLetterGroups 200": [plain(), job("failed")],
   "listDeadLetters 200": [plain(), job("failed")],
   "retryDeadLetters 200": [job("failed", {}), job("failed", { error: "HTTP_STATUS", tag: "t" })],
   "purgeDeadLetters 200": [job("failed", {}), job("failed", { error: "HTTP_STATUS", tag: "t" })],

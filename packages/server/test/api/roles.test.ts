@@ -55,6 +55,7 @@ const LEAST: Record<string, Role> = {
   "POST /v1/jobs/cancel": "write",
   "POST /v1/jobs/remove": "write",
   "GET /v1/operations": "read",
+  "GET /v1/dlq/groups": "read",
   "GET /v1/operations/{id}": "read",
   "POST /v1/operations/{id}/cancel": "write",
   "GET /v1/approvals": "read",
