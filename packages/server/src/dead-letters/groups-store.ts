@@ -2,7 +2,7 @@ import type { AttemptError } from "@tidemill/contract";
 import { type Db, type JobId, row, rows, sql, type Timestamp, type WorkspaceId } from "#kernel";
 
 /** Hours of which the trend is kept. */
-export const TREND_HOURS = 24;
+const TREND_HOURS = 24;
 /** The most rows in one statement. */
 const CHUNK = 10_000;
 /** Nodes fold one after the other: each adds to the same rows. */
