@@ -9,6 +9,7 @@ import { newWorkspace, Service, type test as Test, until } from "../harness/serv
 
 const ABSENT_JOB = "job_01kajv3k4ve6nsd9z5kgtzx0rw";
 const ABSENT_DELIVERY = "whd_01kajv3k4ve6nsd9z5kgtzx0rw";
+const ABSENT_OPERATION = "op_01kajv3k4ve6nsd9z5kgtzx0rw";
 const ABSENT_RUN = "run_01kajv3k4ve6nsd9z5kgtzx0rw";
 const ABSENT_KEY = "key_01kajv3k4ve6nsd9z5kgtzx0rw";
 const ABSENT_MEMBER = "usr_01kajv3k4ve6nsd9z5kgtzx0rw";
@@ -19,6 +20,7 @@ const ABSENT_IDS: Record<string, string> = {
   usr: ABSENT_MEMBER,
   inv: ABSENT_INVITATION,
   whd: ABSENT_DELIVERY,
+  op_: ABSENT_OPERATION,
 };
 
 /** The resource that a path names. */
@@ -108,6 +110,8 @@ export function describeTenancy(test: typeof Test): void {
       const theirRun = await furnishRun(other, "theirs");
       const theirDelivery = await furnishDelivery(other, "theirs");
       await furnishDelivery(service, "mine");
+      const theirOperation = (await other.ok("POST", "/v1/jobs/retry", { filter: { queue: "nowhere" } })).id;
+      await until(async () => (await other.ok("GET", `/v1/operations/${theirOperation}`)).state !== "running");
       const theirKeys = (await other.ok("GET", "/v1/keys")).data as { id: string }[];
       const theirMember = await newPerson(other);
       const theirInvitation = await other.ok("POST", "/v1/invitations", { role: "read" });
@@ -128,17 +132,19 @@ export function describeTenancy(test: typeof Test): void {
         const deliveries = ["theirs", "mine"].map((name) => ({ name, id: theirDelivery }));
         const foreign = operation.path.includes("/deliveries/")
           ? deliveries
-          : operation.path.startsWith("/v1/members/")
-            ? [{ name: "", id: theirMember.id }]
-            : operation.path.startsWith("/v1/invitations/")
-              ? [{ name: "", id: theirInvitation.id as string }]
-              : ofRuns
-                ? [{ name: "", id: theirRun }]
-                : ofKeys
-                  ? keys
-                  : names(operation).includes("id")
-                    ? jobs
-                    : [{ name: ofSecrets ? "THEIRS" : "theirs", id: "" }];
+          : operation.path.startsWith("/v1/operations/")
+            ? [{ name: "", id: theirOperation }]
+            : operation.path.startsWith("/v1/members/")
+              ? [{ name: "", id: theirMember.id }]
+              : operation.path.startsWith("/v1/invitations/")
+                ? [{ name: "", id: theirInvitation.id as string }]
+                : ofRuns
+                  ? [{ name: "", id: theirRun }]
+                  : ofKeys
+                    ? keys
+                    : names(operation).includes("id")
+                      ? jobs
+                      : [{ name: ofSecrets ? "THEIRS" : "theirs", id: "" }];
         expect([operation.id, foreign.length > 0]).toEqual([operation.id, true]);
         for (const named of foreign) {
           const twin = absentTwin(named);
@@ -201,7 +207,7 @@ export function describeTenancy(test: typeof Test): void {
       const byFilter = operations.filter(({ parameters }) => parameters.some(({ name }) => name === "queue"));
       expect([byBody.map(({ id }) => id).sort(), byFilter.map(({ id }) => id).sort()]).toEqual([
         ["createSchedule", "patchSchedule", "purgeDeadLetters", "retryDeadLetters"],
-        ["getMetrics", "listApprovals", "listChanges", "listDeadLetters", "listSchedules"],
+        ["countJobs", "getMetrics", "listAllJobs", "listApprovals", "listChanges", "listDeadLetters", "listSchedules"],
       ]);
       for (const operation of byBody) {
         const example = operation.id === "createSchedule" ? { cron: "@daily", timezone: "UTC" } : {};
