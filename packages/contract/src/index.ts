@@ -1,6 +1,7 @@
 export * from "./approvals.ts";
 export * from "./audit.ts";
 export * from "./callbacks.ts";
+export * from "./dead-letter-groups.ts";
 export * from "./each.ts";
 export * from "./errors.ts";
 export * from "./explain.ts";

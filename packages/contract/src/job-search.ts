@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { Job, JobId } from "./jobs.ts";
+import { Fingerprint, Job, JobId } from "./jobs.ts";
 import { LIMITS } from "./limits.ts";
 import { QueueFilter, TagFilter } from "./names.ts";
 import { Moment, Nullable, PageQuery } from "./paging.ts";
@@ -36,6 +36,7 @@ const filters = {
       examples: ["TIMEOUT"],
     }),
   ),
+  fingerprint: Type.Optional(Fingerprint),
   created_after: Type.Optional(
     Type.String({
       title: "CreatedAfter",

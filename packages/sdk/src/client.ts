@@ -14,17 +14,20 @@ import { checkNames } from "./check-names.ts";
 import { EnqueueBatcher } from "./enqueue/batcher.ts";
 import { type CallOptions, readOptions, type TidemillOptions } from "./options.ts";
 import { Queue } from "./queue.ts";
+import { AllJobs } from "./resources/all-jobs.ts";
 import { Approvals } from "./resources/approvals.ts";
 import { AuditEvents } from "./resources/audit-events.ts";
 import { DeadLetters } from "./resources/dead-letters.ts";
 import { Deploys } from "./resources/deploys.ts";
 import { Events } from "./resources/events.ts";
 import { Keys } from "./resources/keys.ts";
+import { Operations } from "./resources/operations.ts";
 import { Queues } from "./resources/queues.ts";
 import { Runs } from "./resources/runs.ts";
 import { Schedules } from "./resources/schedules.ts";
 import { Secrets } from "./resources/secrets.ts";
 import { Signals } from "./resources/signals.ts";
+import { Webhooks } from "./resources/webhooks.ts";
 import { Workers } from "./resources/workers.ts";
 import { Workflows } from "./resources/workflows.ts";
 import { checkSchema, type StandardSchema } from "./schema.ts";
@@ -52,6 +55,8 @@ const QUEUE_OPTIONS = { schema: true } satisfies Record<keyof QueueOptions<unkno
  */
 export class Tidemill {
   readonly queues: Queues;
+  readonly jobs: AllJobs;
+  readonly operations: Operations;
   readonly approvals: Approvals;
   readonly deadLetters: DeadLetters;
   readonly deploys: Deploys;
@@ -59,6 +64,7 @@ export class Tidemill {
   readonly secrets: Secrets;
   readonly keys: Keys;
   readonly auditEvents: AuditEvents;
+  readonly webhooks: Webhooks;
   readonly workers: Workers;
   readonly workflows: Workflows;
   readonly runs: Runs;
@@ -72,6 +78,8 @@ export class Tidemill {
     const api = new Api(new Transport(readOptions(options)));
     this.#api = api;
     this.queues = new Queues(api);
+    this.jobs = new AllJobs(api);
+    this.operations = new Operations(api);
     this.approvals = new Approvals(api);
     this.deadLetters = new DeadLetters(api);
     this.deploys = new Deploys(api);
@@ -79,6 +87,7 @@ export class Tidemill {
     this.secrets = new Secrets(api);
     this.keys = new Keys(api);
     this.auditEvents = new AuditEvents(api);
+    this.webhooks = new Webhooks(api);
     this.workers = new Workers(api);
     this.workflows = new Workflows(api);
     this.runs = new Runs(api);

@@ -39,6 +39,31 @@ test("a job that has not finished is cancelled, then retried", async ({ command,
   expect(await command.json("job", "retry", queue, id)).toMatchObject({ state: "waiting" });
 });
 
+test("jobs of all queues are listed, and many are cancelled and retried at once", async ({ command, service }) => {
+  const queues = [await service.queue(), await service.queue()];
+  for (const queue of queues) await service.ok("POST", `/v1/queues/${queue}/jobs`, { payload: { of: queue }, tag: "welcome" });
+  expect(readRows(await command.output("job", "list", "--tag", "welcome"))).toMatchObject([{ QUEUE: queues[1] }, { QUEUE: queues[0] }]);
+  expect(await command.json("job", "list", "--payload-contains", `${queues[0]}"`)).toMatchObject([{ queue: queues[0] }]);
+  expect(await command.run("job", "list", "nowhere")).toMatchObject({ code: 1, stderr: expect.stringContaining("nowhere") });
+  expect(await command.json("job", "cancel-many", "--tag", "welcome", "--yes")).toMatchObject({ state: "completed", matched: 2, done: 2 });
+  const [operation] = await command.json("operation", "list");
+  expect(operation).toMatchObject({ action: "cancel", done: 2 });
+  expect(await command.json("operation", "get", operation.id)).toEqual(operation);
+  expect(await command.json("job", "retry-many", "--state", "cancelled", "--yes")).toMatchObject({ done: 2 });
+  const { stderr } = await command.run("job", "remove-many", "--state", "waiting", "--yes");
+  expect(stderr).toContain("filter.state must have one of the states that remove changes");
+});
+
+test("failed jobs are shown in groups", async ({ command, service }) => {
+  const handler = await service.handler({ answers: 410 });
+  const { id } = await service.ok("POST", `/v1/queues/${handler.queue}/jobs`, { payload: 1 });
+  await until(async () => (await service.ok("GET", `/v1/queues/${handler.queue}/jobs/${id}`)).state === "failed");
+  const [group] = await command.json("dlq", "groups");
+  expect(group).toMatchObject({ count: 1, queues: [handler.queue] });
+  expect(await command.output("dlq", "groups")).toContain(group.fingerprint);
+  expect(await command.json("dlq", "list", "--fingerprint", group.fingerprint)).toMatchObject([{ id }]);
+});
+
 test("explain says why a job of the workspace is not running", async ({ command, service }) => {
   const queue = await service.queue();
   const { id } = await service.ok("POST", `/v1/queues/${queue}/jobs`, { payload: 1 });
@@ -145,4 +170,25 @@ test("a run is shown with its steps, and what an http step waits for", async ({ 
     { STEP: "charge", TYPE: "http", STATUS: "waiting", DETAIL: call },
     { STEP: "ok", DETAIL: expect.stringMatching(/^approve\.u1 until /) },
   ]);
+});
+
+test("a webhook is created, tested, switched off and on, and its deliveries are listed and replayed", async ({ command, service }) => {
+  const { url } = await service.handler();
+  const fields = [url, "--events", "job.failed,run.failed", "--headers", '{"x-team":"billing"}'];
+  const created = await command.json("webhook", "create", "alerts", ...fields);
+  expect(created).toMatchObject({ name: "alerts", events: ["job.failed", "run.failed"], secret: expect.stringMatching(/^whsec_/) });
+  const { id } = await command.json("webhook", "test", "alerts");
+  await until(async () => (await command.json("webhook", "deliveries", "alerts", "--state", "delivered")).length === 1);
+  expect(readRows(await command.output("webhook", "deliveries", "alerts"))).toMatchObject([{ ID: id, TYPE: "webhook.test" }]);
+  const { event_id } = await command.json("webhook", "replay", "alerts", id);
+  expect(await command.json("webhook", "deliveries", "alerts")).toMatchObject([{ event_id }, { event_id }]);
+  expect(await command.json("webhook", "disable", "alerts")).toMatchObject({ enabled: false, disabled: { reason: "request" } });
+  expect(await command.json("webhook", "enable", "alerts")).toMatchObject({ enabled: true });
+  expect(await command.json("webhook", "update", "alerts", "--rotate-secret", "--address", `${url}/new`)).toMatchObject({
+    url: `${url}/new`,
+    secret: expect.stringMatching(/^whsec_/),
+  });
+  expect(await command.json("webhook", "list")).toMatchObject([{ name: "alerts" }]);
+  await command.output("webhook", "delete", "alerts", "--yes");
+  expect((await service.api("GET", "/v1/webhooks/alerts")).status).toBe(404);
 });

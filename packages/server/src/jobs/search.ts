@@ -78,6 +78,7 @@ export async function prepareSearch(
     tags: listOf(filter.tag),
     keys: listOf(filter.concurrency_key),
     errors: listOf(filter.error_code),
+    fingerprint: filter.fingerprint ?? null,
     ids,
     createdAfter: filter.created_after ?? null,
     createdBefore: filter.created_before ?? null,
@@ -93,7 +94,7 @@ export async function prepareSearch(
 }
 
 /** The indexes that leave the fewest rows to read. */
-async function sourceOf(db: Db, { workspaceId, states, laneIds, tags, ids }: JobConditions): Promise<SearchSource> {
+async function sourceOf(db: Db, { workspaceId, states, laneIds, tags, ids, fingerprint }: JobConditions): Promise<SearchSource> {
   const within = (some: readonly JobState[]) => states?.every((state) => some.includes(state)) ?? false;
   const without = (some: readonly JobState[]) => !(states?.some((state) => some.includes(state)) ?? true);
   const nothing = { laneId: null, tag: null, id: null };
@@ -103,6 +104,8 @@ async function sourceOf(db: Db, { workspaceId, states, laneIds, tags, ids }: Job
     const wanted = ids.map((id) => ({ ...nothing, id }));
     return { live: SCANS.one.live, active: activeBy(), finished: finishedBy(SCANS.one.finished), wanted };
   }
+  if (fingerprint !== null)
+    return { live: SCANS.fingerprint.live, active: NO_ACTIVE_SCAN, finished: SCANS.none.finished, wanted: [nothing] };
   if (within(["active"])) return { live: SCANS.none.live, active: ACTIVE_SCAN, finished: SCANS.none.finished, wanted: [nothing] };
   const lanes = laneIds ?? (tags && (await fewQueues(db, workspaceId)));
   if (lanes) {

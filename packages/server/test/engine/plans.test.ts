@@ -1,6 +1,7 @@
 import pg from "pg";
 import { describe, expect } from "vitest";
 import {
+  cancelMany,
   claimAcrossWorkspaces,
   claimForWorkersAcrossWorkspaces,
   completeAcrossWorkspaces,
@@ -19,18 +20,24 @@ import {
   findOverdueAcrossWorkspaces,
   findTakenBy,
   lockJobsAcrossWorkspaces,
+  lockKeysOfMany,
   makeDueAcrossWorkspaces,
   moveDueAcrossWorkspaces,
   purgeFailed,
   refuseAcrossWorkspaces,
+  removeManyFailed,
+  removeManyFinished,
   removeUnlockedAcrossWorkspaces,
+  restoreMany,
   retryFailed,
+  retryManyFailed,
   setDueAcrossWorkspaces,
   takeBackAcrossWorkspaces,
 } from "#jobs";
 import { type Db, type JobId, type RunId, type Statement, toMoment } from "#kernel";
 import { sweepDeletedLanesAcrossWorkspaces } from "#retention";
 import { listPending } from "../../src/approvals/list.ts";
+import { foldGroupsAcrossWorkspaces, listGroups } from "../../src/dead-letters/groups-store.ts";
 import { listFailed } from "../../src/dead-letters/store.ts";
 import { findExplained } from "../../src/explain/store.ts";
 import { listJobs } from "../../src/jobs/list.ts";
@@ -69,10 +76,22 @@ const CHUNK = { until: toMoment(0), before: SETTLED.id, limit: 1 };
 const PAGE = { ...LANE, states: null, tags: null, before: null, limit: 51 };
 const KEY = { ...LANE, queue: "emails", key: "k", jobId: SETTLED.id, fingerprint: "00" };
 
-const NOTHING = { states: null, tags: null, keys: null, errors: null, ids: null, createdAfter: null, createdBefore: null, contains: null };
+const NOTHING = {
+  states: null,
+  tags: null,
+  keys: null,
+  errors: null,
+  fingerprint: null,
+  ids: null,
+  createdAfter: null,
+  createdBefore: null,
+  contains: null,
+};
 const ANY = { ...NOTHING, workspaceId: LANE.workspaceId, laneIds: null, until: null };
 const PART = { since: SETTLED.id, before: SETTLED.id, limit: 51, scanned: 5_000, maxBytes: 1 };
 const WANTED = [{ laneId: LANE.laneId, tag: "a", id: SETTLED.id }];
+
+const MANY = { workspaceId: LANE.workspaceId, jobs: [SETTLED], states: ["failed"] as const, until: toMoment(0) };
 
 /** A search of each kind. */
 const SEARCHES = Object.fromEntries(
@@ -147,6 +166,15 @@ const STATEMENTS: Record<string, (db: Db) => Promise<unknown>> = {
   "list jobs by tags": (db) => listJobs(db, { ...PAGE, tags: ["a"] }),
   "list jobs by state": (db) => listJobs(db, { ...PAGE, states: ["failed"] }),
   "list dead letters": (db) => listFailed(db, { ...PAGE, queues: null, errors: null }),
+  "list dead letters of a group": (db) => listFailed(db, { ...PAGE, queues: null, errors: null, fingerprint: "0" }),
+  "list groups of dead letters": (db) => listGroups(db, { workspaceId: LANE.workspaceId, after: null, limit: 51 }),
+  "fold groups of dead letters": (db) => foldGroupsAcrossWorkspaces(db),
+  "cancel many": (db) => cancelMany(db, MANY, false),
+  "lock keys of many": (db) => lockKeysOfMany(db, MANY),
+  "retry many": (db) => retryManyFailed(db, MANY),
+  "restore many": (db) => restoreMany(db, MANY),
+  "remove many that failed": (db) => removeManyFailed(db, MANY),
+  "remove many that finished": (db) => removeManyFinished(db, MANY),
   "list pending approvals": (db) => listPending(db, { ...PAGE, queues: null }),
   "retry dead letters": (db) => retryFailed(db, DEAD, CHUNK),
   "purge dead letters": (db) => purgeFailed(db, DEAD, CHUNK),
@@ -217,12 +245,16 @@ const wholesale = (plan: PlanNode): string[] =>
 const EMPTY = { jobs: "job", runs: "job, run, run_step, run_call, run_key, run_unfit, signal" };
 
 /** The plans of what is asked, made by a node's connection while there is no job and one queue. */
-async function plansOf(database: TestDatabase, ask: (db: Db) => Promise<unknown>, of: keyof typeof EMPTY = "jobs"): Promise<PlanNode[]> {
+async function plansOf(
+  database: TestDatabase,
+  ask: (db: Db) => Promise<unknown>,
+  of: keyof typeof EMPTY = "jobs",
+  schemas = "tidemill",
+): Promise<PlanNode[]> {
   await putLane(database);
   const client = new pg.Client({
     connectionString: database.url,
-    options:
-      "-c search_path=tidemill -c jit=off -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c plan_cache_mode=force_generic_plan",
+    options: `-c search_path=${schemas} -c jit=off -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c plan_cache_mode=force_generic_plan`,
   });
   await client.connect();
   const texts: string[] = [];
@@ -260,6 +292,20 @@ describe("a plan that is made and kept while there are no runs does not read all
     "a plan that is made and kept while there are no runs does not read all of them once there are %s",
     async ([, ask], { database }) => {
       const plans = await plansOf(database, ask, "runs");
+      expect(plans.flatMap(wholesale)).toEqual([]);
+      expect(plans.length).toBeGreaterThan(0);
+    },
+  );
+});
+
+describe("on a connection of a workspace, whose rows are taken to be few, a plan does not read all of them", () => {
+  const { "begin executions": begin, "cancel waits": cancel } = STATEMENTS;
+  const onlyOfNodes = ["suspend runs", "record failures of runs", "find undos that are left", "store progress", "find live calls"];
+  const ofWorkspaces = Object.entries({ ...STATEMENTS_OF_RUNS, "begin executions": begin, "cancel waits": cancel });
+  test.for(ofWorkspaces.filter(([name]) => !onlyOfNodes.includes(name)))(
+    "on a connection of a workspace, whose rows are taken to be few, a plan does not read all of them: %s",
+    async ([, ask], { database }) => {
+      const plans = await plansOf(database, ask as (db: Db) => Promise<unknown>, "runs", "tidemill_tenant,tidemill");
       expect(plans.flatMap(wholesale)).toEqual([]);
       expect(plans.length).toBeGreaterThan(0);
     },

@@ -131,7 +131,7 @@ export const restoreMany = (tx: Db, { workspaceId, jobs, states, until }: ManyJo
           from job_history j where ${ELIGIBLE} and state in ('cancelled', 'rejected') and expires_at > moment()
           for update of j) locked
       ), taken as (
-        delete from job_history j using picked s where ${REQUESTED} and j.expires_at = s.expires_at
+        delete from job_history j using picked s where ${REQUESTED} and j.expires_at is not distinct from s.expires_at
         returning j.*, s.to_state
       ), tallied as (
         ${UNCOUNT_TAKEN}
@@ -180,7 +180,7 @@ export const removeManyFinished = (tx: Db, { workspaceId, jobs, states, until }:
           select j.workspace_id, j.lane_id, j.id, j.expires_at from job_history j where ${ELIGIBLE} and expires_at > moment()
           for update) locked
       ), taken as (
-        delete from job_history j using picked s where ${REQUESTED} and j.expires_at = s.expires_at returning j.*
+        delete from job_history j using picked s where ${REQUESTED} and j.expires_at is not distinct from s.expires_at returning j.*
       ), tallied as (
         ${UNCOUNT_TAKEN}
       )

@@ -24,6 +24,8 @@ export interface JobConditions {
   readonly tags: readonly string[] | null;
   readonly keys: readonly string[] | null;
   readonly errors: readonly string[] | null;
+  /** The group of failed jobs. Jobs that have not failed match none. */
+  readonly fingerprint: string | null;
   readonly ids: readonly JobId[] | null;
   readonly createdAfter: Timestamp | null;
   readonly createdBefore: Timestamp | null;
@@ -73,6 +75,12 @@ export const SCANS = {
   },
   /** Index job_failed. */
   failed: { live: fragment`(select * from job where ${OF_WORKSPACE} and state = 'failed' and ${RANGE} ${NEWEST})` },
+  /** Index job_fingerprint. */
+  fingerprint: {
+    live: fragment`(
+      select * from job where coalesce(workspace_id, id) = (select workspace_id from requested)
+        and fingerprint = (select fingerprint from requested) and state = 'failed' and ${RANGE} ${NEWEST})`,
+  },
   /** Index job_pending. */
   pending: { live: fragment`(select * from job where ${OF_WORKSPACE} and state = 'pending_approval' and ${RANGE} ${NEWEST})` },
   /** The primary keys. Also finds active jobs. */
@@ -94,9 +102,9 @@ export const SCANS = {
 
 /** Index job_active, which has no more entries than all nodes and workers have jobs in flight. */
 export const ACTIVE_SCAN = fragment`(
-  select *, 'queue'::job_kind as kind from active_job
+  select *, 'queue'::job_kind as kind, null::text as fingerprint from active_job
   where ${OF_WORKSPACE} and ${RANGE} and ((select ids from requested) is null or id = any((select ids from requested)::uuid[])) ${NEWEST})`;
-export const NO_ACTIVE_SCAN = fragment`(select *, 'queue'::job_kind as kind from active_job where false)`;
+export const NO_ACTIVE_SCAN = fragment`(select *, 'queue'::job_kind as kind, null::text as fingerprint from active_job where false)`;
 
 const MATCHES = fragment`
   s.kind = 'queue' and (r.states is null or s.state = any(r.states)) and (r.lanes is null or s.lane_id = any(r.lanes))
@@ -105,8 +113,10 @@ const MATCHES = fragment`
   and (r.until is null or coalesce(s.finished_at, s.created_at) <= r.until)
   and (r.contains is null or s.bytes_before < r.max_bytes and strpos(s.payload, r.contains) > 0)`;
 
-const LIVE_MATCHES = fragment`${MATCHES} and (r.errors is null or s.error_code = any(r.errors))`;
-const FINISHED_MATCHES = fragment`${MATCHES} and s.expires_at > moment() and (r.errors is null or s.last_error::json ->> 'code' = any(r.errors))`;
+const LIVE_MATCHES = fragment`${MATCHES} and (r.errors is null or s.error_code = any(r.errors))
+  and (r.fingerprint is null or s.fingerprint = r.fingerprint and s.state = 'failed')`;
+const FINISHED_MATCHES = fragment`${MATCHES} and s.expires_at > moment() and (r.errors is null or s.last_error::json ->> 'code' = any(r.errors))
+  and r.fingerprint is null`;
 
 /** The matches of a scan for one of CTE `wanted`, newest first. Lengths of payloads are known without reading them. */
 const matchesOf = (scan: Fragment, matches: Fragment, result: Fragment): Fragment => fragment`
@@ -141,7 +151,7 @@ const search = ({ live, active, finished, wanted }: SearchSource, of: JobConditi
     select ${of.workspaceId}::uuid as workspace_id, ${part.since}::uuid as since_id, ${part.before}::uuid as before_id,
       ${part.limit}::int as records, ${part.scanned}::int as scanned, ${part.maxBytes}::bigint as max_bytes, ${of.states}::job_state[] as states,
       ${of.laneIds && plainArray(of.laneIds)}::bigint[] as lanes, ${of.tags}::text[] as tags, ${of.keys}::text[] as keys,
-      ${of.errors}::text[] as errors, ${of.ids && plainArray(of.ids)}::uuid[] as ids, ${of.createdAfter}::timestamptz as created_after,
+      ${of.errors}::text[] as errors, ${of.fingerprint}::text as fingerprint, ${of.ids && plainArray(of.ids)}::uuid[] as ids, ${of.createdAfter}::timestamptz as created_after,
       ${of.createdBefore}::timestamptz as created_before, ${of.contains}::text as contains, ${of.until}::timestamptz as until
   ), wanted as (
     select * from unnest(${plainArray(wanted.map(({ laneId }) => laneId))}::bigint[], ${textArray(wanted.map(({ tag }) => tag))}::text[],
