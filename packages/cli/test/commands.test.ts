@@ -33,6 +33,7 @@ describe("workspaces and keys from the command line", () => {
       name: "reader",
       role: "read",
       queues: null,
+      workflows: null,
       key: expect.stringMatching(/^svc_ws_\w{38}$/),
       expires_at: null,
       created_at: expect.stringMatching(/^\d{4}-.*Z$/),

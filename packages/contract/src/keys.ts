@@ -1,6 +1,7 @@
 import { type Static, Type } from "typebox";
 import { QueueName } from "./names.ts";
 import { Cursor, Moment, Nullable, PageQuery } from "./paging.ts";
+import { WorkflowId } from "./workflows.ts";
 
 /** What a key may do. Source: contract §2. */
 export const ROLES = ["admin", "write", "read", "worker"] as const;
@@ -33,7 +34,7 @@ const Name = Type.String({
 const RoleField = Type.Enum([...ROLES], {
   title: "Role",
   description:
-    "What the key may do. `admin` includes all others, `write` includes `read`. `worker` takes and settles jobs, and nothing else.",
+    "What the key may do. `admin` includes all others, `write` includes `read`. `worker` takes and settles jobs and runs and registers workflows, and nothing else.",
 });
 
 export const CreateKey = Type.Object(
@@ -42,7 +43,14 @@ export const CreateKey = Type.Object(
     role: Type.Optional(RoleField),
     queues: Type.Optional(
       Nullable(Type.Array(QueueName, { minItems: 1, maxItems: 100, uniqueItems: true }), {
-        description: "With role `worker`: the only queues whose jobs the key may take. Null or left out: all.",
+        description:
+          "With role `worker`: the only queues whose jobs the key may take. Null or left out: all, or none if `workflows` are given.",
+      }),
+    ),
+    workflows: Type.Optional(
+      Nullable(Type.Array(WorkflowId, { minItems: 1, maxItems: 100, uniqueItems: true }), {
+        description:
+          "With role `worker`: the only workflows that the key may register and execute. Null or left out: all, or none if `queues` are given.",
       }),
     ),
     expires_at: Type.Optional(
@@ -62,7 +70,12 @@ const fields = {
   id: KeyId,
   name: Type.String({ description: "What the key is for." }),
   role: RoleField,
-  queues: Nullable(Type.Array(QueueName), { description: "The queues whose jobs a key of role `worker` may take; null: all." }),
+  queues: Nullable(Type.Array(QueueName), {
+    description: "The queues whose jobs a key of role `worker` may take; null: all, or none if it has `workflows`.",
+  }),
+  workflows: Nullable(Type.Array(WorkflowId), {
+    description: "The workflows that a key of role `worker` may register and execute; null: all, or none if it has `queues`.",
+  }),
   expires_at: Nullable(Moment("RFC 3339 in UTC."), { description: "When the key expires; null: never." }),
   created_at: Moment("When the key was created."),
 };
@@ -72,6 +85,7 @@ const example = {
   name: "Deploys",
   role: "write",
   queues: null,
+  workflows: null,
   expires_at: "2030-01-31T12:00:00.000Z",
   created_at: "2026-11-21T09:30:00.000Z",
 };

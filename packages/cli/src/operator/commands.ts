@@ -109,10 +109,11 @@ function addKeyCommands(key: Command): void {
     .requiredOption("--name <name>", "What the key is for, 1 to 128 characters (required)")
     .option(
       "--role <role>",
-      "Role: admin, write, read or worker. Admin includes all others, write includes read; worker only takes jobs",
+      "Role: admin, write, read or worker. Admin includes all others, write includes read; worker takes jobs and runs. Without --queues and --workflows: all",
       "write",
     )
-    .option("--queues <a,b>", "With role worker: the only queues whose jobs the key may take. Without it: all", splitNames)
+    .option("--queues <a,b>", "With role worker: the only queues whose jobs the key may take", splitNames)
+    .option("--workflows <a,b>", "With role worker: the only workflows that the key may register and execute", splitNames)
     .option("--expires-at <moment>", 'When the key expires, like "2030-01-31T12:00:00Z" (RFC 3339). Without it the key never expires')
     .option(...JSON_OPTION)
     .action(lazily(loadKey, ({ createKeyCommand }) => createKeyCommand));

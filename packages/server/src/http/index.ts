@@ -9,6 +9,7 @@ export * from "./json-body.ts";
 export * from "./json-text.ts";
 export * from "./listen.ts";
 export * from "./loop-time.ts";
+export * from "./may-serve.ts";
 export * from "./method-not-allowed.ts";
 export * from "./module.ts";
 export * from "./openapi.ts";

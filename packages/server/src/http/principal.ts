@@ -17,8 +17,10 @@ export interface Principal {
   readonly person?: SignedIn;
   readonly workspaceId: WorkspaceId;
   readonly role: Role;
-  /** The queues that a key of role `worker` may serve. Null: all. */
+  /** The queues that a key of role `worker` may serve. Null: all, or none if it is bound to workflows. */
   readonly queues: readonly string[] | null;
+  /** The workflows that it may serve. Null: all, or none if it is bound to queues. */
+  readonly workflows: readonly string[] | null;
   readonly plan: Plan;
   /** Null means no limit, here and in `executionsPerMonth`. */
   readonly requestsPerMinute: number | null;

@@ -86,7 +86,7 @@ export class Sessions implements PageAuthenticator {
     const workspaceId = readWorkspaceId(scope.id);
     const access = workspaceId && (await findAccess(this.#database, session.personId, workspaceId, session.operator));
     if (!access) throw notFound({ resource: "workspace", id: scope.id });
-    return { person, principal: { keyId: null, queues: null, person, ...access } };
+    return { person, principal: { keyId: null, queues: null, workflows: null, person, ...access } };
   }
 
   /**

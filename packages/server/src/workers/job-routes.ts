@@ -1,10 +1,10 @@
 import { CompleteJob, ExtendResponse, FailJob, HeartbeatJob, JobPath, LIMITS, type SettleJob } from "@tidemill/contract";
-import { type Api, noContent, type Principal, principalOf, replies, routeDefaults } from "#http";
+import { type Api, checkMayServe, noContent, type Principal, principalOf, replies, routeDefaults } from "#http";
 import { findJob, type JobKey, jobKey, jobNotFound } from "#jobs";
 import { problem } from "#kernel";
 import { goneSignal } from "./gone-signal.ts";
 import { readLeaseToken } from "./lease-token.ts";
-import { checkMayServe } from "./may-serve.ts";
+import type { MayServe } from "./served-claims.ts";
 import { settleJobs } from "./settle-jobs.ts";
 import { extend, type WorkDeps } from "./work.ts";
 
@@ -14,7 +14,7 @@ const { tags, security } = routeDefaults("Workers");
 export function mountHeldJob(api: Api, deps: WorkDeps): void {
   /** @throws FORBIDDEN or NOT_FOUND for the queue, NOT_FOUND for the job */
   const keyOf = async (path: JobPath, principal: Principal): Promise<JobKey> => {
-    checkMayServe(principal, path.name);
+    checkMayServe(principal, "queue", path.name);
     const { workspaceId } = principal;
     const db = deps.tenants.of(workspaceId);
     const key = await jobKey(db, workspaceId, path);
@@ -24,7 +24,7 @@ export function mountHeldJob(api: Api, deps: WorkDeps): void {
   const settle = async (principal: Principal, path: JobPath, job: Omit<SettleJob, "id">): Promise<void> => {
     const { workspaceId } = principal;
     await keyOf(path, principal);
-    const isNamed = (queue: string) => queue === path.name;
+    const isNamed: MayServe = ({ kind }, queue) => kind === "queue" && queue === path.name;
     const [settled] = await settleJobs(deps, deps.tenants.of(workspaceId), workspaceId, [{ ...job, id: path.id }], isNamed);
     if (settled?.code === "PAYLOAD_TOO_LARGE") throw problem(settled.code, { limit_bytes: LIMITS.resultBytes, path: "result" });
     if (!settled?.ok) throw problem("LEASE_LOST");

@@ -8,6 +8,7 @@ import type { KnownWorkers } from "./known-workers.ts";
 import { misfitOf, type Reported, readOutcome, readReported, resultText, tooLarge } from "./outcome.ts";
 import { type Proven, proveClaims } from "./prove-claims.ts";
 import type { RedactorOf } from "./redactor-of.ts";
+import type { MayServe } from "./served-claims.ts";
 import { type AnsweredOutcome, answerRepeated } from "./settled-before.ts";
 
 export interface SettleJobs {
@@ -39,7 +40,7 @@ export async function settleJobs(
   db: Db,
   workspaceId: WorkspaceId,
   settles: readonly SettleJob[],
-  mayServe: (queue: string) => boolean,
+  mayServe: MayServe,
   { mayBeRepeat = false, version = null }: SettleCall = {},
 ): Promise<Settled[]> {
   const claims = await proveClaims(deps.workers, db, workspaceId, settles);
@@ -78,7 +79,7 @@ async function settleOne(
   settle: SettleJob,
   version: string | null,
   claim: Proven | null,
-  mayServe: (queue: string) => boolean,
+  mayServe: MayServe,
   heldOf: (claim: Proven) => Promise<HeldJob | null>,
 ): Promise<Refusal | null> {
   const misfit = misfitOf(settle);
@@ -88,7 +89,7 @@ async function settleOne(
   const oversize = tooLarge(settle.id.startsWith("run_") ? "run" : "job", resultText(settle));
   if (oversize) return { code: "PAYLOAD_TOO_LARGE", message: oversize };
   const job = claim && (await heldOf(claim));
-  if (!claim || !job || !mayServe(job.queue)) return LOST;
+  if (!claim || !job || !mayServe(job.claim, job.queue)) return LOST;
   const unfit = unfitFor(job.claim, settle);
   if (unfit) return { code: "VALIDATION_ERROR", message: unfit };
   const { workspaceId } = job.claim;

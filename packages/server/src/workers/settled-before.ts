@@ -2,6 +2,7 @@ import type { AttemptEntry, Settled, SettleJob } from "@tidemill/contract";
 import { findLogsOf } from "#jobs";
 import type { Db, WorkspaceId } from "#kernel";
 import type { Proven } from "./prove-claims.ts";
+import type { MayServe } from "./served-claims.ts";
 
 /** An outcome that a worker reported, with its answer so far. */
 export interface AnsweredOutcome {
@@ -18,14 +19,14 @@ export async function answerRepeated(
   db: Db,
   workspaceId: WorkspaceId,
   outcomes: readonly AnsweredOutcome[],
-  mayServe: (queue: string) => boolean,
+  mayServe: MayServe,
 ): Promise<Settled[]> {
   const lost = outcomes.flatMap(({ claim, answer }) => (claim && answer.code === "LEASE_LOST" ? [claim.claim] : []));
   const found = lost.length > 0 ? await findLogsOf(db, workspaceId, lost) : [];
   const logs = new Map(found.map((one) => [one.id, one]));
   return outcomes.map(({ settle, claim, answer }) => {
     const stored = claim && answer.code === "LEASE_LOST" ? logs.get(claim.claim.id) : undefined;
-    const isStored = claim && stored && mayServe(stored.queue) && isSettledBy(stored.log, claim, settle.outcome);
+    const isStored = claim && stored && mayServe({ kind: "queue" }, stored.queue) && isSettledBy(stored.log, claim, settle.outcome);
     return isStored ? { id: answer.id, ok: true, code: null, message: null } : answer;
   });
 }

@@ -1,15 +1,15 @@
 import type { ExtendRequest, ExtendResponse, Settled, WorkRequest } from "@tidemill/contract";
-import type { OverLimit, Principal } from "#http";
+import { checkMayServe, mayServe, type OverLimit, type Principal } from "#http";
 import { extendClaims, findCancelled, findHeldAmong, findTakenBy, type HeldRow, showJobId, type WorkerClaim } from "#jobs";
 import { type Clock, type Db, type JobId, problem, type Tenants, type Transactional, toMoment, type WorkspaceId } from "#kernel";
 import { type LaneKind, laneNotFound } from "#lanes";
 import type { CodeVersions } from "./code-versions.ts";
 import { type GiveJobs, type Given, type GivenJob, giveBackJobs, giveJobs } from "./give-jobs.ts";
 import type { KnownWorker } from "./known-workers.ts";
-import { checkMayServe, mayServe, servedClaims } from "./may-serve.ts";
 import type { PolledLane } from "./poll.ts";
 import type { Polls } from "./polls.ts";
 import { proveClaims } from "./prove-claims.ts";
+import { servedAs, servedClaims } from "./served-claims.ts";
 import { type SettleJobs, settleJobs } from "./settle-jobs.ts";
 import { findLanes } from "./store.ts";
 import { readWorkId } from "./work-id.ts";
@@ -41,7 +41,7 @@ export interface WorkDone extends Given {
 /**
  * Settles what a worker has done, and takes jobs for it.
  *
- * @throws RATE_LIMITED; if there is nothing to settle: NOT_FOUND for a queue, INVALID_STATE for one that nodes serve, FORBIDDEN for one that the key is not bound to
+ * @throws RATE_LIMITED; if there is nothing to settle: NOT_FOUND for a queue, INVALID_STATE for one that nodes serve, FORBIDDEN for one that the key is not bound to, or such a workflow
  */
 export async function work(deps: WorkDeps, principal: Principal, body: WorkRequest, { signal, overLimit }: CallBounds): Promise<WorkDone> {
   const { workspaceId } = principal;
@@ -62,7 +62,7 @@ export async function work(deps: WorkDeps, principal: Principal, body: WorkReque
     worker.leaseId,
   );
   // Outcomes are stored while the next jobs are claimed: each takes a round trip to the database.
-  const settling = settleJobs(deps, db, workspaceId, settle, (queue) => mayServe(principal, queue), {
+  const settling = settleJobs(deps, db, workspaceId, settle, (job, name) => mayServe(principal, servedAs(job), name), {
     mayBeRepeat,
     version: body.version ?? null,
   });
@@ -87,7 +87,7 @@ export async function work(deps: WorkDeps, principal: Principal, body: WorkReque
 
 /** What an earlier call of the same name took for this worker, of the queues that the key may serve. */
 const takenBefore = async (db: Db, principal: Principal, { leaseId }: KnownWorker, request: string): Promise<HeldRow[]> =>
-  (await findTakenBy(db, principal.workspaceId, leaseId, request)).filter(({ queue }) => mayServe(principal, queue));
+  (await findTakenBy(db, principal.workspaceId, leaseId, request)).filter((job) => mayServe(principal, servedAs(job), job.queue));
 
 /** Jobs that were claimed are given back if the response fails. */
 async function respond(
@@ -123,8 +123,8 @@ async function askedLanes(
   workflows: readonly string[],
   version: string,
 ): Promise<PolledLane[]> {
-  for (const queue of queues) checkMayServe(principal, queue);
-  if (workflows.length > 0 && principal.queues !== null) throw boundToQueues();
+  for (const queue of queues) checkMayServe(principal, "queue", queue);
+  for (const workflow of workflows) checkMayServe(principal, "workflow", workflow);
   return [
     ...(await lanesOf(deps, db, principal.workspaceId, "queue", queues, "")),
     ...(await lanesOf(deps, db, principal.workspaceId, "workflow", workflows, version)),
@@ -152,8 +152,6 @@ async function lanesOf(
   }
   return [...lanes.values()].filter((lane) => lane !== undefined);
 }
-
-const boundToQueues = () => problem("FORBIDDEN", {}, { message: "The key is bound to queues: it may not execute runs." });
 
 const servedByEndpoint = (workflow: string) =>
   problem(

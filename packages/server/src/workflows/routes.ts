@@ -13,6 +13,7 @@ import {
 import { requestActor } from "#audit";
 import {
   type Api,
+  checkMayServe,
   idempotencyKeyOf,
   noContent,
   openNumber,
@@ -49,8 +50,6 @@ export interface WorkflowRoutes extends WorkflowContext {
 
 const { tags, security } = routeDefaults("Workflows");
 
-const boundToQueues = () => problem("FORBIDDEN", {}, { message: "The key is bound to queues: it may not register workflows." });
-
 /** The endpoints of workflows. Source: contract §11. */
 export function mountWorkflows(api: Api, { tenants, triggers, shares, waker, aborter, onNextRun, ...context }: WorkflowRoutes): void {
   api.put(
@@ -72,16 +71,12 @@ export function mountWorkflows(api: Api, { tenants, triggers, shares, waker, abo
       },
     },
     async (request, reply) => {
-      const { plan, queues } = principalOf(request);
-      if (queues !== null) throw boundToQueues();
+      const principal = principalOf(request);
+      const { plan } = principal;
+      const { name } = request.params;
+      checkMayServe(principal, "workflow", name);
       const actor = { ...requestActor(request), plan };
-      const { workflow, isNew, nextMs, secret } = await putWorkflow(
-        tenants.of(actor.workspaceId),
-        context,
-        actor,
-        request.params.name,
-        request.body,
-      );
+      const { workflow, isNew, nextMs, secret } = await putWorkflow(tenants.of(actor.workspaceId), context, actor, name, request.body);
       const lane = { workspaceId: workflow.workspace_id, laneId: workflow.id };
       // Programs register at their start: it may be other code now, though it has no version.
       for (const version of new Set(["", workflow.endpoint_url === null ? "" : (workflow.version ?? "")]))

@@ -9,7 +9,7 @@ import { workspaceNotFound } from "./workspace.ts";
 /**
  * Creates a key for a workspace. Only the returned value contains its text. Source: contract §2.
  *
- * @throws VALIDATION_ERROR when `expires_at` has passed, or `queues` are given for another role than worker, or NOT_FOUND when there is no such workspace
+ * @throws VALIDATION_ERROR when `expires_at` has passed, or `queues` or `workflows` are given for another role than worker, or NOT_FOUND when there is no such workspace
  */
 export const createKey = (database: Transactional, adminContext: AdminContext, actor: Actor, request: CreateKey): Promise<CreatedKey> =>
   database.transaction((tx) => addKey(tx, adminContext, actor, request));
@@ -19,21 +19,39 @@ export async function addKey(
   tx: Db,
   { clock, random, ids, audit }: AdminContext,
   { workspaceId, actorId }: Actor,
-  { name, role = "write", queues = null, expires_at = null }: CreateKey,
+  { name, role = "write", queues = null, workflows = null, expires_at = null }: CreateKey,
   key: string = makeKey(random),
 ): Promise<CreatedKey> {
   if (expires_at !== null && momentMs(expires_at) <= clock.nowMs()) throw invalid("expires_at", "must be later than now");
   if (queues !== null && role !== "worker") throw invalid("queues", "is for keys of role worker");
-  const stored = await insertKey(tx, { id: ids.next(), workspaceId, name, role, queues, hash: hashKey(key), expiresAt: expires_at });
+  if (workflows !== null && role !== "worker") throw invalid("workflows", "is for keys of role worker");
+  const stored = await insertKey(tx, {
+    id: ids.next(),
+    workspaceId,
+    name,
+    role,
+    queues,
+    workflows,
+    hash: hashKey(key),
+    expiresAt: expires_at,
+  });
   if (!stored) throw workspaceNotFound(workspaceId);
-  const shown = { id: typeId("key", stored.id), name, role, queues, expires_at: stored.expires_at, created_at: stored.created_at };
+  const shown = {
+    id: typeId("key", stored.id),
+    name,
+    role,
+    queues,
+    workflows,
+    expires_at: stored.expires_at,
+    created_at: stored.created_at,
+  };
   await audit.record(tx, {
     workspaceId,
     eventType: "key.created",
     actorId,
     resourceType: "key",
     resourceId: shown.id,
-    input: { name, role, queues, expires_at: stored.expires_at },
+    input: { name, role, queues, workflows, expires_at: stored.expires_at },
     output: null,
   });
   return { ...shown, key };

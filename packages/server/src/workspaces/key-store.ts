@@ -12,6 +12,7 @@ export const insertKey = (
     name: string;
     role: Role;
     queues: readonly string[] | null;
+    workflows: readonly string[] | null;
     hash: Buffer;
     expiresAt: string | null;
   },
@@ -19,10 +20,11 @@ export const insertKey = (
   row(
     db,
     sql`
-      insert into api_key (id, workspace_id, name, role, queues, hash, expires_at)
-      select ${key.id}, id, ${key.name}, ${key.role}, ${key.queues && textArray(key.queues)}::text[], ${key.hash}, ${key.expiresAt}
+      insert into api_key (id, workspace_id, name, role, queues, workflows, hash, expires_at)
+      select ${key.id}, id, ${key.name}, ${key.role}, ${key.queues && textArray(key.queues)}::text[],
+        ${key.workflows && textArray(key.workflows)}::text[], ${key.hash}, ${key.expiresAt}
       from workspace where id = ${key.workspaceId} and deleted_at is null
-      returning id, name, role, queues, expires_at, last_used_at, created_at`,
+      returning id, name, role, queues, workflows, expires_at, last_used_at, created_at`,
   );
 
 /** Lists keys that are not revoked and older than `before`, newest first. Uses index api_key_workspace. */
@@ -30,7 +32,7 @@ export const listKeys = (db: Db, workspaceId: WorkspaceId, before: Uuid | null, 
   rows(
     db,
     sql`
-      select id, name, role, queues, expires_at, last_used_at, created_at from api_key
+      select id, name, role, queues, workflows, expires_at, last_used_at, created_at from api_key
       where workspace_id = ${workspaceId} and revoked_at is null and (${before}::uuid is null or id < ${before})
       order by id desc limit ${limit}`,
   );
@@ -41,7 +43,7 @@ export const markKeyRevoked = (db: Db, workspaceId: WorkspaceId, id: Uuid): Prom
     db,
     sql`
       update api_key set revoked_at = moment() where workspace_id = ${workspaceId} and id = ${id} and revoked_at is null
-      returning id, name, role, queues, expires_at, last_used_at, created_at`,
+      returning id, name, role, queues, workflows, expires_at, last_used_at, created_at`,
   );
 
 /** Finds the principal of a key that is neither revoked nor expired. Uses index api_key_hash_key. */
@@ -49,7 +51,7 @@ export const findPrincipalAcrossWorkspaces = (db: Db, hash: Buffer): Promise<Pri
   row(
     db,
     sql`
-      select k.id as "keyId", k.workspace_id as "workspaceId", k.role, k.queues, w.plan, w.requests_per_minute as "requestsPerMinute",
+      select k.id as "keyId", k.workspace_id as "workspaceId", k.role, k.queues, k.workflows, w.plan, w.requests_per_minute as "requestsPerMinute",
         w.executions_per_month as "executionsPerMonth"
       from api_key k join workspace w on w.id = k.workspace_id and w.deleted_at is null
       where k.hash = ${hash} and k.revoked_at is null and (k.expires_at is null or k.expires_at > moment())`,

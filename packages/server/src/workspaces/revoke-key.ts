@@ -17,14 +17,14 @@ export const revokeKey = (
   database.transaction(async (tx) => {
     const revoked = await markKeyRevoked(tx, workspaceId, id);
     if (!revoked) throw notFound({ resource: "key", id: typeId("key", id) });
-    const { name, role, queues, expires_at } = revoked;
+    const { name, role, queues, workflows, expires_at } = revoked;
     await audit.record(tx, {
       workspaceId,
       eventType: "key.revoked",
       actorId,
       resourceType: "key",
       resourceId: typeId("key", id),
-      input: { name, role, queues, expires_at },
+      input: { name, role, queues, workflows, expires_at },
       output: null,
     });
   });

@@ -34,6 +34,7 @@ describe("a workspace's keys", () => {
           name: "Deploys",
           role,
           queues: null,
+          workflows: null,
           key: expect.stringMatching(/^svc_ws_[0-9A-Za-z]{38}$/),
           expires_at,
           created_at: MOMENT,
@@ -46,6 +47,7 @@ describe("a workspace's keys", () => {
         name: "Deploys",
         role,
         queues: null,
+        workflows: null,
         expires_at,
         last_used_at: null,
         created_at: body.created_at,
@@ -133,14 +135,14 @@ describe("a workspace's keys", () => {
     const { id, key } = await service.ok("POST", "/v1/keys", { name: "ops", role: "admin", expires_at: "2030-01-01T00:00:00Z" });
     const { id: made } = (await service.api("POST", "/v1/keys", { name: "made by ops", role: "read" }, bearer(key))).body;
     await service.ok("DELETE", `/v1/keys/${id}`);
-    const input = { name: "ops", role: "admin", queues: null, expires_at: "2030-01-01T00:00:00.000Z" };
+    const input = { name: "ops", role: "admin", queues: null, workflows: null, expires_at: "2030-01-01T00:00:00.000Z" };
     expect((await audited(service, service.workspaceId, "key")).slice(-3)).toEqual([
       { type: "key.created", actor, resource: id, input, output: null },
       {
         type: "key.created",
         actor: id,
         resource: made,
-        input: { name: "made by ops", role: "read", queues: null, expires_at: null },
+        input: { name: "made by ops", role: "read", queues: null, workflows: null, expires_at: null },
         output: null,
       },
       { type: "key.revoked", actor, resource: id, input, output: null },

@@ -65,6 +65,7 @@ describe("the operator API", () => {
           role,
           key: expect.stringMatching(KEY),
           queues: null,
+          workflows: null,
           expires_at: expires,
           created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
         },

@@ -129,14 +129,19 @@ describe("the operator's workspaces", () => {
       { name: "Acme & Sons", plan: "team", limits: PLANS.team.limits },
     ];
     const by = { actor: "operator", resource: made.id, output: null };
-    const ops = { actor: "operator", resource: key.id, input: { name: "ops", role: "read", queues: null, expires_at: null }, output: null };
+    const ops = {
+      actor: "operator",
+      resource: key.id,
+      input: { name: "ops", role: "read", queues: null, workflows: null, expires_at: null },
+      output: null,
+    };
     expect(await audited(service, made.id, "workspace", "key")).toEqual([
       { ...by, type: "workspace.created", input: before },
       {
         ...by,
         type: "key.created",
         resource: expect.any(String),
-        input: { name: "First key", role: "admin", queues: null, expires_at: null },
+        input: { name: "First key", role: "admin", queues: null, workflows: null, expires_at: null },
       },
       { ...ops, type: "key.created" },
       { ...by, type: "workspace.updated", input: { name: "Acme & Sons", plan: "team" }, output: { before, after } },

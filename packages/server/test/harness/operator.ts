@@ -27,7 +27,7 @@ export function operate(
 /** Creates an API key for the service's workspace. Returns the key's text. */
 export async function makeKey(
   service: Service,
-  key: { role?: string; queues?: string[]; expires_at?: string | null } = {},
+  key: { role?: string; queues?: string[]; workflows?: string[]; expires_at?: string | null } = {},
 ): Promise<string> {
   const { status, text, body } = await operate(service, "POST", `/admin/v1/workspaces/${service.workspaceId}/keys`, {
     name: "A key",

@@ -16,6 +16,7 @@ const principalOf = (key: string): Principal => ({
   workspaceId: key as WorkspaceId,
   role: "admin",
   queues: null,
+  workflows: null,
   plan: "enterprise",
   requestsPerMinute: null,
   executionsPerMonth: null,

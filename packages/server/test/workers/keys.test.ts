@@ -3,6 +3,7 @@ import { ask } from "../harness/ask.ts";
 import { makeKey } from "../harness/operator.ts";
 import { type Service, test, until } from "../harness/service.ts";
 import { proofOf, settle, take, takeOne } from "../harness/workers.ts";
+import { putWorkflow } from "../harness/workflows.ts";
 
 const LOST = { ok: false, code: "LEASE_LOST" };
 
@@ -94,5 +95,67 @@ describe("a key of role worker", () => {
     expect(keys.find(({ id }: { id: string }) => id === made.id)).toMatchObject(bound);
     const { data: events } = await service.ok("GET", "/v1/audit-events?resource_type=key");
     expect(events.find(({ resource_id }: { resource_id: string }) => resource_id === made.id)).toMatchObject({ input: bound });
+  });
+});
+
+describe("a key of role worker that is bound to workflows", () => {
+  test("registers and executes these, and serves nothing else", async ({ service }) => {
+    const [own, other, queue] = [await putWorkflow(service), await putWorkflow(service), await service.queue()];
+    const key = await makeKey(service, { role: "worker", workflows: [own.id] });
+    const as = (method: string, path: string, body?: unknown) => ask(service.node.url, key, method, path, body);
+    expect((await as("PUT", `/v1/workflows/${own.id}`, {})).status).toBe(200);
+    const refusals = [
+      ["PUT", `/v1/workflows/${other.id}`, {}, { workflow: other.id }],
+      ["POST", "/v1/work", { worker: "w1", queues: [], workflows: [own.id, other.id] }, { workflow: other.id }],
+      ["POST", "/v1/work", { worker: "w1", queues: [queue] }, { queue }],
+      ["POST", `/v1/queues/${queue}/jobs/claim`, { worker: "w1" }, { queue }],
+    ] as const;
+    for (const [method, path, body, details] of refusals)
+      expect(await as(method, path, body)).toMatchObject({ status: 403, body: { error: { code: "FORBIDDEN", details } } });
+    const runId = await own.trigger();
+    const taken = await as("POST", "/v1/work", { worker: "w1", queues: [], workflows: [own.id] });
+    expect(taken.body.runs).toMatchObject([{ runId }]);
+    const { lease_token } = taken.body.runs[0];
+    expect((await as("POST", "/v1/work/extend", { worker: "w1", leases: [{ id: runId, lease_token }] })).body.leases).toMatchObject([
+      { ok: true },
+    ]);
+    const done = { worker: "w1", queues: [], settle: [{ id: runId, lease_token, outcome: "completed", result: 1 }] };
+    expect((await as("POST", "/v1/work", done)).body.settled).toMatchObject([{ ok: true }]);
+  });
+
+  test("settles and extends no run of another workflow, and no job, whatever token it has", async ({ service }) => {
+    const [own, other, queue] = [await putWorkflow(service), await putWorkflow(service), await service.queue()];
+    const key = await makeKey(service, { role: "worker", workflows: [own.id] });
+    const as = (method: string, path: string, body?: unknown) => ask(service.node.url, key, method, path, body);
+    await service.enqueue({ queue });
+    await other.trigger();
+    const [run, job] = [await other.take(), await takeOne(service, queue)];
+    const foreign = [{ id: run.runId, lease_token: run.lease_token }, proofOf(job)];
+    const lies = foreign.map((one) => ({ ...one, outcome: "completed" }));
+    expect((await as("POST", "/v1/work", { worker: "w1", queues: [], settle: lies })).body.settled).toMatchObject([LOST, LOST]);
+    expect((await as("POST", "/v1/work/extend", { worker: "w1", leases: foreign })).body.leases).toMatchObject([
+      { ok: false },
+      { ok: false },
+    ]);
+    expect(await other.get(run.runId)).toMatchObject({ status: "running" });
+  });
+
+  test("that is bound to a queue executes no workflow, also not one of that queue's name", async ({ service }) => {
+    const workflow = await putWorkflow(service);
+    await service.ok("POST", "/v1/queues", { name: workflow.id });
+    const key = await makeKey(service, { role: "worker", queues: [workflow.id] });
+    const as = (method: string, path: string, body?: unknown) => ask(service.node.url, key, method, path, body);
+    expect((await as("POST", "/v1/work", { worker: "w1", queues: [], workflows: [workflow.id] })).status).toBe(403);
+    await workflow.trigger();
+    const { runId: id, lease_token } = await workflow.take();
+    const lie = { worker: "w1", queues: [], settle: [{ id, lease_token, outcome: "completed" }] };
+    expect((await as("POST", "/v1/work", lie)).body.settled).toMatchObject([LOST]);
+  });
+
+  test("may be bound to queues too; only a worker's key is bound at all", async ({ service }) => {
+    const bound = { name: "mailer", role: "worker", queues: ["emails"], workflows: ["user.onboard"] };
+    expect(await service.ok("POST", "/v1/keys", bound)).toMatchObject(bound);
+    const refused = await service.api("POST", "/v1/keys", { ...bound, queues: null, role: "write" });
+    expect(refused).toMatchObject({ status: 400, body: { error: { details: { issues: [{ path: "workflows" }] } } } });
   });
 });

@@ -13,6 +13,7 @@ const principal: Principal = {
   workspaceId: OWN,
   role: "read",
   queues: null,
+  workflows: null,
   plan: "pro",
   requestsPerMinute: null,
   executionsPerMonth: null,
