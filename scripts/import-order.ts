@@ -16,13 +16,13 @@ export const IMPORT_ORDER: readonly (readonly string[])[] = [
   ["circuits"],
   ["jobs"],
   ["engine"],
-  ["approvals", "dead-letters", "schedules", "live"],
+  ["approvals", "dead-letters", "operations", "schedules", "live"],
   ["workflows"],
   ["workers"],
   ["queues"],
   ["callbacks", "explain"],
   ["pushes", "webhooks"],
-  ["dashboard", "retention", "status"],
+  ["dashboard", "metrics", "retention", "status"],
 ];
 
 export const FOLDERS: readonly string[] = IMPORT_ORDER.flat();

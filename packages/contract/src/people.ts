@@ -61,6 +61,7 @@ export const Link = Type.Object(
     email: Nullable(Type.String(), { description: "Whom it is for; null: for anybody who has it." }),
     workspace: Nullable(Type.Object({ id: Type.String(), name: Type.String() })),
     role: Nullable(PersonRoleField),
+    new_account: Type.Boolean({ description: "Whether it makes an account for `email`, which is proven." }),
     expires_at: Moment("When it can no longer be used."),
   },
   { title: "Link" },

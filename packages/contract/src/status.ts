@@ -10,7 +10,7 @@ const HealthLevel = Type.Enum(["ok", "degraded"], { title: "Health", description
 
 const Check = Type.Object(
   {
-    name: Type.Enum(["quota", "callbacks", "dead_letters"], { description: "What was checked." }),
+    name: Type.Enum(["quota", "callbacks", "circuits", "dead_letters"], { description: "What was checked." }),
     status: HealthLevel,
     message: Type.String({ description: "What was found, for people." }),
   },
@@ -77,6 +77,7 @@ export const Status = Type.Object(
         checks: [
           { name: "quota", status: "ok", message: "1200 of 100000 executions are used." },
           { name: "callbacks", status: "ok", message: "Callbacks are sent." },
+          { name: "circuits", status: "ok", message: "No circuit is open." },
           { name: "dead_letters", status: "ok", message: "Jobs that failed for good in the last minute: 0." },
         ],
         jobs: { waiting: 12, delayed: 3, pending_approval: 0, active: 4, completed: 9120, failed: 2, cancelled: 1, rejected: 0 },

@@ -1,14 +1,27 @@
-import type { CompletedSignal, LiveEvent, Status, Usage, UsageQuery } from "@tidemill/contract";
+import type {
+  Changes,
+  ChangesQuery,
+  CompletedSignal,
+  LiveEvent,
+  Metrics,
+  MetricsQuery,
+  Status,
+  Usage,
+  UsageQuery,
+} from "@tidemill/contract";
 import { Api } from "./api.ts";
 import { checkNames } from "./check-names.ts";
 import { EnqueueBatcher } from "./enqueue/batcher.ts";
 import { type CallOptions, readOptions, type TidemillOptions } from "./options.ts";
 import { Queue } from "./queue.ts";
+import { AllJobs } from "./resources/all-jobs.ts";
 import { Approvals } from "./resources/approvals.ts";
 import { AuditEvents } from "./resources/audit-events.ts";
 import { DeadLetters } from "./resources/dead-letters.ts";
+import { Deploys } from "./resources/deploys.ts";
 import { Events } from "./resources/events.ts";
 import { Keys } from "./resources/keys.ts";
+import { Operations } from "./resources/operations.ts";
 import { Queues } from "./resources/queues.ts";
 import { Runs } from "./resources/runs.ts";
 import { Schedules } from "./resources/schedules.ts";
@@ -41,8 +54,11 @@ const QUEUE_OPTIONS = { schema: true } satisfies Record<keyof QueueOptions<unkno
  */
 export class Tidemill {
   readonly queues: Queues;
+  readonly jobs: AllJobs;
+  readonly operations: Operations;
   readonly approvals: Approvals;
   readonly deadLetters: DeadLetters;
+  readonly deploys: Deploys;
   readonly schedules: Schedules;
   readonly secrets: Secrets;
   readonly keys: Keys;
@@ -60,8 +76,11 @@ export class Tidemill {
     const api = new Api(new Transport(readOptions(options)));
     this.#api = api;
     this.queues = new Queues(api);
+    this.jobs = new AllJobs(api);
+    this.operations = new Operations(api);
     this.approvals = new Approvals(api);
     this.deadLetters = new DeadLetters(api);
+    this.deploys = new Deploys(api);
     this.schedules = new Schedules(api);
     this.secrets = new Secrets(api);
     this.keys = new Keys(api);
@@ -109,6 +128,16 @@ export class Tidemill {
   /** Executions and attempts of a month. */
   usage(query: UsageQuery = {}, call?: CallOptions): Promise<Usage> {
     return this.#api.get("/v1/usage", call, query);
+  }
+
+  /** What happened over time, of one queue or of all. */
+  metrics(query: MetricsQuery = {}, call?: CallOptions): Promise<Metrics> {
+    return this.#api.get("/v1/metrics", call, query);
+  }
+
+  /** What changed: deploys, circuits, pauses and settings. */
+  changes(query: ChangesQuery = {}, call?: CallOptions): Promise<Changes> {
+    return this.#api.get("/v1/changes", call, query);
   }
 
   /**

@@ -1,4 +1,4 @@
-import { ListAuditEvents, UsageQuery } from "@tidemill/contract";
+import { ChangesQuery, ListAuditEvents, ListDeploys, MetricsQuery, UsageQuery } from "@tidemill/contract";
 import type { Command } from "commander";
 import { printFields, printJson, printTable, writeLine } from "../output/table.ts";
 import { onService } from "./command.ts";
@@ -35,6 +35,48 @@ export function addWorkspaceViews(program: Command): void {
           [name, "executions", "succeeded", "failed"],
         );
       }
+    },
+  );
+
+  onService(
+    addFields(program.command("metrics").description("Show what happened over time, of one queue or of all"), MetricsQuery),
+    async (tidemill, { options }) => {
+      const metrics = await tidemill.metrics(readFields<MetricsQuery>(MetricsQuery, options));
+      if (options.json) return printJson(metrics);
+      printTable(
+        metrics.data.map(({ latency_ms: { p50, p99 }, oldest_waiting_seconds, ...step }) => ({
+          ...step,
+          p50_ms: p50,
+          p99_ms: p99,
+          oldest_waiting_seconds,
+        })),
+        ["at", "enqueued", "completed", "failed", "retried", "p50_ms", "p99_ms", "oldest_waiting_seconds"],
+      );
+    },
+  );
+
+  onService(
+    addFields(program.command("changes").description("List what changed: deploys, circuits, pauses and settings"), ChangesQuery),
+    async (tidemill, { options }) => {
+      const changes = await tidemill.changes(readFields<ChangesQuery>(ChangesQuery, options));
+      if (options.json) return printJson(changes);
+      printTable(changes.data, ["at", "type", "name", "version", "settings", "actor_id"]);
+    },
+  );
+
+  const deploy = program.command("deploy").description("Deploys of your services, which charts show");
+  onService(
+    deploy.command("mark").argument("<name>", "what was deployed").argument("<version>", "its version").description("Mark a deploy"),
+    async (tidemill, { args: [name = "", version = ""], options }) => {
+      const marked = await tidemill.deploys.mark({ name, version });
+      return options.json ? printJson(marked) : writeLine(`Marked ${marked.name} ${marked.version} (${marked.id}).`);
+    },
+  );
+  onService<{ limit: number }>(
+    addFields(withLimit(deploy.command("list").description("List deploys, newest first")), ListDeploys, PAGING),
+    (tidemill, { options }) => {
+      const filter = readFields<ListDeploys>(ListDeploys, options, PAGING);
+      return printList((limit) => tidemill.deploys.list({ ...filter, limit }), ["created_at", "name", "version", "actor_id"], options);
     },
   );
 

@@ -12,6 +12,8 @@ export function SignedIn() {
   const { data: session, error, refetch } = useQuery(sessionQuery);
   const { href } = useLocation();
   if (!session) return error ? <ErrorState error={error} onRetry={refetch} what="your session" /> : <LoadingState />;
+  // The address changes before the page does, and must not be taken for what was wanted.
+  if (!session.person && href.startsWith("/sign-in")) return <LoadingState />;
   if (!session.person) return <Navigate to="/sign-in" search={href === "/" ? {} : { next: href }} replace />;
   return (
     <Shell>

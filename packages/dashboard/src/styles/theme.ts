@@ -30,10 +30,10 @@ const dark: MantineColorsTuple = [
 /** Dense: an on-call person sees many rows at once. */
 export const theme = createTheme({
   primaryColor: "tide",
-  primaryShade: { light: 7, dark: 5 },
+  primaryShade: { light: 7, dark: 7 },
   colors: { tide, dark },
   autoContrast: true,
-  luminanceThreshold: 0.38,
+  luminanceThreshold: 0.19,
   fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif',
   fontFamilyMonospace: 'ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace',
   fontSizes: { xs: "0.75rem", sm: "0.8125rem", md: "0.875rem", lg: "1rem", xl: "1.25rem" },

@@ -1,5 +1,5 @@
-import { type Db, fragment, row, sql, type Timestamp } from "#kernel";
-import type { LaneKey } from "#lanes";
+import { type Db, fragment, plainArray, row, rows, sql, type Timestamp, type WorkspaceId } from "#kernel";
+import type { LaneId, LaneKey } from "#lanes";
 
 export interface CircuitRow {
   opened_at: Timestamp;
@@ -7,9 +7,30 @@ export interface CircuitRow {
   last_error: string;
 }
 
+/** Records when the circuits of CTE `gone` closed. */
+const RECORD_CLOSED = fragment`
+  insert into circuit_change (workspace_id, lane_id, at, opened) select workspace_id, lane_id, moment(), false from gone`;
+
+/** Part of a settle: records when the circuits of CTE `opened` opened. */
+export const RECORD_OPENED = fragment`
+  insert into circuit_change (workspace_id, lane_id, at, opened) select "workspaceId", "laneId", moment(), true from opened`;
+
 /** The circuit of a lane while it is open. Uses the primary key. */
 export const findCircuit = (db: Db, { workspaceId, laneId }: LaneKey): Promise<CircuitRow | null> =>
   row(db, sql`select opened_at, probe_at, last_error from circuit where workspace_id = ${workspaceId} and lane_id = ${laneId}`);
+
+/** The open circuits of these lanes. Uses the primary key. */
+export const findCircuitsOf = (
+  db: Db,
+  workspaceId: WorkspaceId,
+  laneIds: readonly LaneId[],
+): Promise<(CircuitRow & { lane_id: LaneId })[]> =>
+  rows(
+    db,
+    sql`
+      select lane_id, opened_at, probe_at, last_error from circuit
+      where workspace_id = ${workspaceId} and lane_id = any(${plainArray(laneIds)}::bigint[])`,
+  );
 
 /**
  * Closes the circuit if it opened under `revision` of the lane, or an older one. Returns null when it is already closed, or opened under
@@ -22,13 +43,25 @@ export const closeCircuit = (
   row(
     db,
     sql`
-      delete from circuit where workspace_id = ${workspaceId} and lane_id = ${laneId} and revision <= ${revision}
-      returning probes, (extract(epoch from moment() - opened_at) * 1000)::float8 as open_ms`,
+      with gone as (
+        delete from circuit where workspace_id = ${workspaceId} and lane_id = ${laneId} and revision <= ${revision}
+        returning workspace_id, lane_id, probes, (extract(epoch from moment() - opened_at) * 1000)::float8 as open_ms
+      ), recorded as (
+        ${RECORD_CLOSED}
+      )
+      select probes, open_ms from gone`,
   );
 
 /** Closes the circuit of a lane whose settings changed. Uses the primary key. */
 export const resetCircuit = (db: Db, { workspaceId, laneId }: LaneKey): Promise<unknown> =>
-  row(db, sql`delete from circuit where workspace_id = ${workspaceId} and lane_id = ${laneId}`);
+  row(
+    db,
+    sql`
+      with gone as (
+        delete from circuit where workspace_id = ${workspaceId} and lane_id = ${laneId} returning workspace_id, lane_id
+      )
+      ${RECORD_CLOSED}`,
+  );
 
 /**
  * Part of a claim, for the probes in CTE `picked` (the jobs that start): there is no further probe until this one has timed out, and
@@ -71,3 +104,12 @@ export const RECORD_SPENT_PROBES = fragment`
     probe_at = moment() + p.probe_in_ms * interval '1 millisecond'
   from spent_probe p
   where c.workspace_id = any(array[p.workspace_id]) and c.lane_id = p.lane_id`;
+
+/** Deletes what is known of circuits past the retention of their workspace, and past a year. */
+export const forgetCircuitChangesAcrossWorkspaces = (db: Db): Promise<unknown> =>
+  row(
+    db,
+    sql`
+      delete from circuit_change c using workspace w
+      where w.id = c.workspace_id and c.at < moment() - coalesce(w.retention_days, 365) * interval '1 day'`,
+  );

@@ -1,3 +1,4 @@
+import { MINUTE_METRICS_DAYS } from "@tidemill/contract";
 import type { Module } from "#http";
 import {
   type Database,
@@ -13,6 +14,7 @@ import { Enqueuer, type Outlet } from "./enqueue.ts";
 import { recountJobsAcrossWorkspaces } from "./recount.ts";
 import { type JobRoutes, mountJobs } from "./routes.ts";
 import { foldCountsAcrossWorkspaces } from "./store/fold-counts.ts";
+import { forgetMetricsAcrossWorkspaces, sampleOldestAcrossWorkspaces } from "./store/sample-oldest.ts";
 import { foldTallyAcrossWorkspaces, forgetTallyAcrossWorkspaces } from "./store/tally.ts";
 import { sweepBatchKeysAcrossWorkspaces, sweepIdempotencyKeysAcrossWorkspaces } from "./sweep-idempotency-keys.ts";
 
@@ -49,6 +51,8 @@ export function createJobs({ writes, housekeeping, ids, random, emit, outlet, re
       loop("sweep-batch-keys", 60_000, () => sweepBatchKeysAcrossWorkspaces(housekeeping)),
       loop("fold-counts", 5_000, () => foldCountsAcrossWorkspaces(housekeeping)),
       loop("fold-tally", 30_000, () => foldTallyAcrossWorkspaces(housekeeping)),
+      loop("sample-oldest", 60_000, () => sampleOldestAcrossWorkspaces(housekeeping)),
+      loop("forget-metrics", HOUR_MS, () => forgetMetricsAcrossWorkspaces(housekeeping, MINUTE_METRICS_DAYS)),
       loop("recount-jobs", 12 * HOUR_MS, recount),
       loop("forget-tally", HOUR_MS, () => forgetTallyAcrossWorkspaces(housekeeping)),
     ],

@@ -20,7 +20,7 @@ export async function readLaneMetrics(db: Db, { workspaceId, laneId }: LaneKey):
   const counts = await row<Counts>(
     db,
     sql`
-      with recursive kept as (
+      with kept as (
         select coalesce(sum(live), 0)::bigint as live, coalesce(sum(delayed), 0)::bigint as delayed,
           coalesce(sum(pending_approval), 0)::bigint as pending_approval, coalesce(sum(dead), 0)::bigint as failed
         from job_count_now where workspace_id = ${workspaceId} and lane_id = ${laneId}
@@ -36,21 +36,6 @@ export async function readLaneMetrics(db: Db, { workspaceId, laneId }: LaneKey):
         from tally_now t join workspace w on w.id = t.workspace_id
         where t.workspace_id = ${workspaceId} and t.lane_id = ${laneId}
           and (w.retention_days is null or t.at > moment() - w.retention_days * interval '1 day')
-      ), head as (
-        (select priority, greatest(run_at, created_at) as due from job
-          where workspace_id = ${workspaceId} and lane_id = ${laneId} and state = 'waiting' and (concurrency_key is null or key_slot is not null)
-          order by priority desc, run_at, id limit 1)
-        union all
-        select next.priority, next.due from head cross join lateral (
-          select priority, greatest(run_at, created_at) as due from job
-          where workspace_id = ${workspaceId} and lane_id = ${laneId} and state = 'waiting' and (concurrency_key is null or key_slot is not null)
-            and priority < head.priority
-          order by priority desc, run_at, id limit 1) next
-      ), blocked as (
-        select (
-          select greatest(run_at, created_at) from job
-          where workspace_id = ${workspaceId} and lane_id = ${laneId} and state = 'waiting' and concurrency_key is not null and key_slot is null
-          order by run_at limit 1) as due
       ), latency as (
         select percentile_cont(array[0.5, 0.99]) within group (order by extract(epoch from finished_at - greatest(run_at, created_at)) * 1000) as ms
         from (
@@ -59,9 +44,9 @@ export async function readLaneMetrics(db: Db, { workspaceId, laneId }: LaneKey):
           order by id desc limit 1000) newest
         where state = 'completed' and finished_at > moment() - interval '1 minute'
       )
-      select live.*, finished.*, extract(epoch from moment() - least((select min(due) from head), blocked.due))::float8 as oldest_waiting_seconds,
+      select live.*, finished.*, extract(epoch from moment() - oldest_due(${workspaceId}::uuid, ${laneId}::bigint))::float8 as oldest_waiting_seconds,
         latency.ms[1] as p50, latency.ms[2] as p99
-      from live, finished, blocked, latency`,
+      from live, finished, latency`,
   );
   if (!counts) throw new Error("The metrics query returned no row.");
   const { oldest_waiting_seconds, completed_last_minute, failed_last_minute, p50, p99, ...states } = counts;

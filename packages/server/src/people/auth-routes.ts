@@ -46,9 +46,9 @@ export function mountAuth(api: Api, context: PeopleContext, howToSignIn: Session
 
   api.get("/dashboard/auth/links/:token", { config, schema: hidden({ params: LinkPath }) }, async (request): Promise<Link> => {
     await throttle(database, { link: networkOf(clientAddress(request)) });
-    const { kind, email, role, workspaceId, workspaceName, expiresAt } = await findLink(database, request.params.token);
+    const { kind, email, role, personId, workspaceId, workspaceName, expiresAt } = await findLink(database, request.params.token);
     const workspace = workspaceId && workspaceName !== null ? { id: showWorkspaceId(workspaceId), name: workspaceName } : null;
-    return { kind, email, workspace, role, expires_at: expiresAt };
+    return { kind, email, workspace, role, new_account: kind === "verify" && personId === null, expires_at: expiresAt };
   });
 
   api.post("/dashboard/auth/links/:token", { config, schema: hidden({ params: LinkPath, body: TakeLink }) }, async (request, reply) => {

@@ -38,7 +38,7 @@ function statusOf(
   quota: Awaited<ReturnType<typeof readQuota>>,
   rate: Status["rate_limit"],
 ): Status {
-  const { name, plan, queues, schedules, with_callback, with_endpoint, failed_last_minute } = summary;
+  const { name, plan, queues, schedules, with_callback, with_endpoint, failed_last_minute, open_circuits } = summary;
   const stopped = !planHas(plan, "callback_url") && with_callback + with_endpoint > 0;
   const checks: Check[] = [
     check(
@@ -51,6 +51,7 @@ function statusOf(
       !stopped,
       stopped ? `The plan has no callbacks. ${waitingFor(with_callback, with_endpoint)}` : "Callbacks are sent.",
     ),
+    check("circuits", open_circuits === null, open_circuits === null ? "No circuit is open." : `Circuits are open: ${open_circuits}.`),
     check("dead_letters", failed_last_minute === 0, `Jobs that failed for good in the last minute: ${failed_last_minute}.`),
   ];
   return {

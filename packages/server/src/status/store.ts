@@ -10,6 +10,8 @@ export interface WorkspaceSummary extends Record<JobState, number> {
   /** Workflows with an `endpoint_url`. */
   with_endpoint: number;
   failed_last_minute: number;
+  /** Names of queues and workflows whose circuit is open, the first five. Null: none is. */
+  open_circuits: string | null;
   /** Runs by status. */
   runs: Partial<Record<RunStatus, number>> | null;
 }
@@ -45,6 +47,11 @@ export async function readWorkspaceSummary(db: Db, workspaceId: WorkspaceId): Pr
       select w.name, w.plan,
         greatest(0, kept.live - active.active) as waiting, active.active, kept.delayed, kept.pending_approval, kept.failed,
         (select count(*) from schedule where workspace_id = ${workspaceId} and not starts_with(name, 'workflow:')) as schedules,
+        (select string_agg(name, ', ' order by place) from (
+          select case when place > 5 then 'and others' else name end as name, place from (
+            select l.name, row_number() over (order by c.opened_at) as place
+            from circuit c join lane l on l.workspace_id = c.workspace_id and l.id = c.lane_id and l.deleted_at is null
+            where c.workspace_id = ${workspaceId} order by c.opened_at limit 6) named) listed) as open_circuits,
         (select json_object_agg(status, runs) from (
           select r.status, sum(r.runs)::bigint as runs from run_count_now r
           join lane l on l.workspace_id = r.workspace_id and l.id = r.lane_id and l.deleted_at is null

@@ -248,6 +248,10 @@ const ROWS: Record<string, Row> = {
     },
   },
   patchSecret: { good: {}, fields: { ...restrictions, value: NO_VALUE } },
+  markDeploy: {
+    good: { name: '"fine"', version: '"v1"' },
+    fields: { name: [...NO_TEXT, ...UNSTORABLE, '""', text(129)], version: [...NO_TEXT, ...UNSTORABLE, '""', text(129)] },
+  },
   createKey: {
     good: { name: '"fine"' },
     fields: {

@@ -8,6 +8,8 @@ import { type Api, createApi, type Module } from "#http";
 import { createJobs } from "#jobs";
 import { systemRandom } from "#kernel";
 import { createLive } from "#live";
+import { createMetrics } from "#metrics";
+import { createOperations } from "#operations";
 import { createPeople } from "#people";
 import { createQueues } from "#queues";
 import { createSchedules } from "#schedules";
@@ -34,6 +36,8 @@ const MODULES: Module[] = [
   createDeadLetters,
   createExplain,
   createJobs,
+  createOperations,
+  createMetrics,
   createPeople,
   createQueues,
   createSchedules,

@@ -72,6 +72,7 @@ export async function everythingStored(database: TestDatabase): Promise<unknown>
     "signal",
     "audit_event",
     "quota_month",
+    "deploy",
   ];
   const counts = tables.map(
     (name) => `select '${name}' as name, count(*)::int as rows, md5(string_agg(row, ' ' order by row)) as content

@@ -137,7 +137,9 @@ describe("kept counts", () => {
       const text = readFileSync(new URL(file, store), "utf8");
       const statements = text.split(/\bsql`/).slice(1);
       return statements
-        .filter((statement) => /insert into job\b|delete from job\b|update job\b[^;`]*\bstate\b|\$\{moved\}/.test(statement))
+        .filter((statement) =>
+          /insert into job\b|delete from job\b|update job\b(?:(?!\bwhere\b|\bfrom\b)[^;`])*\bstate =|\$\{moved\}/.test(statement),
+        )
         .filter(
           (statement) =>
             !/\$\{(counted|COUNT_\w+)\}|insert into job_delta/.test(statement) && !statement.includes("state = 'active', attempt"),

@@ -62,12 +62,22 @@ export const countAttemptsAcrossWorkspaces = async (tx: Db, jobs: readonly Attem
     await rows<{ run_at: Timestamp }>(
       tx,
       sql`
-        update job j set attempts_log = '', spared = j.spared - 1, state = 'delayed', run_at = moment() + d.wait_ms * interval '1 millisecond'
-        from unnest(${plainArray(jobs.map((one) => one.workspaceId))}::uuid[], ${plainArray(jobs.map((one) => one.laneId))}::bigint[],
-          ${plainArray(jobs.map((one) => one.id))}::uuid[], ${plainArray(jobs.map((one) => one.waitMs))}::float8[])
-          as d (workspace_id, lane_id, id, wait_ms)
-        where j.workspace_id = any(array[d.workspace_id]) and j.lane_id = d.lane_id and j.id = d.id and j.state in ('waiting', 'delayed')
-        returning j.run_at`,
+        with was as (
+          select d.wait_ms, j.workspace_id, j.lane_id, j.id, j.state
+          from unnest(${plainArray(jobs.map((one) => one.workspaceId))}::uuid[], ${plainArray(jobs.map((one) => one.laneId))}::bigint[],
+            ${plainArray(jobs.map((one) => one.id))}::uuid[], ${plainArray(jobs.map((one) => one.waitMs))}::float8[])
+            as d (workspace_id, lane_id, id, wait_ms)
+          join job j on j.workspace_id = any(array[d.workspace_id]) and j.lane_id = d.lane_id and j.id = d.id and j.state in ('waiting', 'delayed')
+          for update of j
+        ), moved as (
+          update job j set attempts_log = '', spared = j.spared - 1, state = 'delayed', run_at = moment() + d.wait_ms * interval '1 millisecond'
+          from was d
+          where j.workspace_id = any(array[d.workspace_id]) and j.lane_id = d.lane_id and j.id = d.id
+          returning j.workspace_id, j.lane_id, j.run_at, j.state, d.state as was
+        ), tallied as (
+          ${COUNT_RESCHEDULED}
+        )
+        select run_at from moved`,
     )
   ).map(({ run_at }) => run_at);
 

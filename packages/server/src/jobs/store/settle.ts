@@ -1,5 +1,5 @@
 import type { AttemptError, JobState } from "@tidemill/contract";
-import { OPEN_CIRCUITS, type Opening, RECORD_SPENT_PROBES, type SpentProbe } from "#circuits";
+import { OPEN_CIRCUITS, type Opening, RECORD_OPENED, RECORD_SPENT_PROBES, type SpentProbe } from "#circuits";
 import { type Db, type JobId, largeTextArray, plainArray, row, rows, sql, textArray } from "#kernel";
 import type { LaneKey } from "#lanes";
 import { RECORD_FAILED_ATTEMPTS, RECORD_SUCCEEDED_ATTEMPTS } from "#usage";
@@ -126,6 +126,7 @@ export const refuseAcrossWorkspaces = async (
           error_code = coalesce(s.error_code, j.error_code), spared = j.spared + s.spared::int,
           run_at = case when s.state = 'delayed' then moment() + s.wait_ms * interval '1 millisecond' else run_at end,
           finished_at = case when s.state = 'failed' then moment() end,
+          fingerprint = case when s.state = 'failed' then fingerprint_of(j.workspace_id, j.lane_id, coalesce(s.error, j.last_error)) else j.fingerprint end,
           attempts_log = concat_ws(',', nullif(attempts_log, ''), s.log_entry)
         from (
           select u.workspace_id, u.lane_id, u.id, u.lease_id, u.attempt, u.error, u.error_code, u.log_entry, u.recorded,
@@ -161,6 +162,8 @@ export const refuseAcrossWorkspaces = async (
           ${textArray(openings.map((one) => one.error))}::text[]) as o (workspace_id, lane_id, revision, probe_in_ms, error)
       ), opened as (
         ${OPEN_CIRCUITS}
+      ), opened_at as (
+        ${RECORD_OPENED}
       ), spent_probe as (
         select * from unnest(${plainArray(probes.map((one) => one.workspaceId))}::uuid[], ${plainArray(probes.map((one) => one.laneId))}::bigint[],
           ${plainArray(probes.map((one) => one.failed))}::boolean[], ${plainArray(probes.map((one) => one.probeInMs))}::float8[],

@@ -1,0 +1,45 @@
+import { describe, expect } from "vitest";
+import { newPerson, PASSWORD } from "../../server/test/harness/people.ts";
+import { test } from "./harness/dashboard.ts";
+
+describe("signing in", () => {
+  test("somebody without a session signs in by keyboard, and comes to the page that they wanted", async ({ dashboard, service }) => {
+    const person = await newPerson(service);
+    const page = await dashboard.open("workers", { as: null });
+    await page.getByRole("heading", { name: "Sign in", level: 1 }).waitFor();
+    expect(await dashboard.axe(page)).toEqual([]);
+    await page.keyboard.type(person.email);
+    await page.keyboard.press("Tab");
+    await page.keyboard.type("a wrong password");
+    await page.keyboard.press("Enter");
+    await page.getByRole("alert").getByText("The mail address or the password is wrong.").waitFor();
+    await page.locator("input[name=password]").focus();
+    await page.keyboard.press("ControlOrMeta+a");
+    await page.keyboard.type(PASSWORD);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Workers", level: 1 }).waitFor();
+    expect(dashboard.violations).toEqual([]);
+  });
+
+  test("a guest makes an account with an invitation, by keyboard, in dark and below a prefix", async ({ dashboard, service }) => {
+    const { url } = await service.ok("POST", "/v1/invitations", { role: "read" });
+    const page = await dashboard.open(`/link/${url.split("/").at(-1)}`, { as: null, theme: "dark", prefix: "/a/b" });
+    await page.getByRole("heading", { name: "Join Test", level: 1 }).waitFor();
+    expect(await dashboard.axe(page)).toEqual([]);
+    await page.keyboard.type("A guest");
+    await page.keyboard.press("Tab");
+    await page.keyboard.type(`guest-${service.workspaceId}@example.com`);
+    await page.keyboard.press("Tab");
+    await page.keyboard.type("a long enough password");
+    await page.keyboard.press("Enter");
+    await page.getByRole("navigation", { name: "Pages" }).waitFor();
+    expect(new URL(page.url()).pathname).toMatch(`/a/b/dashboard/w/${service.workspaceId}/`);
+    expect(dashboard.violations).toEqual([]);
+  });
+
+  test("a link that was used says so", async ({ dashboard }) => {
+    const page = await dashboard.open(`/link/${"x".repeat(43)}`, { as: null });
+    await page.getByRole("heading", { name: "This link cannot be used" }).waitFor();
+    expect(await dashboard.axe(page)).toEqual([]);
+  });
+});
