@@ -25,7 +25,8 @@ export function mountRuns(api: Api, routes: ScheduleRoutes): void {
         tags,
         security,
         summary: "Preview the ticks of a cron expression",
-        description: "Returns the next ticks of a cron expression in a time zone, from now or from a given moment. It stores nothing and needs no schedule.",
+        description:
+          "Returns the next ticks of a cron expression in a time zone, from now or from a given moment. It stores nothing and needs no schedule.",
         operationId: "previewSchedule",
         querystring: PreviewSchedule,
         response: replies({ 200: SchedulePreview }),

@@ -10,7 +10,10 @@ describe("GET /v1/approvals", () => {
     const one = await service.enqueue({ queue: await approvalQueue(service), payload: { n: 1.0 }, tag: "t" });
     const two = await service.enqueue({ queue: await approvalQueue(service), delay: 60 });
     await service.enqueue({ queue: await service.queue() });
-    expect(await service.ok("GET", "/v1/approvals")).toEqual({ data: [two, one].map((job) => ({ ...job, decide_at: null, on_timeout: null })), next_cursor: null });
+    expect(await service.ok("GET", "/v1/approvals")).toEqual({
+      data: [two, one].map((job) => ({ ...job, decide_at: null, on_timeout: null })),
+      next_cursor: null,
+    });
   });
 
   test("GET /v1/approvals has none that was decided or cancelled", async ({ service }) => {
