@@ -28,6 +28,7 @@ export const NotFoundDetails = Type.Union([
   Type.Object({ resource: Type.Literal("link") }),
   Identified("member"),
   Identified("run"),
+  Identified("passkey"),
   Identified("session"),
   Identified("signal"),
   Identified("workspace"),

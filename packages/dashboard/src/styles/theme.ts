@@ -30,7 +30,7 @@ const dark: MantineColorsTuple = [
 /** Dense: an on-call person sees many rows at once. */
 export const theme = createTheme({
   primaryColor: "tide",
-  primaryShade: { light: 7, dark: 5 },
+  primaryShade: { light: 7, dark: 7 },
   colors: { tide, dark },
   autoContrast: true,
   luminanceThreshold: 0.19,

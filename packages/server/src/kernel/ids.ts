@@ -11,7 +11,22 @@ export type RunId = Uuid & { readonly __of: "run" };
 export type PersonId = Uuid & { readonly __of: "person" };
 export type EventId = Uuid & { readonly __of: "event" };
 
-export type IdPrefix = "job" | "run" | "hook" | "evt" | "ws" | "key" | "aud" | "sec" | "usr" | "dep" | "ses" | "inv" | "whk" | "whd";
+export type IdPrefix =
+  | "job"
+  | "run"
+  | "hook"
+  | "evt"
+  | "ws"
+  | "key"
+  | "aud"
+  | "sec"
+  | "usr"
+  | "dep"
+  | "ses"
+  | "inv"
+  | "pky"
+  | "whk"
+  | "whd";
 
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));

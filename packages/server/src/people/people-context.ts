@@ -1,5 +1,6 @@
 import type { FastifyRequest } from "fastify";
 import type { Database, EmitEvent, WorkspaceId } from "#kernel";
+import type { OwnKey } from "#vault";
 import type { AdminContext } from "#workspaces";
 import type { PublicUrl } from "./base-url.ts";
 import type { SessionCookie } from "./cookie.ts";
@@ -14,6 +15,8 @@ export interface PeopleContext extends AdminContext {
   readonly sessions: Sessions;
   readonly cookie: SessionCookie;
   readonly publicUrl: PublicUrl;
+  /** Encrypts secrets of authenticators. */
+  readonly ownKey: OwnKey;
   /** Null when no mail is sent. */
   readonly mailer: Mailer | null;
   readonly clientAddress: (request: FastifyRequest) => string;

@@ -1,5 +1,6 @@
 import type { Module, PageAuthenticator } from "#http";
 import type { Config, Database, EmitEvent, Service, Tenants, WorkspaceId } from "#kernel";
+import { type Keyring, OwnKey } from "#vault";
 import type { AdminContext } from "#workspaces";
 import { mountAccount } from "./account-routes.ts";
 import { mountAuth } from "./auth-routes.ts";
@@ -10,6 +11,7 @@ import { Mailer } from "./mail.ts";
 import { mountMembers } from "./member-routes.ts";
 import { Passwords } from "./password.ts";
 import type { PeopleContext } from "./people-context.ts";
+import { mountSecondFactors } from "./second-factor-routes.ts";
 import { Sessions } from "./sessions.ts";
 import { makeFirstSetupLink } from "./setup-link.ts";
 import { createSweep } from "./sweep.ts";
@@ -21,6 +23,7 @@ export interface PeopleOptions {
   readonly emit: EmitEvent;
   readonly nodeUrl: () => string;
   readonly tenants: Tenants;
+  readonly keyring: Keyring;
   readonly engine: Database;
   readonly onWorkspaceChanged: (workspaceId: WorkspaceId) => void;
 }
@@ -40,6 +43,7 @@ export function createPeople({
   api: database,
   engine,
   tenants,
+  keyring,
   adminContext,
   emit,
   nodeUrl,
@@ -61,13 +65,14 @@ export function createPeople({
     sessions,
     cookie,
     publicUrl,
+    ownKey: new OwnKey({ database, keyring, random: adminContext.random, name: "totp" }),
     mailer,
     clientAddress,
     emit,
     nodeUrl,
     onWorkspaceChanged,
   };
-  const howToSignIn = { passkeys: false, oidc: null, sign_up: "closed", mail: mailer !== null } as const;
+  const howToSignIn = { oidc: null, sign_up: "closed", mail: mailer !== null } as const;
   let setupUrl: string | null = null;
   return {
     pages: sessions,
@@ -82,6 +87,7 @@ export function createPeople({
     routes: (api) => {
       mountAuth(api, context, howToSignIn);
       mountAccount(api, context);
+      mountSecondFactors(api, context);
       mountMembers(api, { tenants, context, onWorkspaceChanged });
     },
     services: [createSweep(engine, emit, adminContext.random), { start: () => {}, stop: async () => mailer?.close() }],
