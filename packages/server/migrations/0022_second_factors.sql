@@ -61,4 +61,8 @@ create table identity (
 create index identity_person on identity (person_id);
 
 
+-- Memberships and rights of operators that follow from groups of an identity provider, and end with them.
+alter table membership add managed boolean not null default false;
+alter table person add operator_managed boolean not null default false;
+
 select make_tenant_views();

@@ -3,7 +3,7 @@ import type { Database, EmitEvent, WorkspaceId } from "#kernel";
 import type { OwnKey } from "#vault";
 import type { AdminContext } from "#workspaces";
 import type { PublicUrl } from "./base-url.ts";
-import type { SessionCookie } from "./cookie.ts";
+import type { TokenCookie } from "./cookie.ts";
 import type { Mailer } from "./mail.ts";
 import type { Passwords } from "./password.ts";
 import type { Sessions } from "./sessions.ts";
@@ -13,7 +13,8 @@ export interface PeopleContext extends AdminContext {
   readonly database: Database;
   readonly passwords: Passwords;
   readonly sessions: Sessions;
-  readonly cookie: SessionCookie;
+  /** Keeps what the browser has asked of the identity provider. */
+  readonly stateCookie: TokenCookie;
   readonly publicUrl: PublicUrl;
   /** Encrypts secrets of authenticators. */
   readonly ownKey: OwnKey;

@@ -90,7 +90,9 @@ describe("a new password by mail", () => {
       "insert into passkey (id, person_id, name, rp_id, credential_id, public_key, counter) values (gen_random_uuid(), $1::uuid, 'x', 'x', $1::text, '', 0)",
       [person?.id],
     );
-    await database.query("insert into identity (issuer, subject, person_id) values ('https://id.example.com', $1, $1)", [person?.id]);
+    await database.query("insert into identity (issuer, subject, person_id) values ('https://id.example.com', $1::text, $1::uuid)", [
+      person?.id,
+    ]);
     const owner = browserOf(here);
     await owner.auth("POST", "reset", { email: planted.email });
     expect((await owner.auth("POST", `links/${linkIn(await mails.mailTo(planted.email))}`, { password: NEW })).status).toBe(204);
