@@ -16,7 +16,7 @@ export const IMPORT_ORDER: readonly (readonly string[])[] = [
   ["circuits"],
   ["jobs"],
   ["engine"],
-  ["approvals", "dead-letters", "schedules", "live"],
+  ["approvals", "dead-letters", "operations", "schedules", "live"],
   ["workflows"],
   ["workers"],
   ["queues"],

@@ -7,6 +7,7 @@ import { addEventCommands } from "./client/event.ts";
 import { addExplainCommand } from "./client/explain.ts";
 import { addJobCommands } from "./client/job.ts";
 import { addLiveCommands } from "./client/live.ts";
+import { addOperationCommands } from "./client/operation.ts";
 import { addQueueCommands } from "./client/queue.ts";
 import { addRunCommands } from "./client/run.ts";
 import { addScheduleCommands } from "./client/schedule.ts";
@@ -33,6 +34,7 @@ export function createProgram(): Command {
   addJobCommands(program);
   addExplainCommand(program);
   addDeadLetterCommands(program);
+  addOperationCommands(program);
   addScheduleCommands(program);
   addWorkflowCommands(program);
   addRunCommands(program);

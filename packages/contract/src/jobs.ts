@@ -46,6 +46,14 @@ const AttemptOutcome = Type.Enum([...ATTEMPT_OUTCOMES], {
   description: "How the attempt ended. `lost`: its node was lost. `released`: its node was stopping and gave the job back.",
 });
 
+/** Names a group of failed jobs. It stands here because the groups refer to jobs. */
+export const Fingerprint = Type.String({
+  title: "Fingerprint",
+  pattern: "^[0-9a-f]{16}$",
+  description: "Only failed jobs of this group: a `fingerprint` of `GET /v1/dlq/groups`.",
+  examples: ["5f1c0a9b3e7d2468"],
+});
+
 export const JobId = Type.String({
   title: "JobId",
   pattern: "^job_[0-7][0-9a-hjkmnp-tv-z]{25}$",
@@ -374,6 +382,7 @@ export const DeadLetterFilter = Type.Object(
       Type.String({ format: "storable", maxLength: LIMITS.tagLength, description: "Only jobs with this tag.", examples: ["welcome"] }),
     ),
     error: Type.Optional(AttemptError),
+    fingerprint: Type.Optional(Fingerprint),
   },
   {
     title: "DeadLetterFilter",
@@ -403,6 +412,7 @@ export const ListDeadLetters = Type.Object(
         examples: ["TIMEOUT"],
       }),
     ),
+    fingerprint: Type.Optional(Fingerprint),
   },
   { additionalProperties: false },
 );

@@ -6,6 +6,10 @@ export const LIMITS = {
   batchJobs: 1_000,
   jsonDepth: 64,
   tagLength: 128,
+  /** A text that payloads are searched for. */
+  payloadFilterLength: 256,
+  /** Jobs that a request for an operation names. */
+  operationIds: 1_000,
   concurrencyKeyLength: 256,
   idempotencyKeyLength: 256,
   delaySeconds: 31_536_000,

@@ -27,6 +27,7 @@ export const NotFoundDetails = Type.Union([
   Identified("key"),
   Type.Object({ resource: Type.Literal("link") }),
   Identified("member"),
+  Identified("operation"),
   Identified("run"),
   Identified("passkey"),
   Identified("session"),

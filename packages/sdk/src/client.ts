@@ -14,12 +14,14 @@ import { checkNames } from "./check-names.ts";
 import { EnqueueBatcher } from "./enqueue/batcher.ts";
 import { type CallOptions, readOptions, type TidemillOptions } from "./options.ts";
 import { Queue } from "./queue.ts";
+import { AllJobs } from "./resources/all-jobs.ts";
 import { Approvals } from "./resources/approvals.ts";
 import { AuditEvents } from "./resources/audit-events.ts";
 import { DeadLetters } from "./resources/dead-letters.ts";
 import { Deploys } from "./resources/deploys.ts";
 import { Events } from "./resources/events.ts";
 import { Keys } from "./resources/keys.ts";
+import { Operations } from "./resources/operations.ts";
 import { Queues } from "./resources/queues.ts";
 import { Runs } from "./resources/runs.ts";
 import { Schedules } from "./resources/schedules.ts";
@@ -52,6 +54,8 @@ const QUEUE_OPTIONS = { schema: true } satisfies Record<keyof QueueOptions<unkno
  */
 export class Tidemill {
   readonly queues: Queues;
+  readonly jobs: AllJobs;
+  readonly operations: Operations;
   readonly approvals: Approvals;
   readonly deadLetters: DeadLetters;
   readonly deploys: Deploys;
@@ -72,6 +76,8 @@ export class Tidemill {
     const api = new Api(new Transport(readOptions(options)));
     this.#api = api;
     this.queues = new Queues(api);
+    this.jobs = new AllJobs(api);
+    this.operations = new Operations(api);
     this.approvals = new Approvals(api);
     this.deadLetters = new DeadLetters(api);
     this.deploys = new Deploys(api);

@@ -48,6 +48,33 @@ test("failed jobs are listed, retried and purged", async ({ service, clients: { 
   expect(await tidemill.deadLetters.purge({ queue: handler.queue })).toEqual({ purged: 1 });
 });
 
+test("jobs of all queues are listed, counted, and changed many at once; failed ones are grouped", async ({
+  service,
+  clients: { tidemill },
+}) => {
+  const handler = await service.handler({ answers: 410 });
+  const failed = await tidemill.queue(handler.queue).enqueue({ to: "ada" });
+  const waiting = await tidemill.queue(await service.queue()).enqueue({ to: "alan" });
+  await service.untilState({ id: failed.id, queue: handler.queue }, "failed");
+  expect((await tidemill.jobs.list()).data.map(({ id }) => id)).toEqual([waiting.id, failed.id]);
+  expect((await tidemill.jobs.list({ payload_contains: "ada" })).data).toMatchObject([{ id: failed.id }]);
+  expect(await tidemill.jobs.count({ state: "waiting,failed" })).toEqual({ count: 2, exact: true });
+  const [group] = (await tidemill.deadLetters.groups()).data;
+  expect(group).toMatchObject({ count: 1, error: { code: "HTTP_STATUS", status: 410 }, sample_job: { id: failed.id } });
+  const ended = async (id: string) => (await tidemill.operations.get(id)).state === "completed";
+  const cancel = await tidemill.jobs.cancel({ ids: [waiting.id] });
+  const remove = await tidemill.jobs.remove({ filter: { fingerprint: group?.fingerprint as string } });
+  await until(async () => (await ended(cancel.id)) && (await ended(remove.id)));
+  expect((await tidemill.operations.list()).data).toMatchObject([
+    { action: "remove", matched: 1, done: 1 },
+    { action: "cancel", matched: 1, done: 1 },
+  ]);
+  const retry = await tidemill.jobs.retry({ filter: { state: "cancelled" } });
+  await until(() => ended(retry.id));
+  expect((await tidemill.jobs.list()).data).toMatchObject([{ id: waiting.id, state: "waiting" }]);
+  expect(await failureOf(tidemill.operations.cancel(retry.id))).toMatchObject({ code: "INVALID_STATE" });
+});
+
 test("schedules are created, changed, paused, triggered and deleted", async ({ service, clients: { tidemill } }) => {
   const queue = await service.queue();
   const made = await tidemill.schedules.create({

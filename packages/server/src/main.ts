@@ -20,6 +20,7 @@ import {
 } from "#kernel";
 import { createLive } from "#live";
 import { createMetrics } from "#metrics";
+import { createOperations } from "#operations";
 import { createAddressGuard, createNames, HostsInUse } from "#outbound";
 import { createPeople } from "#people";
 import { createPushes } from "#pushes";
@@ -176,6 +177,7 @@ export async function composeNode({
     createQueues({ ...shared, guard, waker, aborter, onKeyLimitChanged: () => engine.reassignKeySlots() }),
     createJobs({ ...shared, waker, aborter, outlet }),
     createDeadLetters({ ...shared, waker }),
+    createOperations({ ...shared, waker, aborter }),
     createExplain(shared),
     createApprovals({ ...shared, waker }),
     schedules,

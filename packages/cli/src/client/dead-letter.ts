@@ -8,6 +8,7 @@ import { printList, withLimit } from "./listing.ts";
 import { retryWithProgress } from "./retry-with-progress.ts";
 
 const COLUMNS = ["id", "queue", "tag", "attempt", "finished_at", "error"];
+const GROUP_COLUMNS = ["fingerprint", "count", "error", "queues", "first_seen_at", "last_seen_at"];
 const PAGING = ["limit", "cursor"];
 
 export function addDeadLetterCommands(program: Command): void {
@@ -27,6 +28,21 @@ export function addDeadLetterCommands(program: Command): void {
         }),
       );
     },
+  );
+
+  onService<{ limit: number }>(
+    withLimit(dlq.command("groups").description("List groups of failed jobs, by what failed. --fingerprint of other commands takes one")),
+    (tidemill, { options }) =>
+      printList(
+        (limit) => tidemill.deadLetters.groups({ limit }),
+        GROUP_COLUMNS,
+        options,
+        ({ error, queues, ...group }) => ({
+          ...group,
+          queues: queues.join(" "),
+          error: [error.code, error.status, error.host && `(${error.host})`, error.message].filter((part) => part !== null).join(" "),
+        }),
+      ),
   );
 
   onService(

@@ -7,14 +7,9 @@ export interface JobAddress {
   readonly id: string;
 }
 
-/** Queues in which a job is looked for when the command does not name one. */
-const MAX_QUEUES = 100;
-
 /** Adds the arguments that name a job: its id, or its queue and its id. */
 export const withJob = (command: Command): Command =>
-  command
-    .argument("<job...>", "Id of the job, job_…. With the name of its queue before it, the job need not be looked for in all queues")
-    .usage("[options] [queue] <job>");
+  command.argument("<job...>", "Id of the job, job_…. The name of its queue may stand before it").usage("[options] [queue] <job>");
 
 /**
  * Reads the arguments of `withJob`.
@@ -30,18 +25,7 @@ export async function addressOf(tidemill: Tidemill, args: readonly string[]): Pr
 }
 
 async function findQueueOf(tidemill: Tidemill, id: string): Promise<string> {
-  const { data: queues, next_cursor } = await tidemill.queues.list({ limit: MAX_QUEUES });
-  for (const { name } of queues) if (await hasJob(tidemill, name, id)) return name;
-  if (next_cursor !== null) throw new Error(`The job is not in the newest ${MAX_QUEUES} queues. Name its queue before it.`);
-  throw new TidemillError({ code: "NOT_FOUND", message: `No queue has a job "${id}".` });
-}
-
-async function hasJob(tidemill: Tidemill, queue: string, id: string): Promise<boolean> {
-  try {
-    await tidemill.queue(queue).jobs.get(id);
-    return true;
-  } catch (error) {
-    if (error instanceof TidemillError && error.code === "NOT_FOUND") return false;
-    throw error;
-  }
+  const [job] = (await tidemill.jobs.list({ id })).data;
+  if (!job) throw new TidemillError({ code: "NOT_FOUND", message: `No queue has a job "${id}".` });
+  return job.queue;
 }

@@ -1,10 +1,11 @@
-import { ListJobs } from "@tidemill/contract";
+import { ListAllJobs } from "@tidemill/contract";
 import type { Command } from "commander";
 import { printFields, printJson, printTable, writeLine } from "../output/table.ts";
 import { onService } from "./command.ts";
 import { addFields, readFields } from "./fields.ts";
 import { addressOf, withJob } from "./job-address.ts";
 import { printList, withLimit } from "./listing.ts";
+import { addManyCommands } from "./operation.ts";
 import { readSeconds } from "./timeout.ts";
 import { watchJob } from "./watch-job.ts";
 
@@ -16,15 +17,24 @@ export function addJobCommands(program: Command): void {
 
   onService<{ limit: number }>(
     addFields(
-      withLimit(job.command("list").description("List jobs of a queue, newest first").argument("<queue>", "Name of the queue")),
-      ListJobs,
-      PAGING,
+      withLimit(
+        job
+          .command("list")
+          .description("List jobs, newest first: of a queue, or of all queues")
+          .argument("[queue]", "Name of the queue. Without it, jobs of all queues are listed"),
+      ),
+      ListAllJobs,
+      [...PAGING, "queue"],
     ),
-    (tidemill, { args: [queue = ""], options }) => {
-      const filter = readFields<ListJobs>(ListJobs, options, PAGING);
-      return printList((limit) => tidemill.queue(queue).jobs.list({ ...filter, limit }), JOB_COLUMNS, options);
+    async (tidemill, { args: [queue], options }) => {
+      // A misspelt name is an error, and not a list without jobs.
+      if (queue !== undefined) await tidemill.queues.get(queue);
+      const filter = readFields<ListAllJobs>(ListAllJobs, options, [...PAGING, "queue"]);
+      const columns = queue === undefined ? ["id", "queue", ...JOB_COLUMNS.slice(1)] : JOB_COLUMNS;
+      return printList((limit) => tidemill.jobs.list({ ...filter, ...(queue !== undefined && { queue }), limit }), columns, options);
     },
   );
+  addManyCommands(job);
 
   onService(withJob(job.command("get").description("Show a job with its attempts")), async (tidemill, { args, options }) => {
     const { queue, id } = await addressOf(tidemill, args);

@@ -39,6 +39,31 @@ test("a job that has not finished is cancelled, then retried", async ({ command,
   expect(await command.json("job", "retry", queue, id)).toMatchObject({ state: "waiting" });
 });
 
+test("jobs of all queues are listed, and many are cancelled and retried at once", async ({ command, service }) => {
+  const queues = [await service.queue(), await service.queue()];
+  for (const queue of queues) await service.ok("POST", `/v1/queues/${queue}/jobs`, { payload: { of: queue }, tag: "welcome" });
+  expect(readRows(await command.output("job", "list", "--tag", "welcome"))).toMatchObject([{ QUEUE: queues[1] }, { QUEUE: queues[0] }]);
+  expect(await command.json("job", "list", "--payload-contains", `${queues[0]}"`)).toMatchObject([{ queue: queues[0] }]);
+  expect(await command.run("job", "list", "nowhere")).toMatchObject({ code: 1, stderr: expect.stringContaining("nowhere") });
+  expect(await command.json("job", "cancel-many", "--tag", "welcome", "--yes")).toMatchObject({ state: "completed", matched: 2, done: 2 });
+  const [operation] = await command.json("operation", "list");
+  expect(operation).toMatchObject({ action: "cancel", done: 2 });
+  expect(await command.json("operation", "get", operation.id)).toEqual(operation);
+  expect(await command.json("job", "retry-many", "--state", "cancelled", "--yes")).toMatchObject({ done: 2 });
+  const { stderr } = await command.run("job", "remove-many", "--state", "waiting", "--yes");
+  expect(stderr).toContain("filter.state must have one of the states that remove changes");
+});
+
+test("failed jobs are shown in groups", async ({ command, service }) => {
+  const handler = await service.handler({ answers: 410 });
+  const { id } = await service.ok("POST", `/v1/queues/${handler.queue}/jobs`, { payload: 1 });
+  await until(async () => (await service.ok("GET", `/v1/queues/${handler.queue}/jobs/${id}`)).state === "failed");
+  const [group] = await command.json("dlq", "groups");
+  expect(group).toMatchObject({ count: 1, queues: [handler.queue] });
+  expect(await command.output("dlq", "groups")).toContain(group.fingerprint);
+  expect(await command.json("dlq", "list", "--fingerprint", group.fingerprint)).toMatchObject([{ id }]);
+});
+
 test("explain says why a job of the workspace is not running", async ({ command, service }) => {
   const queue = await service.queue();
   const { id } = await service.ok("POST", `/v1/queues/${queue}/jobs`, { payload: 1 });

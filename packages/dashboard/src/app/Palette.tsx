@@ -8,7 +8,16 @@ import { type Place, usePlaces } from "./places.ts";
 /** ⌘K: goes to a page, a queue, a workflow, or to what an id names. */
 export function Palette({ opened, onClose }: { opened: boolean; onClose: () => void }) {
   return (
-    <Modal opened={opened} onClose={onClose} withCloseButton={false} padding={0} yOffset="12vh" centered={false} aria-label="Go to">
+    <Modal
+      opened={opened}
+      onClose={onClose}
+      withCloseButton={false}
+      padding={0}
+      yOffset="12vh"
+      centered={false}
+      title="Go to"
+      classNames={{ header: classes.header ?? "" }}
+    >
       <Search onClose={onClose} />
     </Modal>
   );

@@ -1,4 +1,4 @@
-import { Burger } from "@mantine/core";
+import { ActionIcon } from "@mantine/core";
 import { useLocation } from "@tanstack/react-router";
 import { type ReactNode, useCallback, useEffect, useState } from "react";
 import { handleSession } from "../api/api.ts";
@@ -35,7 +35,14 @@ export function Shell({ children }: { children: ReactNode }) {
         Skip to the page
       </a>
       <div className={classes.narrowBar}>
-        <Burger size="sm" opened={open} onClick={() => setOpen(!open)} aria-label={open ? "Close the navigation" : "Open the navigation"} />
+        <ActionIcon
+          size="lg"
+          aria-expanded={open}
+          aria-label={open ? "Close the navigation" : "Open the navigation"}
+          onClick={() => setOpen(!open)}
+        >
+          <Icon name={open ? "close" : "menu"} />
+        </ActionIcon>
         <TopBar />
       </div>
       <aside className={classes.side} data-open={open || undefined}>

@@ -1,4 +1,4 @@
-import { Menu, UnstyledButton } from "@mantine/core";
+import { Menu, UnstyledButton, VisuallyHidden } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { useSession } from "../api/session.ts";
 import { Icon } from "../ui/Icon.tsx";
@@ -15,8 +15,9 @@ export function WorkspaceSwitcher() {
     <div className={classes.switcher}>
       <Menu position="bottom-start" width="target">
         <Menu.Target>
-          <UnstyledButton className={classes.button} aria-label={`Workspace: ${workspace?.name ?? "none"}`}>
+          <UnstyledButton className={classes.button}>
             <Logo />
+            <VisuallyHidden>Workspace</VisuallyHidden>
             <span className={classes.names}>
               <span className={classes.name}>{workspace?.name ?? "Tidemill"}</span>
               {workspace && <span className={classes.plan}>{[workspace.plan, workspace.role].filter(Boolean).join(" · ")}</span>}

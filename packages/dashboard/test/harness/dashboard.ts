@@ -48,17 +48,36 @@ export class Dashboard {
     const page = await context.newPage();
     await page.clock.setFixedTime(this.#service.clock.nowMs());
     await this.#watch(page);
-    const below = path.startsWith("/") ? path : `/w/${this.#service.workspaceId}/${path}`;
-    await page.goto(`${origin}${prefix}/dashboard${below}`);
-    await page.locator("h1, [role=status], [role=alert]").first().waitFor();
+    await this.goTo(page, path, `${origin}${prefix}`);
     return page;
   }
 
-  /** Serious and critical findings of axe on a page, as texts. */
+  /** Loads another page, and waits until its requests are answered. */
+  async goTo(page: Page, path: string, base = new URL(page.url()).origin): Promise<void> {
+    const below = path.startsWith("/") ? path : `/w/${this.#service.workspaceId}/${path}`;
+    await page.goto(`${base}/dashboard${below}`);
+    await page.locator("h1").first().waitFor();
+    await page.locator("[data-loading]").first().waitFor({ state: "detached" });
+  }
+
+  /** Serious and critical findings of axe on a page, in both themes, as texts. */
   async axe(page: Page): Promise<string[]> {
     await page.evaluate(AXE);
     const { violations } = (await page.evaluate("axe.run(document, { resultTypes: ['violations'] })")) as AxeResults;
-    return violations
+    // Only contrast differs in the other theme, which another tab seems to have chosen.
+    const inOther = (await page.evaluate(`(async () => {
+      const { dataset } = document.documentElement;
+      const scheme = dataset.mantineColorScheme;
+      const choose = async (newValue) => {
+        dispatchEvent(new StorageEvent("storage", { storageArea: localStorage, key: "mantine-color-scheme-value", newValue }));
+        while (dataset.mantineColorScheme !== newValue) await new Promise(requestAnimationFrame);
+        await new Promise(requestAnimationFrame);
+      };
+      await choose(scheme === "dark" ? "light" : "dark");
+      try { return await axe.run(document, { runOnly: ["color-contrast"], resultTypes: ["violations"] }); }
+      finally { await choose(scheme); }
+    })()`)) as AxeResults;
+    return [...violations, ...inOther.violations]
       .filter(({ impact }) => impact === "serious" || impact === "critical")
       .flatMap(({ id, nodes }) =>
         nodes.map(({ target, failureSummary }) => `${id} ${target.join(" ")}: ${failureSummary?.split("\n")[1]?.trim()}`),

@@ -1,4 +1,4 @@
-import type { DeadLetterFilter, ListDeadLetters, Purged, Retried } from "@tidemill/contract";
+import type { DeadLetterFilter, DeadLetterGroup, ListDeadLetterGroups, ListDeadLetters, Purged, Retried } from "@tidemill/contract";
 import type { Api } from "../api.ts";
 import type { Job } from "../job.ts";
 import type { CallOptions } from "../options.ts";
@@ -14,6 +14,11 @@ export class DeadLetters {
 
   list(filter: ListDeadLetters = {}, call?: CallOptions): List<Job, ListDeadLetters> {
     return this.#api.list("/v1/dlq", filter, call);
+  }
+
+  /** Failed jobs in groups, by what failed. A group's `fingerprint` filters `list`, `retry` and `purge`. */
+  groups(query: ListDeadLetterGroups = {}, call?: CallOptions): List<DeadLetterGroup, ListDeadLetterGroups> {
+    return this.#api.list("/v1/dlq/groups", query, call);
   }
 
   /** Puts failed jobs back to wait: those that match every filter. Without a filter, every failed job of the workspace. */

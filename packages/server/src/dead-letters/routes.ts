@@ -6,6 +6,7 @@ import { type DeadLetterQuery, readJobId, showJob, showJobId } from "#jobs";
 import { cutPage, PAGE_RESPONSE_BYTES, type Tenants, type WorkspaceId } from "#kernel";
 import { findLane, type LaneId, queueNotFound, type Waker } from "#lanes";
 import { showWorkspaceId } from "#workspaces";
+import { mountGroups } from "./group-routes.ts";
 import { type AuditedRequest, purgeDeadLetters, retryDeadLetters } from "./retry.ts";
 import { listFailed } from "./store.ts";
 
@@ -20,6 +21,8 @@ const JSON_TYPE = "application/json; charset=utf-8";
 
 /** The dead-letter queue: failed jobs of one queue or of all. Source: contract §3. */
 export function mountDeadLetters(api: Api, { tenants, audit, waker }: DeadLetterRoutes): void {
+  mountGroups(api, tenants);
+
   api.post(
     "/v1/queues/:name/retry-all",
     {
@@ -63,7 +66,7 @@ export function mountDeadLetters(api: Api, { tenants, audit, waker }: DeadLetter
       },
     },
     async (request, reply) => {
-      const { queue, tag, error } = request.query;
+      const { queue, tag, error, fingerprint = null } = request.query;
       const page = readPage(request.query, readJobId);
       const workspaceId = workspaceOf(request);
       const found = await listFailed(tenants.of(workspaceId), {
@@ -71,6 +74,7 @@ export function mountDeadLetters(api: Api, { tenants, audit, waker }: DeadLetter
         queues: queue?.split(",") ?? null,
         tags: tag?.split(",") ?? null,
         errors: error?.split(",") ?? null,
+        fingerprint,
         before: page.after,
         limit: page.limit + 1,
       });

@@ -1,5 +1,5 @@
 import { LISTED_COLUMNS, type ListedJob, NEWEST } from "#jobs";
-import { CUT_PAGE, type Db, type JobId, MAX_SCANNED_ROWS, row, rows, sql, type Timestamp, type WorkspaceId } from "#kernel";
+import { CUT_PAGE, type Db, fragment, type JobId, MAX_SCANNED_ROWS, row, rows, sql, type Timestamp, type WorkspaceId } from "#kernel";
 
 /** The database's current time. */
 export const readMoment = async (db: Db): Promise<Timestamp> => {
@@ -14,26 +14,42 @@ export interface FailedPage {
   readonly queues: readonly string[] | null;
   readonly tags: readonly string[] | null;
   readonly errors: readonly string[] | null;
+  /** The group of the jobs. Not given or null: any. */
+  readonly fingerprint?: string | null;
   readonly before: JobId | null;
   readonly limit: number;
   /** Rows to read at most. */
   readonly maxScanned?: number;
 }
 
-/** Failed jobs of the workspace with the name of their queue. Uses index job_failed. */
+/** The failed jobs that a scan reads, newest first. Its values are columns of CTE `requested`. */
+const SCANS = {
+  /** Index job_failed. */
+  all: fragment`
+    select * from job where workspace_id = (select workspace_id from requested) and state = 'failed' and id < (select before_id from requested)
+    order by id desc limit (select scanned from requested)`,
+  /** Index job_fingerprint. */
+  group: fragment`
+    select * from job where coalesce(workspace_id, id) = (select workspace_id from requested) and fingerprint = (select fingerprint from requested)
+      and state = 'failed' and id < (select before_id from requested)
+    order by id desc limit (select scanned from requested)`,
+} as const;
+
+/** Failed jobs of the workspace, or of one group, with the name of their queue. */
 export const listFailed = (
   db: Db,
-  { workspaceId, queues, tags, errors, before, limit, maxScanned = MAX_SCANNED_ROWS }: FailedPage,
-): Promise<(ListedJob & { readonly queue: string })[]> =>
-  rows(
+  { workspaceId, queues, tags, errors, fingerprint = null, before, limit, maxScanned = MAX_SCANNED_ROWS }: FailedPage,
+): Promise<(ListedJob & { readonly queue: string })[]> => {
+  const scan = fingerprint === null ? SCANS.all : SCANS.group;
+  return rows(
     db,
     sql`
       with requested as (
-        select ${limit}::int as records
+        select ${limit}::int as records, ${workspaceId}::uuid as workspace_id, ${before ?? NEWEST}::uuid as before_id, ${maxScanned}::int as scanned,
+          ${fingerprint}::text as fingerprint
       ), matched as (
         select ${LISTED_COLUMNS}, null::text as result, l.queue
-        from (select * from job where workspace_id = ${workspaceId} and state = 'failed' and id < ${before ?? NEWEST}
-          order by id desc limit ${maxScanned}) j
+        from (${scan}) j
         cross join lateral (
           select name as queue from lane
           where lane.workspace_id = j.workspace_id and lane.id = j.lane_id and coalesce(deleted_at, 'infinity') = 'infinity'
@@ -43,8 +59,8 @@ export const listFailed = (
         order by id desc limit ${limit}
       ), reached as (
         select case when (select count(*) from matched) < ${limit}::int then (
-          select id from job where workspace_id = ${workspaceId} and state = 'failed' and id < ${before ?? NEWEST}
-          order by id desc offset ${maxScanned}::int - 1 limit 1) end as end_id
+          select id from (${scan}) scanned order by id desc offset ${maxScanned}::int - 1 limit 1) end as end_id
       )
       ${CUT_PAGE}`,
   );
+};

@@ -9,6 +9,7 @@ import { mountEnqueue } from "./enqueue-routes.ts";
 import { type JobKey, jobNotFound, readJobId, showJob, showJobId } from "./job.ts";
 import { listJobs } from "./list.ts";
 import { retryJob } from "./retry.ts";
+import { mountSearch } from "./search-routes.ts";
 import { findJob } from "./store/jobs.ts";
 
 export interface JobRoutes {
@@ -27,6 +28,7 @@ const JSON_TYPE = "application/json; charset=utf-8";
 /** Mounts the job endpoints of the specification. */
 export function mountJobs(api: Api, { tenants, audit, clock, enqueuer, shares, waker, aborter }: JobRoutes): void {
   mountEnqueue(api, { clock, tenants, enqueuer, shares });
+  mountSearch(api, tenants);
 
   api.get(
     "/v1/queues/:name/jobs",

@@ -8,6 +8,7 @@ export type Uuid = string & { readonly __uuid: true };
 export type WorkspaceId = Uuid & { readonly __of: "workspace" };
 export type JobId = Uuid & { readonly __of: "job" };
 export type RunId = Uuid & { readonly __of: "run" };
+export type OperationId = Uuid & { readonly __of: "operation" };
 export type PersonId = Uuid & { readonly __of: "person" };
 export type EventId = Uuid & { readonly __of: "event" };
 
@@ -25,6 +26,7 @@ export type IdPrefix =
   | "ses"
   | "inv"
   | "pky"
+  | "op"
   | "whk"
   | "whd";
 

@@ -44,6 +44,7 @@ function subjectOf(details: NotFoundDetails): string {
     case "key":
     case "member":
     case "passkey":
+    case "operation":
     case "session":
     case "run":
     case "signal":

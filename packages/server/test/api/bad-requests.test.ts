@@ -95,6 +95,13 @@ const QUERIES: Record<string, readonly string[]> = {
   workflowId: TEXTS,
   lease_token: ["", "a%20b", "a.b", "x".repeat(121), ...TEXTS],
   error: ["", "nope", "timeout", "TIMEOUT,", "TIMEOUT,NOPE", ...TEXTS],
+  error_code: ["", "nope", "timeout", "TIMEOUT,", "TIMEOUT,NOPE", ...TEXTS],
+  fingerprint: ["", "x", "5F1C0A9B3E7D2468", "5f1c0a9b3e7d246", "5f1c0a9b3e7d24681", ...TEXTS],
+  created_after: NO_MOMENT,
+  created_before: NO_MOMENT,
+  id: ["", "x", "job_1", "job_01kajv3k4ve6nsd9z5kgtzx0rw,", "run_01kajv3k4ve6nsd9z5kgtzx0rw", "job_81kajv3k4ve6nsd9z5kgtzx0rw", ...TEXTS],
+  payload_contains: ["", "x".repeat(257), ...TEXTS],
+  concurrency_key: TEXTS,
   tag: TEXTS,
   queue: TEXTS,
   cron: [
@@ -277,6 +284,7 @@ test("an operation that takes no body refuses one that says something", async ({
   const { operations, bad } = await asked(service);
   const bodyless = operations.filter(({ method, requestBody }) => !requestBody && method !== "GET");
   expect(bodyless.map(({ id }) => id).sort()).toEqual([
+    "cancelOperation",
     "cancelRun",
     "deleteJob",
     "deleteQueue",

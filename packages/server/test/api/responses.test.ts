@@ -1,12 +1,14 @@
 import { ERRORS } from "@tidemill/contract";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, inject } from "vitest";
+import { uuidOf } from "#kernel";
 import { FORMATS } from "../../src/http/formats.ts";
 import { type DocumentedResponse, type Operation, operationsOf, pathOf, type Schema } from "../harness/api-doc.ts";
 import type { Reply } from "../harness/ask.ts";
 import { Wire } from "../harness/database-wire.ts";
 import { laneOf, putCircuit } from "../harness/engine.ts";
 import { limitedTo } from "../harness/limits.ts";
+import { putOperation } from "../harness/operations.ts";
 import { makeKey } from "../harness/operator.ts";
 import { STATUS } from "../harness/problem.ts";
 import { sendRaw } from "../harness/raw-request.ts";
@@ -119,6 +121,24 @@ const job =
   (state: State, body?: unknown): Ask =>
   async (service, operation) =>
     plain({ values: await jobIn(service, state), body })(service, operation);
+
+/** As `plain`, for one of so many operations that are running. */
+const operated =
+  (running = 1): Ask =>
+  async (service, operation) => {
+    const workspaceId = uuidOf("ws", service.workspaceId) as string;
+    const ids: string[] = [];
+    while (ids.length < running) ids.push(await putOperation(service.database, workspaceId, "1 hour"));
+    const reply = await plain({ values: { id: ids[0] as string } })(service, operation);
+    await service.database.query("delete from operation where workspace_id = $1", [workspaceId]);
+    return reply;
+  };
+/** As `plain`, for an operation that has ended. */
+const ended: Ask = async (service, operation) => {
+  const id = await putOperation(service.database, uuidOf("ws", service.workspaceId) as string, "1 hour");
+  await service.ok("POST", `/v1/operations/${id}/cancel`);
+  return plain({ values: { id } })(service, operation);
+};
 
 const everyJob = STATES.map((state) => job(state));
 
@@ -367,6 +387,15 @@ const SUCCESSES: Record<string, Ask[]> = {
   "listDeploys 200": [plain(), plain({ query: "?limit=1&from=2026-01-01T00:00:00Z" })],
   "getUsage 200": [plain(), queue(), job("completed"), plain({ query: "?period=2020-01" })],
   "getStatus 200": [plain(), ...everyJob, async (service, operation) => plain()(await limitedTo(service, LIMITED), operation)],
+  "listAllJobs 200": [plain(), ...everyJob, plain({ query: "?payload_contains=a&error_code=TIMEOUT" })],
+  "countJobs 200": [plain(), ...everyJob],
+  "retryJobs 202": [plain(), plain({ body: { ids: ["job_01kajv3k4ve6nsd9z5kgtzx0rw"] } })],
+  "cancelJobs 202": [plain()],
+  "removeJobs 202": [plain()],
+  "listOperations 200": [plain(), operated()],
+  "getOperation 200": [operated()],
+  "cancelOperation 200": [operated()],
+  "listDeadLetterGroups 200": [plain(), job("failed")],
   "listDeadLetters 200": [plain(), job("failed")],
   "retryDeadLetters 200": [job("failed", {}), job("failed", { error: "HTTP_STATUS", tag: "t" })],
   "purgeDeadLetters 200": [job("failed", {}), job("failed", { error: "HTTP_STATUS", tag: "t" })],
@@ -399,7 +428,7 @@ const ERRORS_OF: Record<string, (operation: Operation) => Ask[]> = {
     ...(path.includes("{name}") ? [plain({ values: { name: "-" } })] : []),
     ...(path.includes("{id}") ? [plain({ values: { id: id === "completeSignal" ? "x".repeat(257) : "-" } })] : []),
     ...(parameters.some(({ name }) => name === "limit") ? [plain({ query: "?limit=0" })] : []),
-    ...(["getStatus", "getUsage", "getMetrics", "listChanges", "previewSchedule", "watchWorkspace"].includes(id)
+    ...(["getStatus", "getUsage", "getMetrics", "listChanges", "previewSchedule", "watchWorkspace", "countJobs"].includes(id)
       ? [plain({ query: "?nope=1" })]
       : []),
     ...(requestBody ? [plain({ body: "{" })] : []),
@@ -451,6 +480,10 @@ const ERRORS_OF: Record<string, (operation: Operation) => Ask[]> = {
         completeJob: [held({}, { lose: true })],
         failJob: [held({}, { lose: true })],
         heartbeatJob: [held({}, { lose: true })],
+        retryJobs: [operated(10)],
+        cancelJobs: [operated(10)],
+        removeJobs: [operated(10)],
+        cancelOperation: [ended],
         cancelRun: [run("failed"), run("completed"), run("cancelled")],
         retryRun: [run("pending"), run("running"), run("sleeping"), run("completed")],
         reportSteps: [run("running", { lose: true }), run("completed"), run("sleeping")],

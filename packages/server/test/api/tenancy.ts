@@ -5,14 +5,21 @@ import { comparable } from "../harness/operator.ts";
 import { newPerson } from "../harness/people.ts";
 import { everythingStored, faultsOf } from "../harness/problem.ts";
 import { sendRaw } from "../harness/raw-request.ts";
-import { newWorkspace, Service, type test as Test } from "../harness/service.ts";
+import { newWorkspace, Service, type test as Test, until } from "../harness/service.ts";
 
 const ABSENT_JOB = "job_01kajv3k4ve6nsd9z5kgtzx0rw";
+const ABSENT_OPERATION = "op_01kajv3k4ve6nsd9z5kgtzx0rw";
 const ABSENT_RUN = "run_01kajv3k4ve6nsd9z5kgtzx0rw";
 const ABSENT_KEY = "key_01kajv3k4ve6nsd9z5kgtzx0rw";
 const ABSENT_MEMBER = "usr_01kajv3k4ve6nsd9z5kgtzx0rw";
 const ABSENT_INVITATION = "inv_01kajv3k4ve6nsd9z5kgtzx0rw";
-const ABSENT_IDS: Record<string, string> = { key: ABSENT_KEY, run: ABSENT_RUN, usr: ABSENT_MEMBER, inv: ABSENT_INVITATION };
+const ABSENT_IDS: Record<string, string> = {
+  key: ABSENT_KEY,
+  run: ABSENT_RUN,
+  usr: ABSENT_MEMBER,
+  inv: ABSENT_INVITATION,
+  op_: ABSENT_OPERATION,
+};
 
 /** The resource that a path names. */
 interface Named {
@@ -90,6 +97,8 @@ export function describeTenancy(test: typeof Test): void {
       await furnish(other, "mine");
       await service.ok("POST", "/v1/queues", { name: "mine-too" });
       const theirRun = await furnishRun(other, "theirs");
+      const theirOperation = (await other.ok("POST", "/v1/jobs/retry", { filter: { queue: "nowhere" } })).id;
+      await until(async () => (await other.ok("GET", `/v1/operations/${theirOperation}`)).state !== "running");
       const theirKeys = (await other.ok("GET", "/v1/keys")).data as { id: string }[];
       const theirMember = await newPerson(other);
       const theirInvitation = await other.ok("POST", "/v1/invitations", { role: "read" });
@@ -107,17 +116,19 @@ export function describeTenancy(test: typeof Test): void {
         ];
         const keys: Named[] = theirKeys.map(({ id }) => ({ name: "", id }));
         const ofRuns = operation.path.startsWith("/v1/runs/");
-        const foreign = operation.path.startsWith("/v1/members/")
-          ? [{ name: "", id: theirMember.id }]
-          : operation.path.startsWith("/v1/invitations/")
-            ? [{ name: "", id: theirInvitation.id as string }]
-            : ofRuns
-              ? [{ name: "", id: theirRun }]
-              : ofKeys
-                ? keys
-                : names(operation).includes("id")
-                  ? jobs
-                  : [{ name: ofSecrets ? "THEIRS" : "theirs", id: "" }];
+        const foreign = operation.path.startsWith("/v1/operations/")
+          ? [{ name: "", id: theirOperation }]
+          : operation.path.startsWith("/v1/members/")
+            ? [{ name: "", id: theirMember.id }]
+            : operation.path.startsWith("/v1/invitations/")
+              ? [{ name: "", id: theirInvitation.id as string }]
+              : ofRuns
+                ? [{ name: "", id: theirRun }]
+                : ofKeys
+                  ? keys
+                  : names(operation).includes("id")
+                    ? jobs
+                    : [{ name: ofSecrets ? "THEIRS" : "theirs", id: "" }];
         expect([operation.id, foreign.length > 0]).toEqual([operation.id, true]);
         for (const named of foreign) {
           const twin = absentTwin(named);
@@ -178,7 +189,7 @@ export function describeTenancy(test: typeof Test): void {
       const byFilter = operations.filter(({ parameters }) => parameters.some(({ name }) => name === "queue"));
       expect([byBody.map(({ id }) => id).sort(), byFilter.map(({ id }) => id).sort()]).toEqual([
         ["createSchedule", "patchSchedule", "purgeDeadLetters", "retryDeadLetters"],
-        ["getMetrics", "listApprovals", "listChanges", "listDeadLetters", "listSchedules"],
+        ["countJobs", "getMetrics", "listAllJobs", "listApprovals", "listChanges", "listDeadLetters", "listSchedules"],
       ]);
       for (const operation of byBody) {
         const example = operation.id === "createSchedule" ? { cron: "@daily", timezone: "UTC" } : {};

@@ -1,6 +1,7 @@
 import pg from "pg";
 import { describe, expect } from "vitest";
 import {
+  cancelMany,
   claimAcrossWorkspaces,
   claimForWorkersAcrossWorkspaces,
   completeAcrossWorkspaces,
@@ -19,18 +20,24 @@ import {
   findOverdueAcrossWorkspaces,
   findTakenBy,
   lockJobsAcrossWorkspaces,
+  lockKeysOfMany,
   makeDueAcrossWorkspaces,
   moveDueAcrossWorkspaces,
   purgeFailed,
   refuseAcrossWorkspaces,
+  removeManyFailed,
+  removeManyFinished,
   removeUnlockedAcrossWorkspaces,
+  restoreMany,
   retryFailed,
+  retryManyFailed,
   setDueAcrossWorkspaces,
   takeBackAcrossWorkspaces,
 } from "#jobs";
 import { type Db, type JobId, type RunId, type Statement, toMoment } from "#kernel";
 import { sweepDeletedLanesAcrossWorkspaces } from "#retention";
 import { listPending } from "../../src/approvals/list.ts";
+import { foldGroupsAcrossWorkspaces, listGroups } from "../../src/dead-letters/groups-store.ts";
 import { listFailed } from "../../src/dead-letters/store.ts";
 import { findExplained } from "../../src/explain/store.ts";
 import { listJobs } from "../../src/jobs/list.ts";
@@ -41,6 +48,7 @@ import {
   freeKeysAcrossWorkspaces,
   releaseKeysAcrossWorkspaces,
 } from "../../src/jobs/store/idempotency-keys.ts";
+import { ACTIVE_SCAN, NO_ACTIVE_SCAN, SCANS, searchJobs } from "../../src/jobs/store/search.ts";
 import { sweepIdempotencyKeysAcrossWorkspaces } from "../../src/jobs/sweep-idempotency-keys.ts";
 import { listWorkers } from "../../src/workers/store.ts";
 import { findLiveCallsAcrossWorkspaces, findPendingCalls, storeAnswersAcrossWorkspaces } from "../../src/workflows/calls/store.ts";
@@ -68,8 +76,38 @@ const CHUNK = { until: toMoment(0), before: SETTLED.id, limit: 1 };
 const PAGE = { ...LANE, states: null, tags: null, before: null, limit: 51 };
 const KEY = { ...LANE, queue: "emails", key: "k", jobId: SETTLED.id, fingerprint: "00" };
 
+const NOTHING = {
+  states: null,
+  tags: null,
+  keys: null,
+  errors: null,
+  fingerprint: null,
+  ids: null,
+  createdAfter: null,
+  createdBefore: null,
+  contains: null,
+};
+const ANY = { ...NOTHING, workspaceId: LANE.workspaceId, laneIds: null, until: null };
+const PART = { since: SETTLED.id, before: SETTLED.id, limit: 51, scanned: 5_000, maxBytes: 1 };
+const WANTED = [{ laneId: LANE.laneId, tag: "a", id: SETTLED.id }];
+
+const MANY = { workspaceId: LANE.workspaceId, jobs: [SETTLED], states: ["failed"] as const, until: toMoment(0) };
+
+/** A search of each kind. */
+const SEARCHES = Object.fromEntries(
+  Object.entries(SCANS).map(([name, { live, ...scans }]) => [
+    `search jobs by ${name}`,
+    (db: Db) => {
+      const finished = "finished" in scans ? scans.finished : SCANS.none.finished;
+      const active = name === "newest" || name === "one" || name === "none" ? ACTIVE_SCAN : NO_ACTIVE_SCAN;
+      return searchJobs(db, { live, active, finished, wanted: WANTED }, ANY, PART);
+    },
+  ]),
+);
+
 /** Statements that change or read many jobs at once. */
 const STATEMENTS: Record<string, (db: Db) => Promise<unknown>> = {
+  ...SEARCHES,
   claim: (db) => claimAcrossWorkspaces(db, { leaseId: 1, served: "push" }, [{ ...LANE, take: 1 }]),
   "claim for workers": (db) =>
     claimForWorkersAcrossWorkspaces(db, 1, [{ ...LANE, take: 1, leaseId: 1, leaseSeconds: 30, request: null, version: null }], false),
@@ -128,6 +166,15 @@ const STATEMENTS: Record<string, (db: Db) => Promise<unknown>> = {
   "list jobs by tags": (db) => listJobs(db, { ...PAGE, tags: ["a"] }),
   "list jobs by state": (db) => listJobs(db, { ...PAGE, states: ["failed"] }),
   "list dead letters": (db) => listFailed(db, { ...PAGE, queues: null, errors: null }),
+  "list dead letters of a group": (db) => listFailed(db, { ...PAGE, queues: null, errors: null, fingerprint: "0" }),
+  "list groups of dead letters": (db) => listGroups(db, { workspaceId: LANE.workspaceId, after: null, limit: 51 }),
+  "fold groups of dead letters": (db) => foldGroupsAcrossWorkspaces(db),
+  "cancel many": (db) => cancelMany(db, MANY, false),
+  "lock keys of many": (db) => lockKeysOfMany(db, MANY),
+  "retry many": (db) => retryManyFailed(db, MANY),
+  "restore many": (db) => restoreMany(db, MANY),
+  "remove many that failed": (db) => removeManyFailed(db, MANY),
+  "remove many that finished": (db) => removeManyFinished(db, MANY),
   "list pending approvals": (db) => listPending(db, { ...PAGE, queues: null }),
   "retry dead letters": (db) => retryFailed(db, DEAD, CHUNK),
   "purge dead letters": (db) => purgeFailed(db, DEAD, CHUNK),

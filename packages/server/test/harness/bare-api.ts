@@ -9,6 +9,7 @@ import { createJobs } from "#jobs";
 import { systemRandom } from "#kernel";
 import { createLive } from "#live";
 import { createMetrics } from "#metrics";
+import { createOperations } from "#operations";
 import { createPeople } from "#people";
 import { createQueues } from "#queues";
 import { createSchedules } from "#schedules";
@@ -35,6 +36,7 @@ const MODULES: Module[] = [
   createDeadLetters,
   createExplain,
   createJobs,
+  createOperations,
   createMetrics,
   createPeople,
   createQueues,

@@ -22,10 +22,24 @@ export interface ConfirmDialogProps {
   readonly name?: string;
   readonly typed?: boolean;
   readonly danger?: boolean;
+  /** It cannot be confirmed yet. */
+  readonly disabled?: boolean;
 }
 
 /** Asks before something is done that cannot be undone, or that changes much. */
-export function ConfirmDialog({ opened, onClose, title, children, action, onConfirm, count = 1, name, typed, danger }: ConfirmDialogProps) {
+export function ConfirmDialog({
+  opened,
+  onClose,
+  title,
+  children,
+  action,
+  onConfirm,
+  count = 1,
+  name,
+  typed,
+  danger,
+  disabled,
+}: ConfirmDialogProps) {
   const [text, setText] = useState("");
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
@@ -75,7 +89,7 @@ export function ConfirmDialog({ opened, onClose, title, children, action, onConf
             variant="filled"
             color={danger ? "red" : "tide"}
             loading={busy}
-            disabled={mustType && text !== name}
+            disabled={disabled || (mustType && text !== name)}
             data-autofocus={!mustType || undefined}
           >
             {action}

@@ -8,7 +8,7 @@ import { ASSIGN_SLOTS_OF_MOVED } from "./fragments.ts";
 export interface DeadLetterQuery {
   readonly workspaceId: WorkspaceId;
   readonly laneId: LaneId | null;
-  readonly filter: Omit<DeadLetterFilter, "queue"> & RetryAll;
+  readonly filter: Omit<DeadLetterFilter, "queue"> & RetryAll & { readonly fingerprint?: string };
 }
 
 /** A part of the work: jobs that failed no later than `until`, among the next `limit` rows with ids below `before`. */
@@ -60,7 +60,7 @@ const PURGE: Change = {
 };
 
 /**
- * Picks a chunk of failed jobs and changes them. Uses index job_failed, or job_parked for one queue, to scan; the primary key to lock; and
+ * Picks a chunk of failed jobs and changes them. Uses index job_failed, job_parked for one queue, or job_fingerprint for one group, to scan; the primary key to lock; and
  * job_failed to change them, with an array of ids between the two. With a join, a plan made while the table was small would read every job
  * of the workspace for each picked one.
  */
@@ -78,11 +78,15 @@ const changeFailed = async (
           select ${limit}::int as records, ${workspaceId}::uuid as workspace_id
         ), scanned as (
           (select lane_id, id from job
-            where ${laneId}::bigint is null and workspace_id = ${workspaceId} and state = 'failed' and id < ${before}
+            where coalesce(workspace_id, id) = ${workspaceId}::uuid and fingerprint = ${filter.fingerprint} and state = 'failed' and id < ${before}
             order by id desc limit ${limit})
           union all
           (select lane_id, id from job
-            where workspace_id = ${workspaceId} and lane_id = ${laneId} and id < ${before}
+            where ${filter.fingerprint}::text is null and ${laneId}::bigint is null and workspace_id = ${workspaceId} and state = 'failed' and id < ${before}
+            order by id desc limit ${limit})
+          union all
+          (select lane_id, id from job
+            where ${filter.fingerprint}::text is null and workspace_id = ${workspaceId} and lane_id = ${laneId} and id < ${before}
               and state in ('delayed', 'pending_approval', 'failed')
             order by id desc limit ${limit})
         ), picked as (
@@ -93,6 +97,8 @@ const changeFailed = async (
           cross join lateral (
             select id from job where workspace_id = ${workspaceId} and lane_id = s.lane_id and id = s.id and state = 'failed'
               and finished_at <= ${until}::timestamptz and (${filter.tag}::text is null or tag = ${filter.tag})
+              and (${laneId}::bigint is null or lane_id = ${laneId})
+              and (${filter.fingerprint}::text is null or fingerprint = ${filter.fingerprint})
               and (${filter.error}::text is null or error_code = ${filter.error})
               and (${filter.failed_before}::timestamptz is null or finished_at < ${filter.failed_before})
               and (${filter.failed_after}::timestamptz is null or finished_at >= ${filter.failed_after})

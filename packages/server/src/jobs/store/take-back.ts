@@ -45,6 +45,8 @@ export const takeBackAcrossWorkspaces = (
         update job j set
           state = case when ${outcome === "lost"}::boolean and node_losses + 1 >= ${maxLosses} then 'failed' else 'waiting' end::job_state,
           finished_at = case when ${outcome === "lost"}::boolean and node_losses + 1 >= ${maxLosses} then moment() end,
+          fingerprint = case when ${outcome === "lost"}::boolean and node_losses + 1 >= ${maxLosses}
+            then fingerprint_of(j.workspace_id, j.lane_id, coalesce(${error}, j.last_error)) else j.fingerprint end,
           lease_id = null, lease_until = null, lease_request = null, key_slot = null, spared = spared + 1, node_losses = node_losses + ${outcome === "lost" ? 1 : 0}::int,
           last_error = coalesce(${error}, last_error), error_code = coalesce(${error}::json ->> 'code', error_code),
           attempts_log = log_attempt(attempts_log, attempt, started_at, lease_id, ${outcome}, ${error})

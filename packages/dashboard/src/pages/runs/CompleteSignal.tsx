@@ -1,0 +1,34 @@
+import { useState } from "react";
+import { useWorkspace } from "../../app/workspace.tsx";
+import { ConfirmDialog } from "../../ui/dialogs/ConfirmDialog.tsx";
+import { JsonInput, jsonProblem, rawJson } from "../../ui/JsonInput.tsx";
+import { notify } from "../../ui/notices.ts";
+
+/** Completes a signal by hand, with a payload that the waiting step returns. */
+export function CompleteSignal({ signal, onClose }: { signal: string | null; onClose: () => void }) {
+  const { api } = useWorkspace();
+  const [text, setText] = useState("");
+  const complete = async () => {
+    await api.post(`/signals/${encodeURIComponent(signal ?? "")}/complete`, rawJson(text));
+    notify({ tone: "done", text: `The signal ${signal} is completed.` });
+    setText("");
+  };
+  return (
+    <ConfirmDialog
+      opened={signal !== null}
+      onClose={onClose}
+      title={`Complete ${signal}`}
+      action="Complete"
+      onConfirm={complete}
+      disabled={jsonProblem(text) !== null}
+    >
+      <JsonInput
+        label="Payload"
+        description="JSON, which the step that waits returns. Empty is null."
+        value={text}
+        onChange={setText}
+        autoFocus
+      />
+    </ConfirmDialog>
+  );
+}

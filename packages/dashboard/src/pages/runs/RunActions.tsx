@@ -1,0 +1,56 @@
+import { Button } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { useWorkspace } from "../../app/workspace.tsx";
+import { ConfirmDialog } from "../../ui/dialogs/ConfirmDialog.tsx";
+import { Icon } from "../../ui/Icon.tsx";
+import { notify } from "../../ui/notices.ts";
+import { hasEnded } from "./statuses.ts";
+import type { RunRecord } from "./timeline/rows.ts";
+
+/** Cancel, and retry. */
+export function RunActions({ run: { runId, status, waitingFor } }: { run: RunRecord }) {
+  const { id, api, may } = useWorkspace();
+  const client = useQueryClient();
+  const [asked, setAsked] = useState<"cancel" | "retry" | null>(null);
+  if (!may("write")) return null;
+  const change = (verb: "cancel" | "retry", done: string) => async () => {
+    await api.post(`/runs/${runId}/${verb}`);
+    await client.invalidateQueries({ queryKey: [id, "runs"] });
+    notify({ tone: "done", text: done });
+  };
+  const mayRetry = status === "failed" || status === "cancelled" || waitingFor.some(({ type }) => type === "code");
+  return (
+    <>
+      {mayRetry && (
+        <Button leftSection={<Icon name="retry" size={14} />} onClick={() => setAsked("retry")}>
+          Retry
+        </Button>
+      )}
+      {!hasEnded(status) && (
+        <Button leftSection={<Icon name="stop" size={14} />} onClick={() => setAsked("cancel")}>
+          Cancel
+        </Button>
+      )}
+      <ConfirmDialog
+        opened={asked === "retry"}
+        onClose={() => setAsked(null)}
+        title="Retry this run?"
+        action="Retry"
+        onConfirm={change("retry", "The run goes on.")}
+      >
+        It goes on from its journal: steps that completed are not executed again.
+      </ConfirmDialog>
+      <ConfirmDialog
+        opened={asked === "cancel"}
+        onClose={() => setAsked(null)}
+        title="Cancel this run?"
+        action="Cancel the run"
+        danger
+        onConfirm={change("cancel", "The run is cancelled.")}
+      >
+        No further step starts. Steps that can be undone are undone, and the onCancel hook is called.
+      </ConfirmDialog>
+    </>
+  );
+}

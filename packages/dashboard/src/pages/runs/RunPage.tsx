@@ -1,0 +1,150 @@
+import { useParams } from "@tanstack/react-router";
+import type { Run } from "@tidemill/contract";
+import { useMemo } from "react";
+import { useRecord } from "../../api/use-record.ts";
+import { useFilters } from "../../app/use-filters.ts";
+import { toMs, useNow } from "../../time/clock.ts";
+import { CopyButton } from "../../ui/CopyButton.tsx";
+import { Duration } from "../../ui/Duration.tsx";
+import { EmptyState } from "../../ui/EmptyState.tsx";
+import { ErrorState } from "../../ui/ErrorState.tsx";
+import { Facts } from "../../ui/Facts.tsx";
+import { JsonText } from "../../ui/json/JsonText.tsx";
+import { LoadingState } from "../../ui/LoadingState.tsx";
+import { PageFrame } from "../../ui/PageFrame.tsx";
+import { Section } from "../../ui/Section.tsx";
+import { StateBadge } from "../../ui/StateBadge.tsx";
+import { Time } from "../../ui/Time.tsx";
+import { WsLink } from "../../ui/WsLink.tsx";
+import { describeTrigger } from "./describe-trigger.ts";
+import { RunActions } from "./RunActions.tsx";
+import classes from "./RunPage.module.css";
+import { StepDetail } from "./StepDetail.tsx";
+import type { RunRecord } from "./timeline/rows.ts";
+import { Timeline } from "./timeline/Timeline.tsx";
+import { WaitingFor } from "./WaitingFor.tsx";
+
+/** A run: where it stands, what it waits for, its timeline, its data. */
+export default function RunPage() {
+  const { run: id = "" } = useParams({ strict: false }) as { run?: string };
+  const { data: run, error, refetch } = useRecord<Run>("runs", `/runs/${encodeURIComponent(id)}`);
+  const above = <WsLink to="runs">Runs</WsLink>;
+  if (!run) {
+    return (
+      <PageFrame title={id} above={above}>
+        {error ? <ErrorState error={error} what="the run" onRetry={refetch} /> : <LoadingState what="the run" />}
+      </PageFrame>
+    );
+  }
+  return (
+    <PageFrame
+      title={run.workflowId}
+      above={above}
+      beside={
+        <>
+          <StateBadge state={run.status} />
+          <code className={classes.id}>{run.runId}</code>
+          <CopyButton text={run.runId} label="Copy the run's id" />
+        </>
+      }
+      actions={<RunActions run={run} />}
+    >
+      {error && <ErrorState error={error} what="the newest state of the run" onRetry={refetch} />}
+      <RunFacts run={run} />
+      {run.error && (
+        <p className={classes.error} role="note">
+          <strong>{run.error.name}</strong> {run.error.message}
+        </p>
+      )}
+      <WaitingFor run={run} />
+      <RunTimeline run={run} />
+      <div className={classes.data}>
+        <Section title="Input">
+          <JsonText value={run.input ?? null} label="input" none="No input." />
+        </Section>
+        <Section title="Result">
+          <JsonText
+            value={run.result ?? null}
+            label="result"
+            none={run.status === "completed" ? "The run returned nothing." : "None yet."}
+          />
+        </Section>
+      </div>
+      {run.progress && (
+        <Section title="Progress">
+          <JsonText value={run.progress} label="progress" />
+        </Section>
+      )}
+    </PageFrame>
+  );
+}
+
+function RunFacts({ run }: { run: RunRecord }) {
+  const { workflowId, version, attempt, attempts, trigger, parentRunId, idempotencyKey, createdAt, startedAt, endedAt, nextAttemptAt } =
+    run;
+  return (
+    <Facts
+      facts={[
+        [
+          "Workflow",
+          <WsLink key="w" to="workflows/$workflow" params={{ workflow: workflowId }}>
+            {workflowId}
+          </WsLink>,
+        ],
+        [
+          "Started by",
+          parentRunId ? (
+            <WsLink key="p" to="runs/$run" params={{ run: parentRunId }}>
+              {parentRunId}
+            </WsLink>
+          ) : (
+            describeTrigger(trigger)
+          ),
+        ],
+        ["Version", version ?? "–"],
+        ["Attempt", `${attempt} of ${attempts}`],
+        ["Triggered", <Time key="c" at={createdAt} />],
+        ["Waited", <Duration key="d" from={createdAt} to={startedAt} />],
+        ["Took", <Duration key="t" from={startedAt} to={endedAt} />],
+        nextAttemptAt ? ["Next attempt", <Time key="n" at={nextAttemptAt} />] : null,
+        endedAt ? ["Ended", <Time key="e" at={endedAt} />] : null,
+        idempotencyKey ? ["Idempotency key", idempotencyKey] : null,
+      ]}
+    />
+  );
+}
+
+function RunTimeline({ run }: { run: RunRecord }) {
+  const { values, set } = useFilters("step");
+  const now = useNow();
+  const ended = run.endedAt === null ? now : toMs(run.endedAt);
+  const whole = useMemo(() => wholeOf(run, ended), [run, ended]);
+  const step = run.steps.find(({ key }) => key === values.step);
+  const count = run.steps.length;
+  return (
+    <Section
+      title="Timeline"
+      beside={<span className={classes.count}>{count === 1 ? "1 step" : `${count.toLocaleString("en")} steps`}</span>}
+    >
+      {count + run.hookErrors.length + run.undoErrors.length === 0 && run.nextAttemptAt === null ? (
+        <EmptyState title="No step yet">A step stands here as soon as its result is stored.</EmptyState>
+      ) : (
+        <div className={classes.timeline} data-detail={step !== undefined || undefined}>
+          <Timeline run={run} whole={whole} selected={values.step} onSelect={(id) => set("step", id)} />
+          {step && <StepDetail step={step} onClose={() => set("step", "")} />}
+        </div>
+      )}
+    </Section>
+  );
+}
+
+function wholeOf({ createdAt, steps, hookErrors, undoErrors }: RunRecord, endedMs: number) {
+  const from = toMs(createdAt);
+  let to = Math.max(endedMs, from);
+  for (const { wakeAt, endedAt, type } of steps) {
+    if (endedAt !== null) to = Math.max(to, toMs(endedAt));
+    else if (type === "sleep" && wakeAt !== null) to = Math.max(to, toMs(wakeAt));
+  }
+  for (const { occurredAt } of [...hookErrors, ...undoErrors]) to = Math.max(to, toMs(occurredAt));
+  return { from, to };
+}

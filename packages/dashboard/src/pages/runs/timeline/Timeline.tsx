@@ -1,0 +1,115 @@
+import { useWindowVirtualizer } from "@tanstack/react-virtual";
+import { type KeyboardEvent, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { useNow } from "../../../time/clock.ts";
+import { formatDuration, formatExact } from "../../../time/format.ts";
+import { useZone } from "../../../time/zone.ts";
+import { type Axis, foldIdle, type Span } from "./fold-idle.ts";
+import { type RunRecord, rowsOf, type TimelineRow } from "./rows.ts";
+import classes from "./Timeline.module.css";
+import { TimelineLine } from "./TimelineLine.tsx";
+
+const ROW_HEIGHT = 30;
+
+export interface TimelineProps {
+  readonly run: RunRecord;
+  readonly whole: Span;
+  /** The id of the row whose details are shown. */
+  readonly selected: string;
+  readonly onSelect: (id: string) => void;
+}
+
+/** What happened in a run, row by row, with its idle time folded. Only the rows in the window exist as elements. */
+export function Timeline({ run, whole, selected, onSelect }: TimelineProps) {
+  const now = useNow();
+  const rows = useMemo(() => rowsOf(run, now), [run, now]);
+  const axis = useMemo(
+    () =>
+      foldIdle(
+        whole,
+        rows.filter(({ isIdle }) => !isIdle).map(({ span }) => span),
+      ),
+    [rows, whole],
+  );
+  const body = useRef<HTMLDivElement>(null);
+  const [top, setTop] = useState(0);
+  useLayoutEffect(() => {
+    if (body.current) setTop(body.current.getBoundingClientRect().top + window.scrollY);
+  }, []);
+  const virtualizer = useWindowVirtualizer({
+    count: rows.length,
+    estimateSize: () => ROW_HEIGHT,
+    overscan: 12,
+    scrollMargin: top,
+    scrollPaddingStart: 80,
+  });
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = event.key === "ArrowDown" || event.key === "j" ? 1 : event.key === "ArrowUp" || event.key === "k" ? -1 : 0;
+    if (step === 0) return;
+    event.preventDefault();
+    const at = rows.findIndex(({ id }) => id === selected);
+    const next = Math.max(0, Math.min(rows.length - 1, at < 0 ? 0 : at + step));
+    onSelect(rows[next]?.id ?? "");
+    virtualizer.scrollToIndex(next);
+    requestAnimationFrame(() => body.current?.querySelector<HTMLElement>(`[data-row="${next}"]`)?.focus());
+  };
+  return (
+    <div className={classes.timeline} role="listbox" aria-label="Timeline" tabIndex={-1} onKeyDown={onKeyDown}>
+      <AxisLine axis={axis} whole={whole} />
+      <div ref={body} className={classes.rows} style={{ height: virtualizer.getTotalSize() }}>
+        {virtualizer.getVirtualItems().map(({ index, start }) => {
+          const row = rows[index] as TimelineRow;
+          return (
+            <TimelineLine
+              key={row.id}
+              row={row}
+              index={index}
+              top={start - virtualizer.options.scrollMargin}
+              axis={axis}
+              isSelected={row.id === selected}
+              isFirst={index === 0 && !rows.some(({ id }) => id === selected)}
+              onSelect={onSelect}
+            />
+          );
+        })}
+        <Folds axis={axis} />
+      </div>
+    </div>
+  );
+}
+
+function AxisLine({ axis, whole }: { axis: Axis; whole: Span }) {
+  const { zone } = useZone();
+  return (
+    <div className={classes.axis} aria-hidden="true">
+      <span>Step</span>
+      <span className={classes.scale}>
+        <span>{formatExact(whole.from, zone).slice(0, 19)}</span>
+        {axis.folds.length > 0 && (
+          <span className={classes.foldNote}>
+            {axis.folds.length === 1 ? "1 pause" : `${axis.folds.length} pauses`} folded:{" "}
+            {formatDuration(axis.folds.reduce((sum, { from, to }) => sum + to - from, 0))}
+          </span>
+        )}
+        <span>{formatDuration(whole.to - whole.from)}</span>
+      </span>
+      <span className={classes.end}>Took</span>
+    </div>
+  );
+}
+
+function Folds({ axis }: { axis: Axis }) {
+  return (
+    <div className={classes.folds} aria-hidden="true">
+      <div className={classes.foldTrack}>
+        {axis.folds.map(({ from, to, left, width }) => (
+          <span
+            key={from}
+            className={classes.fold}
+            style={{ left: `${left * 100}%`, width: `${width * 100}%` }}
+            title={`${formatDuration(to - from)} in which nothing ran`}
+          />
+        ))}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import { countNew, mergePages, type Page } from "../../src/api/merge-pages.ts";
+
+interface One {
+  readonly id: string;
+  readonly v: number;
+}
+
+const idOf = ({ id }: One) => id;
+const page = (ids: string, v: number, next: string | null = "more"): Page<One> => ({
+  data: [...ids].map((id) => ({ id, v })),
+  next_cursor: next,
+});
+const shown = (loaded: Page<One>[], fresh: Map<number, Page<One>>) =>
+  mergePages(loaded, fresh, idOf)
+    .map(({ id, record, gone }) => `${id}${record.v}${gone ? "-" : ""}`)
+    .join(" ");
+
+test("a newer version of a page changes its rows in place", () => {
+  expect(shown([page("abc", 1), page("def", 1)], new Map([[0, page("abc", 2)]]))).toBe("a2 b2 c2 d1 e1 f1");
+});
+
+test("new records do not move rows; they are counted", () => {
+  const loaded = [page("abc", 1), page("def", 1)];
+  const fresh = page("xya", 2);
+  expect(shown(loaded, new Map([[0, fresh]]))).toBe("a2 b1 c1 d1 e1 f1");
+  expect(countNew(mergePages(loaded, new Map([[0, fresh]]), idOf), fresh, idOf)).toBe(2);
+});
+
+test("a record that the newer page leaves out is gone", () => {
+  expect(shown([page("abc", 1)], new Map([[0, page("ac", 2, null)]]))).toBe("a2 b1- c2");
+  expect(shown([page("abc", 1), page("def", 1, null)], new Map([[1, page("d", 2, null)]]))).toBe("a1 b1 c1 d2 e1- f1-");
+  expect(shown([page("abc", 1, null)], new Map([[0, page("", 2, null)]]))).toBe("a1- b1- c1-");
+});

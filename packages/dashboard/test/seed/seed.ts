@@ -1,0 +1,22 @@
+import type { Service } from "../../../server/test/harness/service.ts";
+import { seedJobs } from "./seed-jobs.ts";
+import { seedRuns } from "./seed-runs.ts";
+import { seedSettings } from "./seed-settings.ts";
+
+/** What pictures are made of. */
+export interface SeededNames {
+  readonly queue: string;
+  readonly failedJob: string;
+  readonly workflow: string;
+  readonly finishedRun: string;
+  readonly waitingRun: string;
+  readonly failedRun: string;
+}
+
+/** Fills a workspace with what a shop might have at noon: work that goes well, work that fails, and work that waits for people. */
+export async function seedWorkspace(service: Service): Promise<SeededNames> {
+  const jobs = await seedJobs(service);
+  await seedSettings(service);
+  const runs = await seedRuns(service);
+  return { ...jobs, ...runs };
+}

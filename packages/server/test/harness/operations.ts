@@ -1,0 +1,13 @@
+import { typeId, type Uuid } from "#kernel";
+import type { TestDatabase } from "./database.ts";
+
+/** Inserts an operation that retries all jobs of the workspace. No node begins it before it has waited. Returns its id. */
+export async function putOperation(database: TestDatabase, workspaceId: string, waits = "0 seconds"): Promise<string> {
+  const [operation] = await database.query<{ id: Uuid }>(
+    `insert into operation (workspace_id, id, action, state, filter, actor_id, matched, matched_exact, portion, portion_lanes, before_id, turn_at, created_at)
+     values ($1, gen_random_uuid(), 'retry', 'running', '{}', 'system', 1, false, '{}', '{}', 'ffffffff-ffff-ffff-ffff-ffffffffffff',
+       moment() + $2::interval, moment()) returning id`,
+    [workspaceId, waits],
+  );
+  return typeId("op", operation?.id as Uuid);
+}
