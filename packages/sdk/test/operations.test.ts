@@ -79,6 +79,7 @@ const CALLS: Readonly<Record<string, (tidemill: Tidemill) => PromiseLike<unknown
       .catch(() => {}),
   cancelRun: (tidemill) => tidemill.runs.cancel(RUN),
   reportSteps: (tidemill) => tidemill.runs.reportSteps(RUN, { lease_token: HELD.lease_token, steps: [] }),
+  reportStepsOfRuns: (tidemill) => tidemill.runs.reportStepsOfRuns({ reports: [{ id: RUN, lease_token: HELD.lease_token, progress: 1 }] }),
   getJournal: (tidemill) => tidemill.runs.journal(RUN, { lease_token: HELD.lease_token, limit: 100 }),
   retryRun: (tidemill) => tidemill.runs.retry(RUN),
   sendEvent: (tidemill) => tidemill.events.send("user.created", { userId: "u1" }),

@@ -214,6 +214,13 @@ const ROWS: Record<string, Row> = {
     good: { lease_token: '"a"', steps: '[{"key":"a","type":"run","status":"completed"}]' },
     fields: { lease_token: TOKEN, steps: [...NO_LIST, "null", "[]", "[7]", "[{}]"], progress: ["1e400", '{"of":[-1e400]}'] },
   },
+  reportStepsOfRuns: {
+    good: { reports: '[{"id":"run_01kajv3k4ve6nsd9z5kgtzx0rw","lease_token":"a","progress":1}]' },
+    fields: {
+      reports: [...NO_LIST, "null", "[]", "[7]", "[{}]"],
+      steps: [...NO_LIST, "null", "[]", "[7]", "[{}]", '[{"report":1,"key":"a","type":"run","status":"completed"}]'],
+    },
+  },
   extendLeases: {
     good: { leases: '[{"id":"job_01kajv3k4ve6nsd9z5kgtzx0rw","lease_token":"a"}]' },
     fields: { worker: WORKER, leases: [...NO_LIST, "null", "[]"], lease: LEASE, wait: WAIT },
@@ -258,6 +265,7 @@ const ROWS: Record<string, Row> = {
       name: [...NO_TEXT, ...UNSTORABLE, '""', text(129)],
       role: [...NO_TEXT, '"owner"', '"Admin"', '""'],
       queues: [...NO_QUEUES.filter((one) => one !== "null"), "[]"],
+      workflows: [...NO_QUEUES.filter((one) => one !== "null"), "[]"],
       expires_at: [...NO_MOMENT.filter((one) => one !== "null"), '"2026-11-21T12:00:00Z"', '"2020-01-01T00:00:00Z"'],
     },
   },

@@ -224,6 +224,10 @@ const run =
     const invocation = { lease_token: taken?.lease_token, key: "bill", workflow: invokes ?? name, timeout: 60_000 };
     const bodies: Record<string, object> = {
       reportSteps: steps,
+      reportStepsOfRuns: {
+        reports: [{ id, lease_token: taken?.lease_token ?? "t" }],
+        steps: [{ report: 0, key: "a", type: "run", status: "completed", output: 1 }],
+      },
       sendStepEvent: sent,
       registerSignal: registered,
       invokeWorkflow: invocation,
@@ -347,6 +351,7 @@ const SUCCESSES: Record<string, Ask[]> = {
   "cancelRun 200": [run("pending"), run("running"), run("sleeping"), run("unfit")],
   "retryRun 200": [run("failed"), run("cancelled"), run("unfit")],
   "reportSteps 200": [run("running")],
+  "reportStepsOfRuns 200": [run("running"), run("completed"), run("running", { lose: true })],
   "getJournal 200": [run("running")],
   "sendStepEvent 200": [run("running")],
   "registerSignal 200": [run("running")],
@@ -501,7 +506,10 @@ const ERRORS_OF: Record<string, (operation: Operation) => Ask[]> = {
   },
   413: () => [
     (service, operation) => {
-      const body = Buffer.alloc((["enqueueBatch", "work", "reportSteps"].includes(operation.id) ? 16 : 2) * 1024 * 1024 + 1, " ");
+      const body = Buffer.alloc(
+        (["enqueueBatch", "work", "reportSteps", "reportStepsOfRuns"].includes(operation.id) ? 16 : 2) * 1024 * 1024 + 1,
+        " ",
+      );
       const headers = { authorization: `Bearer ${service.key}`, "content-type": "application/json" };
       return sendRaw(service.node.url, { method: operation.method, path: pathOf(operation), headers, body });
     },
