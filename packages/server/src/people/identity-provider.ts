@@ -24,13 +24,13 @@ type OidcSettings = Pick<Config, "oidcIssuer" | "oidcClientId" | "oidcClientSecr
 /** An identity provider: OpenID Connect, authorization code with PKCE, state and nonce. */
 export class IdentityProvider {
   readonly #settings: OidcSettings;
-  readonly #issuer: URL;
+  readonly #issuer: string;
   readonly #emit: EmitEvent;
   #discovered: Promise<Configuration> | null = null;
 
   private constructor(settings: OidcSettings, issuer: string, emit: EmitEvent) {
     this.#settings = settings;
-    this.#issuer = new URL(issuer);
+    this.#issuer = issuer;
     this.#emit = emit;
   }
 
@@ -67,10 +67,11 @@ export class IdentityProvider {
 
   #discover(): Promise<Configuration> {
     const { oidcClientId, oidcClientSecret } = this.#settings;
-    const insecure = this.#issuer.protocol === "http:" ? { execute: [allowInsecureRequests] } : {};
+    const issuer = new URL(this.#issuer);
+    const insecure = issuer.protocol === "http:" ? { execute: [allowInsecureRequests] } : {};
     const secret = oidcClientSecret === "" ? undefined : oidcClientSecret;
     const how = secret === undefined ? None() : undefined;
-    this.#discovered ??= discovery(this.#issuer, oidcClientId, secret, how, { ...insecure, timeout: TIMEOUT_SECONDS }).catch(
+    this.#discovered ??= discovery(issuer, oidcClientId, secret, how, { ...insecure, timeout: TIMEOUT_SECONDS }).catch(
       (error: unknown) => {
         this.#discovered = null;
         this.#emit("oidc_failed", { error });
