@@ -71,13 +71,11 @@ export class IdentityProvider {
     const insecure = issuer.protocol === "http:" ? { execute: [allowInsecureRequests] } : {};
     const secret = oidcClientSecret === "" ? undefined : oidcClientSecret;
     const how = secret === undefined ? None() : undefined;
-    this.#discovered ??= discovery(issuer, oidcClientId, secret, how, { ...insecure, timeout: TIMEOUT_SECONDS }).catch(
-      (error: unknown) => {
-        this.#discovered = null;
-        this.#emit("oidc_failed", { error });
-        throw unavailable("The identity provider cannot be reached.");
-      },
-    );
+    this.#discovered ??= discovery(issuer, oidcClientId, secret, how, { ...insecure, timeout: TIMEOUT_SECONDS }).catch((error: unknown) => {
+      this.#discovered = null;
+      this.#emit("oidc_failed", { error });
+      throw unavailable("The identity provider cannot be reached.");
+    });
     return this.#discovered;
   }
 }
