@@ -115,6 +115,12 @@ const restrictions = {
     "[null]",
   ],
 };
+const NAME = [...NO_TEXT, ...UNSTORABLE, '""', '"-a"', '".a"', '"_a"', '"a b"', '"a/b"', '"é"', String.raw`"a\n"`, text(129)];
+const webhook = {
+  url: [...settings.callback_url, "null"],
+  events: [...NO_LIST, "null", "[]", "[7]", "[null]", '[""]', '["job.done"]', '["Job.failed"]', '["job.failed","job.failed"]'],
+  headers: settings.callback_headers,
+};
 const filter = { tag: [...NO_TEXT, ...UNSTORABLE, text(129)] };
 const deadLetters = { ...filter, queue: [...NO_TEXT, ...UNSTORABLE], error: [...NO_TEXT, '"NOPE"', '"timeout"', '""'] };
 
@@ -233,7 +239,7 @@ const ROWS: Record<string, Row> = {
     good: { name: '"fine"' },
     fields: {
       ...settings,
-      name: [...NO_TEXT, ...UNSTORABLE, '""', '"-a"', '".a"', '"_a"', '"a b"', '"a/b"', '"é"', String.raw`"a\n"`, text(129)],
+      name: NAME,
       type: [...NO_TEXT, '"nope"', '""'],
     },
   },
@@ -246,6 +252,11 @@ const ROWS: Record<string, Row> = {
   },
   approveJob: { good: {}, fields: { by: BY, comment: WORDS } },
   rejectJob: { good: {}, fields: { by: BY, reason: WORDS } },
+  createWebhook: {
+    good: { name: '"fine"', url: '"https://example.com/events"', events: '["job.failed"]' },
+    fields: { name: NAME, ...webhook },
+  },
+  patchWebhook: { good: {}, fields: { ...webhook, enabled: NO_BOOLEAN, rotate_secret: NO_BOOLEAN } },
   createSecret: {
     good: { name: '"FINE"', value: '"fine"' },
     fields: {
