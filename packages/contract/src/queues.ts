@@ -311,8 +311,29 @@ export const QueueWithMetrics = Type.Object(
 );
 export type QueueWithMetrics = Static<typeof QueueWithMetrics>;
 
+/** A queue in a list: with its circuit and metrics if the request includes them. */
+export const ListedQueue = Type.Object(
+  { ...queueFields, circuit: Type.Optional(QueueCircuit), metrics: Type.Optional(QueueMetrics) },
+  {
+    title: "ListedQueue",
+    description: "A queue's settings, with its circuit and metrics if the request includes them.",
+    examples: [queueExample],
+  },
+);
+export type ListedQueue = Static<typeof ListedQueue>;
+
 export const ListQueues = Type.Object(
-  { ...PageQuery, cursor: Cursor("QueueCursor", "Vt3oKq0cR1mX7yBz4nE2Sw") },
+  {
+    ...PageQuery,
+    cursor: Cursor("QueueCursor", "Vt3oKq0cR1mX7yBz4nE2Sw"),
+    include: Type.Optional(
+      Type.Enum(["metrics"], {
+        title: "IncludeInQueues",
+        description: "`metrics`: each queue with its circuit and metrics. Their latencies are exact to an eighth.",
+        examples: ["metrics"],
+      }),
+    ),
+  },
   { additionalProperties: false },
 );
 export type ListQueues = Static<typeof ListQueues>;

@@ -1,4 +1,13 @@
-import type { CreateQueue, ListQueues, PatchQueue, Queue, QueueWithMetrics, QueueWithSecret, Retried, RetryAll } from "@tidemill/contract";
+import type {
+  CreateQueue,
+  ListedQueue,
+  ListQueues,
+  PatchQueue,
+  QueueWithMetrics,
+  QueueWithSecret,
+  Retried,
+  RetryAll,
+} from "@tidemill/contract";
 import { type Api, pathOf } from "../api.ts";
 import type { CallOptions } from "../options.ts";
 import type { List } from "../page.ts";
@@ -11,7 +20,7 @@ export class Queues {
     this.#api = api;
   }
 
-  list(filter: ListQueues = {}, call?: CallOptions): List<Queue, ListQueues> {
+  list(filter: ListQueues = {}, call?: CallOptions): List<ListedQueue, ListQueues> {
     return this.#api.list("/v1/queues", filter, call);
   }
 

@@ -1,5 +1,5 @@
-import { type Db, fragment, row, sql, type Timestamp } from "#kernel";
-import type { LaneKey } from "#lanes";
+import { type Db, fragment, plainArray, row, rows, sql, type Timestamp, type WorkspaceId } from "#kernel";
+import type { LaneId, LaneKey } from "#lanes";
 
 export interface CircuitRow {
   opened_at: Timestamp;
@@ -18,6 +18,19 @@ export const RECORD_OPENED = fragment`
 /** The circuit of a lane while it is open. Uses the primary key. */
 export const findCircuit = (db: Db, { workspaceId, laneId }: LaneKey): Promise<CircuitRow | null> =>
   row(db, sql`select opened_at, probe_at, last_error from circuit where workspace_id = ${workspaceId} and lane_id = ${laneId}`);
+
+/** The open circuits of these lanes. Uses the primary key. */
+export const findCircuitsOf = (
+  db: Db,
+  workspaceId: WorkspaceId,
+  laneIds: readonly LaneId[],
+): Promise<(CircuitRow & { lane_id: LaneId })[]> =>
+  rows(
+    db,
+    sql`
+      select lane_id, opened_at, probe_at, last_error from circuit
+      where workspace_id = ${workspaceId} and lane_id = any(${plainArray(laneIds)}::bigint[])`,
+  );
 
 /**
  * Closes the circuit if it opened under `revision` of the lane, or an older one. Returns null when it is already closed, or opened under

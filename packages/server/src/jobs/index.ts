@@ -1,8 +1,10 @@
 export type { JobActor } from "./audit.ts";
 export * from "./claim.ts";
 export * from "./enqueue.ts";
+export { addTo, quantileOf } from "./histogram.ts";
 export * from "./job.ts";
 export * from "./jobs.ts";
+export * from "./lanes-metrics.ts";
 export { LISTED_COLUMNS, type ListedJob, NEWEST } from "./list.ts";
 export * from "./metrics.ts";
 export * from "./record.ts";

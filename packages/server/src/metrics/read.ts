@@ -1,7 +1,8 @@
 import type { Metrics, MetricsStep } from "@tidemill/contract";
+import { addTo, quantileOf } from "#jobs";
 import { type Db, toMoment, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
-import { addTo, quantileOf } from "./histogram.ts";
+
 import type { MetricRange } from "./range.ts";
 import { type MetricPart, readMetricParts } from "./store.ts";
 

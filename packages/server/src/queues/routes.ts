@@ -1,11 +1,11 @@
 import {
   CreateQueue,
+  ListedQueue,
   ListQueues,
   Page,
   PatchQueue,
   type QueueMetrics,
   QueuePath,
-  Queue as QueueRecord,
   QueueWithMetrics,
   QueueWithSecret,
 } from "@tidemill/contract";
@@ -32,6 +32,7 @@ import { createQueue } from "./create.ts";
 import { deleteQueue } from "./delete.ts";
 import { patchQueue } from "./patch.ts";
 import { type Queue, type QueueActor, type QueueContext, showQueue } from "./queue.ts";
+import { readIncluded } from "./read-included.ts";
 import { readCircuit } from "./show-circuit.ts";
 import { findQueue, listQueues } from "./store.ts";
 
@@ -62,10 +63,10 @@ export function mountQueues(api: Api, { tenants, waker, aborter, onKeyLimitChang
         tags,
         security,
         summary: "List queues",
-        description: `Returns the queues of the workspace, newest first. Metrics are only in the response for a single queue. ${PAGE_END}`,
+        description: `Returns the queues of the workspace, newest first. With \`include=metrics\`, with their circuits and metrics. ${PAGE_END}`,
         operationId: "listQueues",
         querystring: ListQueues,
-        response: replies({ 200: Page(QueueRecord) }),
+        response: replies({ 200: Page(ListedQueue) }),
       },
     },
     async (request) => {
@@ -76,7 +77,11 @@ export function mountQueues(api: Api, { tenants, waker, aborter, onKeyLimitChang
       const page = readPage(request.query, (cursor) => openNumber(cursorKey, "queues", cursor));
       const found = await listQueues(db, { workspaceId, before: page.after as LaneId | null, limit: page.limit + 1 });
       const { records, next } = cutPage(found, page.limit, ({ id }) => id);
-      return { data: records.map((queue) => showQueue(queue, principal)), next_cursor: next && sealNumber(cursorKey, "queues", next) };
+      const included = request.query.include === "metrics" ? await readIncluded(db, workspaceId, records) : null;
+      return {
+        data: records.map((queue) => ({ ...showQueue(queue, principal), ...included?.(queue) })),
+        next_cursor: next && sealNumber(cursorKey, "queues", next),
+      };
     },
   );
 

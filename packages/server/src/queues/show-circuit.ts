@@ -1,13 +1,16 @@
 import type { QueueCircuit } from "@tidemill/contract";
 import type { Static } from "typebox";
-import { findCircuit } from "#circuits";
+import { type CircuitRow, findCircuit } from "#circuits";
 import type { Db } from "#kernel";
 import { readCallbackUrl } from "#outbound";
 import type { Queue } from "./queue.ts";
 
 /** A queue's circuit as the API shows it. */
-export async function readCircuit(db: Db, { callback_url, workspace_id, id }: Queue): Promise<Static<typeof QueueCircuit>> {
-  const found = callback_url === null ? null : await findCircuit(db, { workspaceId: workspace_id, laneId: id });
+export const readCircuit = async (db: Db, queue: Queue): Promise<Static<typeof QueueCircuit>> =>
+  showCircuit(queue, queue.callback_url === null ? null : await findCircuit(db, { workspaceId: queue.workspace_id, laneId: queue.id }));
+
+/** @param found null while it is closed */
+export function showCircuit({ callback_url }: Queue, found: CircuitRow | null): Static<typeof QueueCircuit> {
   if (!found || callback_url === null) return { state: "closed", host: null, opened_at: null, next_probe_at: null, last_error: null };
   return {
     state: "open",

@@ -86,6 +86,24 @@ describe("metrics", () => {
     expect(await spans()).toEqual([]);
   });
 
+  test("a list of queues has the metrics and the circuit of each, if the request includes them", async ({ service }) => {
+    const handler = await service.handler({ answers: 500, defaultJobOptions: { attempts: 1 } });
+    const hanging = await service.handler({ answers: "hang", callback_timeout: 900 });
+    const idle = await service.queue();
+    const empty = await service.queue();
+    await service.enqueue({ queue: handler.queue });
+    await service.enqueue({ queue: hanging.queue });
+    for (const delay of [0, 0, 60]) await service.enqueue({ queue: idle, delay });
+    const listed = async () => (await service.ok("GET", "/v1/queues?include=metrics")).data;
+    await until(async () => (await listed()).at(-1).metrics.failed === 1 && hanging.received.length === 1, "the jobs to be where they go");
+    await service.advance(5);
+    const single = (name: string) => service.ok("GET", `/v1/queues/${name}`);
+    expect(await listed()).toEqual([await single(empty), await single(idle), await single(hanging.queue), await single(handler.queue)]);
+    expect((await listed())[1].metrics).toMatchObject({ waiting: 2, delayed: 1, active: 0, oldest_waiting_seconds: 5 });
+    expect((await listed())[2].metrics).toMatchObject({ waiting: 0, active: 1 });
+    expect((await service.ok("GET", "/v1/queues")).data[0]).not.toHaveProperty("metrics");
+  });
+
   test("runs are counted by status as they are, folded or not", async ({ service, engine }) => {
     const { trigger, take, end } = await putWorkflow(service, {});
     for (let run = 0; run < 4; run += 1) await trigger();

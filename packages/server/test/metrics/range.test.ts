@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { toMoment } from "#kernel";
-import { addTo, quantileOf } from "../../src/metrics/histogram.ts";
+import { addTo, quantileOf } from "../../src/jobs/histogram.ts";
 import { rangeOf } from "../../src/metrics/range.ts";
 
 const NOW = Date.parse("2026-11-21T12:00:30Z");
