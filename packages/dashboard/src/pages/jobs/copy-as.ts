@@ -7,7 +7,7 @@ import type { JobRecord } from "./job-record.ts";
 const serviceUrl = (): string => new URL(`${ROOT}..`, window.location.href).href.replace(/\/$/, "");
 
 /** A text as one word of a POSIX shell, whatever it contains. */
-export const shellWord = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+const shellWord = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 const payloadOf = ({ payload }: JobRecord): string => (payload instanceof RawJson ? payload.text : "null");
 

@@ -4,7 +4,7 @@ import { nowMs, toMoment } from "../../time/clock.ts";
 import type { FilterField } from "../../ui/FilterBar.tsx";
 
 /** In order of life. */
-export const JOB_STATES = ["waiting", "delayed", "pending_approval", "active", "completed", "failed", "cancelled", "rejected"] as const;
+const JOB_STATES = ["waiting", "delayed", "pending_approval", "active", "completed", "failed", "cancelled", "rejected"] as const;
 
 const ERRORS = [
   "HTTP_STATUS",
