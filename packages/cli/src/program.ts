@@ -13,6 +13,7 @@ import { addRunCommands } from "./client/run.ts";
 import { addScheduleCommands } from "./client/schedule.ts";
 import { addSecretCommands } from "./client/secret.ts";
 import { addSignalCommands } from "./client/signal.ts";
+import { addWebhookCommands } from "./client/webhook.ts";
 import { addWorkflowCommands } from "./client/workflow.ts";
 import { addAuditList, addWorkspaceViews } from "./client/workspace-views.ts";
 import { addAuditVerify, addDatabaseCommands, addDoctorCommand, addNodeCommands } from "./operator/commands.ts";
@@ -41,6 +42,7 @@ export function createProgram(): Command {
   addEventCommands(program);
   addSignalCommands(program);
   addSecretCommands(program);
+  addWebhookCommands(program);
   addApprovalCommands(program);
   addLiveCommands(program);
   addWorkspaceViews(program);

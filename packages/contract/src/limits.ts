@@ -29,6 +29,9 @@ export const LIMITS = {
   journalBytes: 32 * 1024 * 1024,
   /** Steps that one call reports. */
   reportedSteps: 100,
+  /** Reports of runs in one call, and their steps together. */
+  stepReports: 100,
+  stepsOfReports: 1_000,
   /** What a run says of its progress. */
   progressBytes: 4 * 1024,
   eventNameLength: 128,

@@ -10,7 +10,7 @@ const HealthLevel = Type.Enum(["ok", "degraded"], { title: "Health", description
 
 const Check = Type.Object(
   {
-    name: Type.Enum(["quota", "callbacks", "circuits", "dead_letters"], { description: "What was checked." }),
+    name: Type.Enum(["quota", "callbacks", "circuits", "dead_letters", "webhooks"], { description: "What was checked." }),
     status: HealthLevel,
     message: Type.String({ description: "What was found, for people." }),
   },
@@ -79,6 +79,7 @@ export const Status = Type.Object(
           { name: "callbacks", status: "ok", message: "Callbacks are sent." },
           { name: "circuits", status: "ok", message: "No circuit is open." },
           { name: "dead_letters", status: "ok", message: "Jobs that failed for good in the last minute: 0." },
+          { name: "webhooks", status: "ok", message: "No webhook was switched off because it failed." },
         ],
         jobs: { waiting: 12, delayed: 3, pending_approval: 0, active: 4, completed: 9120, failed: 2, cancelled: 1, rejected: 0 },
         runs: { pending: 0, running: 0, sleeping: 0, waiting: 0, completed: 0, failed: 0, cancelled: 0 },

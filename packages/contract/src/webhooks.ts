@@ -80,7 +80,6 @@ export const PatchWebhook = Type.Object(
     title: "PatchWebhook",
     description: "Changes to a webhook. Fields that are left out stay as they are.",
     additionalProperties: false,
-    minProperties: 1,
     examples: [{ events: ["job.failed"], rotate_secret: true }],
   },
 );

@@ -700,6 +700,72 @@ export const StepsStored = Type.Object(
 );
 export type StepsStored = Static<typeof StepsStored>;
 
+const reportedRun = { id: RUN_ID, lease_token: TOKEN };
+
+/** What a worker has executed of several runs (docs/run-protocol.md). */
+export const StepReports = Type.Object(
+  {
+    reports: Type.Array(
+      Type.Object({ id: RunId, lease_token: LeaseToken, progress: Type.Optional(Progress) }, { additionalProperties: false }),
+      { minItems: 1, maxItems: LIMITS.stepReports, description: "The executions of which something is reported." },
+    ),
+    steps: Type.Optional(
+      Type.Array(
+        Type.Object(
+          {
+            report: Type.Integer({
+              minimum: 0,
+              maximum: LIMITS.stepReports - 1,
+              description: "The place of its execution in `reports`, from 0.",
+            }),
+            ...ReportedStep.properties,
+          },
+          { additionalProperties: false },
+        ),
+        {
+          minItems: 1,
+          maxItems: LIMITS.stepsOfReports,
+          description: "Steps that were executed. Those of one execution are stored in this order.",
+        },
+      ),
+    ),
+  },
+  {
+    title: "StepReports",
+    description: "What a worker has executed of several runs: steps of each, its `progress`, or both.",
+    additionalProperties: false,
+    examples: [
+      { reports: [reportedRun], steps: [{ report: 0, key: "load user", type: "run", status: "completed", output: { name: "Ada" } }] },
+    ],
+  },
+);
+export type StepReports = Static<typeof StepReports>;
+
+const REPORT_ERRORS = ["LEASE_LOST", "VALIDATION_ERROR", "PAYLOAD_TOO_LARGE"] as const;
+
+export const StepReportsStored = Type.Object(
+  {
+    reports: Type.Array(
+      Type.Object({
+        id: RunId,
+        ok: Type.Boolean({ description: "Whether it was stored." }),
+        steps: Nullable(Type.Integer(), { description: "How many steps the journal has; null if the report was refused." }),
+        code: Nullable(Type.Enum([...REPORT_ERRORS]), {
+          description: "Why not: the error that `POST /v1/runs/:id/steps` gives. A run that is not there is lost.",
+        }),
+        message: Nullable(Type.String(), { description: "Why not, in words." }),
+      }),
+      { description: "What became of each report, in the order sent." },
+    ),
+  },
+  {
+    title: "StepReportsStored",
+    description: "Each report is stored or refused by itself.",
+    examples: [{ reports: [{ id: RUN_ID, ok: true, steps: 2, code: null, message: null }] }],
+  },
+);
+export type StepReportsStored = Static<typeof StepReportsStored>;
+
 /** An execution as its worker gets it (docs/run-protocol.md). */
 export const TakenRun = Type.Object(
   {

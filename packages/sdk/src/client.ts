@@ -27,6 +27,7 @@ import { Runs } from "./resources/runs.ts";
 import { Schedules } from "./resources/schedules.ts";
 import { Secrets } from "./resources/secrets.ts";
 import { Signals } from "./resources/signals.ts";
+import { Webhooks } from "./resources/webhooks.ts";
 import { Workers } from "./resources/workers.ts";
 import { Workflows } from "./resources/workflows.ts";
 import { checkSchema, type StandardSchema } from "./schema.ts";
@@ -63,6 +64,7 @@ export class Tidemill {
   readonly secrets: Secrets;
   readonly keys: Keys;
   readonly auditEvents: AuditEvents;
+  readonly webhooks: Webhooks;
   readonly workers: Workers;
   readonly workflows: Workflows;
   readonly runs: Runs;
@@ -85,6 +87,7 @@ export class Tidemill {
     this.secrets = new Secrets(api);
     this.keys = new Keys(api);
     this.auditEvents = new AuditEvents(api);
+    this.webhooks = new Webhooks(api);
     this.workers = new Workers(api);
     this.workflows = new Workflows(api);
     this.runs = new Runs(api);

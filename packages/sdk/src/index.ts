@@ -21,6 +21,7 @@ export type {
   Secret,
   Status,
   Usage,
+  Webhook,
 } from "@tidemill/contract";
 export { type QueueOptions, Tidemill } from "./client.ts";
 export { TidemillError, type TidemillErrorCode } from "./error.ts";
@@ -33,8 +34,10 @@ export type { StandardSchema } from "./schema.ts";
 export { expressHandler, fastifyPlugin, honoHandler, nextHandler, nodeHandler } from "./serve/adapters.ts";
 export type { ServeOptions } from "./serve/options.ts";
 export { type RegisterOptions, type Serve, serve } from "./serve/serve.ts";
+export { InvalidSignatureError } from "./verify/invalid-signature.ts";
 export type { FetchRequest, RawRequest } from "./verify/request.ts";
-export { type Callback, InvalidSignatureError, type VerifyOptions, verifyCallback } from "./verify/verify-callback.ts";
+export { type Callback, type VerifyOptions, verifyCallback } from "./verify/verify-callback.ts";
+export { verifyWebhook, type WebhookPayload } from "./verify/verify-webhook.ts";
 export { JobAbortedError, NonRetryableError, RetryAfterError } from "./worker/errors.ts";
 export type { WorkerJob } from "./worker/job.ts";
 export type { Logger } from "./worker/logger.ts";

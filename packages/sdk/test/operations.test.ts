@@ -6,6 +6,8 @@ const KEY = "svc_ws_abcdefghijklmnopqrstuvwxyz0123454WTnwY";
 const RUN = "run_01kajv3k4ve6nsd9z5kgtzx0rw";
 const JOB = "job_01kajv3k4ve6nsd9z5kgtzx0rw";
 
+const DELIVERY = "whd_01kajv3k4ve6nsd9z5kgtzx0rw";
+
 const HELD = { queue: "emails", id: JOB, lease_token: "1f-3a-1-pXn3ZC0w8bVb2xXq6p1yKQ" };
 
 /** A call of the client for each operation of the API. */
@@ -42,6 +44,15 @@ const CALLS: Readonly<Record<string, (tidemill: Tidemill) => PromiseLike<unknown
   createSecret: (tidemill) => tidemill.secrets.create({ name: "TOKEN", value: "secret" }),
   patchSecret: (tidemill) => tidemill.secrets.update("TOKEN", { value: "other" }),
   deleteSecret: (tidemill) => tidemill.secrets.delete("TOKEN"),
+  listWebhooks: (tidemill) => tidemill.webhooks.list({ limit: 10 }),
+  createWebhook: (tidemill) => tidemill.webhooks.create({ name: "alerts", url: "https://example.com/", events: ["job.failed"] }),
+  getWebhook: (tidemill) => tidemill.webhooks.get("alerts"),
+  patchWebhook: (tidemill) => tidemill.webhooks.update("alerts", { rotate_secret: true }),
+  deleteWebhook: (tidemill) => tidemill.webhooks.delete("alerts"),
+  testWebhook: (tidemill) => tidemill.webhooks.test("alerts"),
+  listDeliveries: (tidemill) => tidemill.webhooks.deliveries("alerts", { state: "failed" }),
+  getDelivery: (tidemill) => tidemill.webhooks.delivery("alerts", DELIVERY),
+  replayDelivery: (tidemill) => tidemill.webhooks.replay("alerts", DELIVERY),
   listKeys: (tidemill) => tidemill.keys.list(),
   createKey: (tidemill) => tidemill.keys.create({ name: "Deploys", role: "write" }),
   revokeKey: (tidemill) => tidemill.keys.revoke("key_01kajv3k4ve6nsd9z5kgtzx0rw"),
@@ -79,6 +90,7 @@ const CALLS: Readonly<Record<string, (tidemill: Tidemill) => PromiseLike<unknown
       .catch(() => {}),
   cancelRun: (tidemill) => tidemill.runs.cancel(RUN),
   reportSteps: (tidemill) => tidemill.runs.reportSteps(RUN, { lease_token: HELD.lease_token, steps: [] }),
+  reportStepsOfRuns: (tidemill) => tidemill.runs.reportStepsOfRuns({ reports: [{ id: RUN, lease_token: HELD.lease_token, progress: 1 }] }),
   getJournal: (tidemill) => tidemill.runs.journal(RUN, { lease_token: HELD.lease_token, limit: 100 }),
   retryRun: (tidemill) => tidemill.runs.retry(RUN),
   sendEvent: (tidemill) => tidemill.events.send("user.created", { userId: "u1" }),

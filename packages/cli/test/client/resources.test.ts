@@ -171,3 +171,24 @@ test("a run is shown with its steps, and what an http step waits for", async ({ 
     { STEP: "ok", DETAIL: expect.stringMatching(/^approve\.u1 until /) },
   ]);
 });
+
+test("a webhook is created, tested, switched off and on, and its deliveries are listed and replayed", async ({ command, service }) => {
+  const { url } = await service.handler();
+  const fields = [url, "--events", "job.failed,run.failed", "--headers", '{"x-team":"billing"}'];
+  const created = await command.json("webhook", "create", "alerts", ...fields);
+  expect(created).toMatchObject({ name: "alerts", events: ["job.failed", "run.failed"], secret: expect.stringMatching(/^whsec_/) });
+  const { id } = await command.json("webhook", "test", "alerts");
+  await until(async () => (await command.json("webhook", "deliveries", "alerts", "--state", "delivered")).length === 1);
+  expect(readRows(await command.output("webhook", "deliveries", "alerts"))).toMatchObject([{ ID: id, TYPE: "webhook.test" }]);
+  const { event_id } = await command.json("webhook", "replay", "alerts", id);
+  expect(await command.json("webhook", "deliveries", "alerts")).toMatchObject([{ event_id }, { event_id }]);
+  expect(await command.json("webhook", "disable", "alerts")).toMatchObject({ enabled: false, disabled: { reason: "request" } });
+  expect(await command.json("webhook", "enable", "alerts")).toMatchObject({ enabled: true });
+  expect(await command.json("webhook", "update", "alerts", "--rotate-secret", "--address", `${url}/new`)).toMatchObject({
+    url: `${url}/new`,
+    secret: expect.stringMatching(/^whsec_/),
+  });
+  expect(await command.json("webhook", "list")).toMatchObject([{ name: "alerts" }]);
+  await command.output("webhook", "delete", "alerts", "--yes");
+  expect((await service.api("GET", "/v1/webhooks/alerts")).status).toBe(404);
+});

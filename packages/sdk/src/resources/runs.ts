@@ -12,6 +12,8 @@ import type {
   RunEvent,
   SendStepEvent,
   StepEventSent,
+  StepReports,
+  StepReportsStored,
   StepsStored,
 } from "@tidemill/contract";
 import { type Api, pathOf } from "../api.ts";
@@ -65,6 +67,11 @@ export class Runs {
   /** Stores steps of a run that is being executed. It may be repeated. */
   reportSteps(id: string, steps: ReportedSteps, call?: CallOptions): Promise<StepsStored> {
     return this.#api.postRepeatably(pathOf("runs", id, "steps"), steps, call);
+  }
+
+  /** Stores steps of several runs that are being executed. Each report is stored or refused by itself. It may be repeated. */
+  reportStepsOfRuns(reports: StepReports, call?: CallOptions): Promise<StepReportsStored> {
+    return this.#api.postRepeatably("/v1/work/steps", reports, call);
   }
 
   /** Sends the event of a step, for a worker that executes the run. It may be repeated. */

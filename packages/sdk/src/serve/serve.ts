@@ -1,7 +1,8 @@
 import { CALLBACK_HEADERS } from "@tidemill/contract/signing";
 import { Tidemill } from "../client.ts";
 import { momentMs } from "../clock.ts";
-import { InvalidSignatureError, verifyCallback } from "../verify/verify-callback.ts";
+import { InvalidSignatureError } from "../verify/invalid-signature.ts";
+import { verifyCallback } from "../verify/verify-callback.ts";
 import { readWorkflows } from "../worker/options.ts";
 import { registrationOf } from "../workflow/registration.ts";
 import { executePushed, type Pushed } from "./execute.ts";

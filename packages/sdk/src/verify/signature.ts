@@ -1,6 +1,6 @@
 import { SIGNATURE_TOLERANCE_SECONDS, SIGNATURE_VERSION } from "@tidemill/contract/signing";
 
-/** What a callback's signature is made of. */
+/** What a signature is made of. */
 export interface SignedContent {
   readonly id: string | null;
   readonly timestamp: string | null;
@@ -8,8 +8,11 @@ export interface SignedContent {
   readonly body: Uint8Array;
 }
 
-/** Why a callback is not genuine. */
+/** Why a callback or an event is not genuine. */
 export type SignatureFault = "missing_header" | "timestamp_out_of_range" | "wrong_signature";
+
+/** Signatures of one event. The service sends two while a secret is rotated; more would cost the receiver time. */
+const MAX_SIGNATURES = 10;
 
 /** 32 bytes as base64, with padding. */
 const DIGEST = /^[A-Za-z0-9+/]{43}=$/;
@@ -20,14 +23,31 @@ const DIGEST = /^[A-Za-z0-9+/]{43}=$/;
  *
  * @param now seconds since 1970
  */
-export async function findFault(content: SignedContent, secrets: readonly string[], now: number): Promise<SignatureFault | null> {
-  const { id, timestamp, signature, body } = content;
+export const findFault = (content: SignedContent, secrets: readonly string[], now: number): Promise<SignatureFault | null> => {
+  const encoder = new TextEncoder();
+  const keys = secrets.map((secret) => encoder.encode(secret));
+  return findFaultByKeys(content, content.signature === null ? [] : [content.signature], keys, now);
+};
+
+/** The same for an event: it has several signatures while its secret is rotated, with spaces between them. One match is enough. */
+export const findFaultOfEvent = (
+  content: SignedContent,
+  keys: readonly Uint8Array<ArrayBuffer>[],
+  now: number,
+): Promise<SignatureFault | null> => findFaultByKeys(content, (content.signature ?? "").split(" ").slice(0, MAX_SIGNATURES), keys, now);
+
+async function findFaultByKeys(
+  { id, timestamp, signature, body }: SignedContent,
+  signatures: readonly string[],
+  keys: readonly Uint8Array<ArrayBuffer>[],
+  now: number,
+): Promise<SignatureFault | null> {
   if (!id || !timestamp || !signature) return "missing_header";
   if (!/^\d{1,12}$/.test(timestamp) || Math.abs(now - Number(timestamp)) > SIGNATURE_TOLERANCE_SECONDS) return "timestamp_out_of_range";
-  const digest = readDigest(signature);
-  if (!digest) return "wrong_signature";
+  const digests = signatures.flatMap((one) => readDigest(one) ?? []);
+  if (digests.length === 0) return "wrong_signature";
   const message = concat(new TextEncoder().encode(`${id}.${timestamp}.`), body);
-  const matches = await Promise.all(secrets.map((secret) => isMadeBy(secret, digest, message)));
+  const matches = await Promise.all(digests.flatMap((digest) => keys.map((key) => isMadeBy(key, digest, message))));
   return matches.includes(true) ? null : "wrong_signature";
 }
 
@@ -39,9 +59,13 @@ function readDigest(signature: string): Uint8Array<ArrayBuffer> | null {
   return btoa(binary) === text ? Uint8Array.from(binary, (character) => character.charCodeAt(0)) : null;
 }
 
-async function isMadeBy(secret: string, digest: Uint8Array<ArrayBuffer>, message: Uint8Array<ArrayBuffer>): Promise<boolean> {
+async function isMadeBy(
+  bytes: Uint8Array<ArrayBuffer>,
+  digest: Uint8Array<ArrayBuffer>,
+  message: Uint8Array<ArrayBuffer>,
+): Promise<boolean> {
   const algorithm = { name: "HMAC", hash: "SHA-256" };
-  const key = await crypto.subtle.importKey("raw", new TextEncoder().encode(secret), algorithm, false, ["verify"]);
+  const key = await crypto.subtle.importKey("raw", bytes, algorithm, false, ["verify"]);
   return crypto.subtle.verify("HMAC", key, digest, message);
 }
 

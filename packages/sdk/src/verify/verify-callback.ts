@@ -3,28 +3,12 @@ import { CALLBACK_HEADERS } from "@tidemill/contract/signing";
 import { checkNames } from "../check-names.ts";
 import { nowSeconds } from "../clock.ts";
 import { parsePayload, type StandardSchema } from "../schema.ts";
+import { InvalidSignatureError } from "./invalid-signature.ts";
 import { bodyOf, type FetchRequest, headerOf, type RawRequest } from "./request.ts";
-import { findFault, type SignatureFault } from "./signature.ts";
+import { findFault } from "./signature.ts";
 
 /** A job as the handler receives it. */
 export type Callback<Payload = unknown> = Omit<contract.Callback, "payload"> & { payload: Payload };
-
-const FAULTS: Readonly<Record<SignatureFault, string>> = {
-  missing_header: `A callback has the headers ${CALLBACK_HEADERS.jobId}, ${CALLBACK_HEADERS.timestamp} and ${CALLBACK_HEADERS.signature}.`,
-  timestamp_out_of_range: `${CALLBACK_HEADERS.timestamp} is not within 300 seconds of this machine's clock.`,
-  wrong_signature: `${CALLBACK_HEADERS.signature} was not made with this secret and this body.`,
-};
-
-/** The request is not a genuine callback. Respond with 401 and do nothing else. */
-export class InvalidSignatureError extends Error {
-  override readonly name = "InvalidSignatureError";
-  readonly reason: SignatureFault;
-
-  constructor(reason: SignatureFault) {
-    super(FAULTS[reason]);
-    this.reason = reason;
-  }
-}
 
 /** How a verified callback is read. */
 export interface VerifyOptions<Payload> {

@@ -8,6 +8,7 @@ import { wait } from "../wait.ts";
 import type { WorkerSettings } from "./options.ts";
 import type { WorkOutcome } from "./outcomes.ts";
 import { refusedSource } from "./sources.ts";
+import { StepReports } from "./step-reports.ts";
 
 /** What a worker asks for in a call. */
 export type Asked = Pick<contract.WorkRequest, "workflows" | "limit" | "wait"> & { queues: string[] };
@@ -60,6 +61,10 @@ export class WorkerCalls {
   readonly #transport: Transport;
   /** Tells the calls apart from those of an earlier process of the same name. */
   readonly #process = randomName();
+  readonly #reports = new StepReports({
+    one: (runId, body, signal) => this.#storeStepsOf(runId, body, signal),
+    many: (body, signal) => this.#storeReports(body, signal),
+  });
   #count = 0;
   #wasAnswered = false;
 
@@ -104,9 +109,22 @@ export class WorkerCalls {
   }
 
   /** @throws {TidemillError} when the service refuses the steps or the progress, for example LEASE_LOST */
-  async storeSteps(runId: string, reported: contract.ReportedSteps, signal: AbortSignal): Promise<void> {
-    const body = JSON.stringify(reported);
-    await this.#send({ path: pathOf("runs", runId, "steps"), encode: () => body, isFinal: (error) => !isAboutKey(error) }, signal);
+  storeSteps(runId: string, reported: contract.ReportedSteps, signal: AbortSignal): Promise<void> {
+    return this.#reports.add(runId, reported, signal);
+  }
+
+  #storeStepsOf(runId: string, body: string, signal: AbortSignal): Promise<unknown> {
+    return this.#send({ path: pathOf("runs", runId, "steps"), encode: () => body, isFinal: (error) => !isAboutKey(error) }, signal);
+  }
+
+  async #storeReports(body: string, signal: AbortSignal): Promise<contract.StepReportsStored["reports"] | null> {
+    const call = { path: "/v1/work/steps", encode: () => body, isFinal: (error: TidemillError) => !isAboutKey(error), lists: ["reports"] };
+    try {
+      return ((await this.#send(call, signal)).response as contract.StepReportsStored).reports;
+    } catch (error) {
+      if (error instanceof TidemillError && error.code === "NOT_FOUND") return null;
+      throw error;
+    }
   }
 
   /** @throws {TidemillError} when the service refuses the event, for example QUOTA_EXCEEDED or LEASE_LOST */

@@ -13,6 +13,7 @@ interface FakeRun {
   settled: SettleJob[];
 }
 
+type StepOfReport = ReportedStep & { readonly report: number };
 type Reply = readonly [status: number, body: unknown];
 
 const LEASE_LOST: Reply = [409, { error: { code: "LEASE_LOST", message: "The lease is lost.", details: {} } }];
@@ -30,6 +31,10 @@ export class FakeService {
   /** Called before steps are stored. What it returns is the response. */
   onStore: (run: FakeRun, steps: readonly ReportedStep[]) => Promise<Reply | undefined> = async () => undefined;
   cancelled: string[] = [];
+  /** Whether it has the call for reports of several runs. */
+  storesMany = true;
+  /** How many reports such calls have had. */
+  readonly storedTogether: number[] = [];
   readonly #server = createServer((request, response) => {
     void this.#answer(request).then(([status, body]) => {
       response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
@@ -81,6 +86,7 @@ export class FakeService {
     if (method === "PUT") return [200, this.registered.push([url, body])];
     if (url === "/v1/work") return [200, await this.#work(body)];
     if (url === "/v1/work/extend") return [200, await this.#extend(body)];
+    if (url === "/v1/work/steps") return this.#storeAll(body);
     const [, runId = ""] = /^\/v1\/runs\/(.+)\/steps$/.exec(url) ?? [];
     return this.#store(runId, body);
   }
@@ -132,6 +138,24 @@ export class FakeService {
     if (wait === 0 || answer().leases.some(({ ok }) => !ok)) return answer();
     await new Promise<void>((resolve) => this.#waiting.push(resolve));
     return answer();
+  }
+
+  async #storeAll({
+    reports = [],
+    steps = [],
+  }: {
+    reports?: { id: string; lease_token: string }[];
+    steps?: StepOfReport[];
+  }): Promise<Reply> {
+    if (!this.storesMany) return [404, { error: { code: "NOT_FOUND", message: "There is no such route.", details: {} } }];
+    this.storedTogether.push(reports.length);
+    const stored = reports.map(async ({ id, lease_token }, at) => {
+      const own = steps.flatMap(({ report, ...step }) => (report === at ? [step] : []));
+      const [status, body] = await this.#store(id, { lease_token, steps: own });
+      const { code = null, message = null } = (body as { error?: { code: string; message: string } }).error ?? {};
+      return { id, ok: status === 200, steps: null, code, message };
+    });
+    return [200, { reports: await Promise.all(stored) }];
   }
 
   async #store(runId: string, { lease_token, steps }: { lease_token?: string; steps?: ReportedStep[] }): Promise<Reply> {

@@ -179,3 +179,44 @@ describe("a worker with workflows", () => {
     expect(() => workflow({ id: "a b" }, quiet)).toThrow("id must be letters");
   });
 });
+
+describe("a worker that executes many runs at once", () => {
+  const MANY = 40;
+  const twoSteps = async ({ input, step }: WorkflowContext<never>) => {
+    await step.run("a", () => input);
+    await step.run("b", () => input);
+    return input;
+  };
+  const start = (service: FakeService) => Array.from({ length: MANY }, (_, number) => service.trigger("onboard", number));
+
+  test("reports their steps together", async ({ service, worker }) => {
+    const runs = start(service);
+    worker(twoSteps, { concurrency: MANY });
+    await expect.poll(() => runs.filter(({ settled }) => settled.length > 0).length).toBe(MANY);
+    for (const [number, { journal, settled }] of runs.entries()) {
+      expect(settled).toMatchObject([{ outcome: "completed", result: number }]);
+      expect(journal).toMatchObject([{ key: "a", output: number }, { key: "b" }]);
+    }
+    expect(service.storedTogether.reduce((sum, count) => sum + count, 0)).toBeGreaterThan(MANY / 2);
+    expect(service.storedTogether.length).toBeLessThan(MANY / 2);
+  });
+
+  test("gives up only those whose report is refused", async ({ service, worker }) => {
+    const runs = start(service);
+    const refused = runs[MANY / 2];
+    service.onStore = async (run) =>
+      run === refused ? [409, { error: { code: "LEASE_LOST", message: "The lease is lost.", details: {} } }] : undefined;
+    worker(twoSteps, { concurrency: MANY });
+    await expect.poll(() => runs.filter(({ settled }) => settled.length > 0).length).toBe(MANY - 1);
+    expect(refused?.settled).toEqual([]);
+    expect(service.storedTogether.length).toBeGreaterThan(0);
+  });
+
+  test("reports one by one to a service that does not have the call", async ({ service, worker }) => {
+    service.storesMany = false;
+    const runs = start(service);
+    worker(twoSteps, { concurrency: MANY });
+    await expect.poll(() => runs.filter(({ settled }) => settled.length > 0).length).toBe(MANY);
+    expect(service.storedTogether).toEqual([]);
+  });
+});

@@ -38,7 +38,7 @@ function statusOf(
   quota: Awaited<ReturnType<typeof readQuota>>,
   rate: Status["rate_limit"],
 ): Status {
-  const { name, plan, queues, schedules, with_callback, with_endpoint, failed_last_minute, open_circuits } = summary;
+  const { name, plan, queues, schedules, with_callback, with_endpoint, failed_last_minute, open_circuits, failing_webhooks } = summary;
   const stopped = !planHas(plan, "callback_url") && with_callback + with_endpoint > 0;
   const checks: Check[] = [
     check(
@@ -50,6 +50,13 @@ function statusOf(
       "callbacks",
       !stopped,
       stopped ? `The plan has no callbacks. ${waitingFor(with_callback, with_endpoint)}` : "Callbacks are sent.",
+    ),
+    check(
+      "webhooks",
+      failing_webhooks === 0,
+      failing_webhooks === 0
+        ? "No webhook was switched off because it failed."
+        : `Webhooks that were switched off because they failed: ${failing_webhooks}.`,
     ),
     check("circuits", open_circuits === null, open_circuits === null ? "No circuit is open." : `Circuits are open: ${open_circuits}.`),
     check("dead_letters", failed_last_minute === 0, `Jobs that failed for good in the last minute: ${failed_last_minute}.`),

@@ -10,6 +10,8 @@ export interface WorkspaceSummary extends Record<JobState, number> {
   /** Workflows with an `endpoint_url`. */
   with_endpoint: number;
   failed_last_minute: number;
+  /** Webhooks that were switched off because they failed. */
+  failing_webhooks: number;
   /** Names of queues and workflows whose circuit is open, the first five. Null: none is. */
   open_circuits: string | null;
   /** Runs by status. */
@@ -41,6 +43,7 @@ export async function readWorkspaceSummary(db: Db, workspaceId: WorkspaceId): Pr
         where w.id = ${workspaceId}
       ), held as (
         select count(*) as queues, count(callback_url) as with_callback,
+          (select count(*) from webhook_record where workspace_id = ${workspaceId} and disabled_for = 'failing') as failing_webhooks,
           (select count(endpoint_url) from workflow_record where workspace_id = ${workspaceId}) as with_endpoint
         from queue_record where workspace_id = ${workspaceId} and deleted_at is null
       )

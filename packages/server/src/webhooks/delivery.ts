@@ -35,6 +35,14 @@ const BEFORE_ID = '{"id":"';
 export const bodyOf = (head: { readonly id: string; readonly type: string; readonly timestamp: string }, data: string): string =>
   `${JSON.stringify(head).slice(0, -1)},"data":${data}}`;
 
+const LEADING_ID = /^(\{(?:"\w+" : (?:null|"[a-z]+_\w{26}"), )?"\w+" : ")(job|run):([0-9a-f-]{36})"/;
+
+/** Writes the ids that the data of an event begins with as the API shows them. */
+export function withTypeIds(data: string): string {
+  const shown = data.replace(LEADING_ID, (_, before: string, prefix: "job" | "run", id: Uuid) => `${before}${typeId(prefix, id)}"`);
+  return shown === data ? data : withTypeIds(shown);
+}
+
 /** The id of the event with this body. */
 export const eventIdOf = (body: string): string => body.slice(BEFORE_ID.length, body.indexOf('"', BEFORE_ID.length));
 

@@ -17,7 +17,7 @@ import {
 } from "#kernel";
 import type { LaneId, LaneKey, Waker } from "#lanes";
 import { findSendersAcrossWorkspaces, findWaitingAcrossWorkspaces, type TakenEvent, takeSharesAcrossWorkspaces } from "#outbox";
-import { bodyOf, showEventId } from "./delivery.ts";
+import { bodyOf, showEventId, withTypeIds } from "./delivery.ts";
 import {
   type DeliveryToInsert,
   type EventToInsert,
@@ -88,7 +88,7 @@ async function deliver(tx: Db, ids: UuidSource, taken: readonly TakenEvent[]): P
     const wanting = (receivers.get(workspaceId) ?? []).filter((one) => planHas(one.plan, "webhooks") && one.events.includes(type));
     if (wanting.length === 0) continue;
     const id = ids.next();
-    const body = bodyOf({ id: showEventId(id), type, timestamp: at }, data);
+    const body = bodyOf({ id: showEventId(id), type, timestamp: at }, withTypeIds(data));
     events.push({ workspaceId, id, type, body });
     for (const { laneId } of wanting)
       deliveries.push({ workspaceId, laneId, id: ids.next() as JobId, eventId: id, requested: false, body });

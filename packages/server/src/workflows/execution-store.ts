@@ -58,19 +58,23 @@ const begin = (db: Db, workspaceId: WorkspaceId, ids: readonly RunId[], version:
         select workspace_id, id from run where workspace_id = ${workspaceId} and id = any(${plainArray(ids)}::uuid[]) and ${LIVE}
           and (${all}::boolean or not exists (
             select from run_step s
-            where s.workspace_id = run.workspace_id and s.run_id = run.id and s.status = 'waiting' and s.type <> 'sleep'))
+            where s.workspace_id = run.workspace_id and s.run_id = run.id and s.status = 'waiting' and s.type <> 'sleep' offset 0))
         order by id for no key update
       ), pending as (
         select s.workspace_id, s.run_id, s.key, s.seq, s.wake_at, s.signal, s.error, s.output, s.child_run_id, s.answered_at,
           s.signal is not null and g.id is null as is_lost, g.payload, g.completed_at,
           s.child_run_id is not null and (c.id is null or c.ended_at is not null) as has_child_ended,
           c.status as child_status, c.result as child_result, c.error as child_error, c.ended_at as child_ended_at, c.workflow as child_workflow
-        from begun join run_step s on s.workspace_id = any(array[begun.workspace_id]) and s.run_id = begun.id and s.status = 'waiting'
-        left join signal g on g.workspace_id = any(array[s.workspace_id]) and g.id = s.signal and g.run_id = s.run_id and not g.consumed
+        from begun cross join lateral (
+          select * from run_step s where s.workspace_id = any(array[begun.workspace_id]) and s.run_id = begun.id and s.status = 'waiting' offset 0
+        ) s
+        left join lateral (
+          select * from signal g where g.workspace_id = any(array[s.workspace_id]) and g.id = s.signal and g.run_id = s.run_id and not g.consumed offset 0
+        ) g on true
         left join lateral (
           select r.id, r.status, r.result, r.error, r.ended_at, l.name as workflow
           from run r join lane l on l.workspace_id = any(array[r.workspace_id]) and l.id = r.lane_id
-          where r.workspace_id = any(array[s.workspace_id]) and r.id = s.child_run_id
+          where r.workspace_id = any(array[s.workspace_id]) and r.id = s.child_run_id offset 0
         ) c on s.child_run_id is not null
       ), over as (
         select p.*, p.error is not null or p.signal is not null and p.payload is null or p.child_run_id is not null and p.child_status is distinct from 'completed' as has_failed,
@@ -96,15 +100,17 @@ const begin = (db: Db, workspaceId: WorkspaceId, ids: readonly RunId[], version:
               when o.has_child_ended then 'The run was deleted with its workflow.'
               else 'The run of "' || o.child_workflow || '" did not end in time. It goes on.' end)::text) end,
           ended_at = o.ended_at, seq = r.last_seq + o.place
-        from placed o join run r on r.workspace_id = any(array[o.workspace_id]) and r.id = o.run_id
-        where s.workspace_id = any(array[o.workspace_id]) and s.run_id = o.run_id and s.key = o.key
+        from placed o join run r on r.workspace_id = any(array[o.workspace_id]) and r.id = any(array(select run_id from placed)) and r.id = o.run_id
+        where s.workspace_id = any(array[o.workspace_id]) and s.run_id = any(array(select run_id from placed)) and s.run_id = o.run_id and s.key = o.key
       ), consumed as (
         update signal g set consumed = true from over o
-        where not o.has_failed and g.workspace_id = any(array[o.workspace_id]) and g.id = o.signal and g.run_id = o.run_id
+        where not o.has_failed and g.workspace_id = any(array[o.workspace_id]) and g.id = any(array(select signal from over))
+          and g.id = o.signal and g.run_id = o.run_id
       ), forgotten as (
         delete from signal g using over o
         where o.has_failed and not o.is_lost and o.error is null and not g.registered and g.payload is null
-          and g.workspace_id = any(array[o.workspace_id]) and g.id = o.signal and g.run_id = o.run_id
+          and g.workspace_id = any(array[o.workspace_id]) and g.id = any(array(select signal from over))
+          and g.id = o.signal and g.run_id = o.run_id
           and not exists (
             select from pending p where p.run_id = o.run_id and p.signal = o.signal
               and not exists (select from over where over.run_id = p.run_id and over.key = p.key))

@@ -1,21 +1,14 @@
-import { LIMITS, ListedRun, ListRuns, Page, ReportedSteps, Run, RunPath, type RunStatus, StepsStored } from "@tidemill/contract";
-import type { FastifyRequest } from "fastify";
+import { ListedRun, ListRuns, Page, Run, RunPath, type RunStatus } from "@tidemill/contract";
 import { type AuditLog, requestActor } from "#audit";
-import { type Api, PAGE_END, readPage, replies, routeDefaults, runForRequest, workspaceOf } from "#http";
-import { cutPage, type Db, invalid, problem, type RunId, type Shares, type Tenants, type UuidSource } from "#kernel";
+import { type Api, PAGE_END, readPage, replies, routeDefaults, workspaceOf } from "#http";
+import { cutPage, type Db, type RunId, type Tenants, type UuidSource } from "#kernel";
 import { type Aborter, findLane, type PulledWaker, type Waker } from "#lanes";
-import type { TextRedactor } from "#redaction";
 import { cancelRun } from "./cancel.ts";
 import { listRuns } from "./list-runs.ts";
-import { keepProgress, readProgress, storeProgress } from "./progress.ts";
-import { redactSteps } from "./redact-steps.ts";
-import { type ProvenReport, type ProveReport, readSteps, reportSteps } from "./report-steps.ts";
 import { retryRun } from "./retry.ts";
 import { type RunKey, type RunWithData, readRunId, runNotFound, showListedRun, showRun, showRunId } from "./run.ts";
 import { findDetails } from "./run-details.ts";
 import { findRun, readJournal } from "./run-store.ts";
-import type { StepToInsert } from "./step-store.ts";
-import type { StepWriter } from "./step-writer.ts";
 
 export interface RunRoutes {
   readonly tenants: Tenants;
@@ -23,9 +16,6 @@ export interface RunRoutes {
   readonly ids: UuidSource;
   readonly waker: Pick<Waker, "wake"> & PulledWaker;
   readonly aborter: Pick<Aborter, "abortRun" | "abortJob">;
-  readonly proveReport: ProveReport;
-  readonly steps: StepWriter;
-  readonly shares: Pick<Shares, "loopTime">;
 }
 
 const { tags, security } = routeDefaults("Runs");
@@ -34,22 +24,8 @@ const NO_LEASE = 0;
 const JSON_TYPE = "application/json; charset=utf-8";
 
 /** The endpoints of runs. Source: specification, Signals and runs; contract §11. */
-export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter, proveReport, steps, shares }: RunRoutes): void {
+export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter }: RunRoutes): void {
   const keyOf = (workspaceId: RunKey["workspaceId"], id: string): RunKey => ({ workspaceId, id: readRunId(id) as RunId });
-
-  /** Searching for secrets takes long, however short an output is. */
-  const redacted = (request: FastifyRequest, steps: readonly StepToInsert[], redactor: TextRedactor | null) =>
-    redactor
-      ? runForRequest(shares.loopTime, request, workspaceOf(request), Number.POSITIVE_INFINITY, redactSteps(steps, redactor))
-      : steps;
-
-  /** Stores what a run says of its progress. Returns the number of its steps, or null if the claim no longer holds. */
-  const say = async (request: FastifyRequest, key: RunKey, { claim, redactor }: ProvenReport, progress: string): Promise<number | null> => {
-    const kept = redactor
-      ? await runForRequest(shares.loopTime, request, key.workspaceId, Number.POSITIVE_INFINITY, keepProgress(progress, redactor))
-      : progress;
-    return storeProgress(tenants.of(key.workspaceId), key, claim, kept);
-  };
 
   const show = async (db: Db, key: RunKey, run: RunWithData): Promise<string> =>
     showRun(run, { steps: await readJournal(db, key), ...(await findDetails(db, key, run)) });
@@ -162,47 +138,6 @@ export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter, prove
       const { run, lane } = await retryRun(db, audit, requestActor(request), key);
       waker.wakeWorkflows([lane]);
       return reply.type(JSON_TYPE).send(await show(db, key, run));
-    },
-  );
-
-  api.post(
-    "/v1/runs/:id/steps",
-    {
-      bodyLimit: LIMITS.batchBodyBytes,
-      config: { access: "worker", rawMember: "output", rawList: "steps", overLimit: "reports" },
-      schema: {
-        tags,
-        security,
-        summary: "Report steps of a run",
-        description:
-          "Stores steps of a run that the worker executes, and what its code says of its progress. A step that the journal has is left as it " +
-          "is, so the call may be repeated. `LEASE_LOST` means that the worker no longer executes the run (docs/run-protocol.md).",
-        operationId: "reportSteps",
-        params: RunPath,
-        body: ReportedSteps,
-        response: replies({ 200: StepsStored }, "NOT_FOUND", "LEASE_LOST", "PAYLOAD_TOO_LARGE"),
-      },
-    },
-    async (request) => {
-      const workspaceId = workspaceOf(request);
-      const { lease_token, steps: reported = [], progress } = request.body;
-      const stored = readSteps(reported, "steps");
-      const said = progress === undefined ? null : readProgress(progress);
-      if (stored.length === 0 && said === null) throw invalid("steps", "is required, or progress in its place");
-      const db = tenants.of(workspaceId);
-      const key = keyOf(workspaceId, request.params.id);
-      const proven = await proveReport(db, workspaceId, { id: request.params.id, lease_token });
-      const journal =
-        proven && stored.length > 0
-          ? await reportSteps(steps, db, ids, key, proven.claim, await redacted(request, stored, proven.redactor))
-          : null;
-      if (journal?.lane) waker.wake([journal.lane]);
-      const isHeld = proven !== null && (stored.length === 0 || journal !== null);
-      // After the steps, so that readers of the run's events see it in this order.
-      const progressed = isHeld && said !== null ? await say(request, key, proven, said) : null;
-      const count = journal?.steps ?? progressed;
-      if (count !== null) return { steps: count };
-      throw (await findRun(db, key)) ? problem("LEASE_LOST") : runNotFound(request.params.id);
     },
   );
 }

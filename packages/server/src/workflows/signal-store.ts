@@ -41,7 +41,7 @@ export async function registerSignalsAcrossWorkspaces(tx: Db, asked: readonly Si
     tx,
     sql`
       select g.run_id from unnest(${workspaceIds}::uuid[], ${ids}::text[]) with ordinality asked (workspace_id, id, number)
-      join signal g on g.workspace_id = any(array[asked.workspace_id]) and g.id = asked.id order by asked.number`,
+      join signal g on g.workspace_id = any(array[asked.workspace_id]) and g.id = any(${ids}::text[]) and g.id = asked.id order by asked.number`,
   );
   return found.map(({ run_id }) => run_id);
 }
@@ -65,9 +65,14 @@ export const lockAwaitedSignals = (tx: Db, workspaceId: WorkspaceId, runs: reado
   rows(
     tx,
     sql`
-      select from run_step s join signal g on g.workspace_id = ${workspaceId} and g.id = s.signal and g.run_id = s.run_id
-      where s.workspace_id = ${workspaceId} and s.run_id = any(${plainArray(runs)}::uuid[]) and s.status = 'waiting'
-      order by g.id for update of g`,
+      select from (
+        select s.signal, s.run_id from run_step s
+        where s.workspace_id = ${workspaceId} and s.run_id = any(${plainArray(runs)}::uuid[]) and s.status = 'waiting'
+        order by s.signal
+      ) s,
+      lateral (
+        select from signal g where g.workspace_id = any(array[${workspaceId}::uuid]) and g.id = s.signal and g.run_id = s.run_id for update
+      ) locked`,
   );
 
 /** A signal, and the run that has registered it. */

@@ -123,14 +123,15 @@ export async function insertStepsAcrossWorkspaces(db: Db, runs: readonly StepsTo
       ), awake as (
         update run_step w set status = 'completed', output = 'null', ended_at = moment(), seq = l.last_seq + s.place
         from reported s join fitting l on l.id = s.run_id
-        where s.type = 'sleep' and s.status = 'completed' and w.workspace_id = any(array[l.workspace_id]) and w.run_id = l.id and w.key = s.key
+        where s.type = 'sleep' and s.status = 'completed' and w.workspace_id = any(array[l.workspace_id]) and w.run_id = any(array(select id from fitting))
+          and w.run_id = l.id and w.key = s.key
           and w.type = 'sleep' and w.status = 'waiting'
       ), counted as (
         update run r set steps = r.steps + (select count(*) from stored where stored.run_id = r.id),
           last_seq = r.last_seq + (select count(*) from reported where reported.run_id = r.id),
           journal_bytes = r.journal_bytes
             + coalesce((select sum(coalesce(output_bytes, 0) + coalesce(error_bytes, 0)) from stored where stored.run_id = r.id), 0)
-        from fitting l where r.workspace_id = any(array[l.workspace_id]) and r.id = l.id
+        from fitting l where r.workspace_id = any(array[l.workspace_id]) and r.id = any(array(select id from fitting)) and r.id = l.id
         returning r.id, r.steps
       )
       select id, steps from counted

@@ -51,18 +51,20 @@ export function cancelWaitsAcrossWorkspaces(tx: Db, steps: readonly StepOfRun[])
         update run_step s set status = 'cancelled', output = null, error = null, ended_at = coalesce(s.ended_at, moment()),
           cancelled_seq = r.last_seq + u.number
         from unnest(${workspaceIds}::uuid[], ${runIds}::uuid[], ${keys}::text[]) with ordinality as u (workspace_id, run_id, key, number)
-        join run r on r.workspace_id = any(array[u.workspace_id]) and r.id = u.run_id
-        where s.workspace_id = any(array[u.workspace_id]) and s.run_id = u.run_id and s.key = u.key
+        join run r on r.workspace_id = any(array[u.workspace_id]) and r.id = any(${runIds}::uuid[]) and r.id = u.run_id
+        where s.workspace_id = any(array[u.workspace_id]) and s.run_id = any(${runIds}::uuid[]) and s.run_id = u.run_id and s.key = u.key
           and s.type in ('sleep', 'wait', 'invoke') and s.status <> 'cancelled'
         returning s.workspace_id, s.run_id, s.key, s.signal, s.ended_at
       ), placed as (
         update run r set last_seq = r.last_seq + ${steps.length}
-        from (select distinct workspace_id, run_id from cancelled) c where r.workspace_id = any(array[c.workspace_id]) and r.id = c.run_id
+        from (select distinct workspace_id, run_id from cancelled) c
+        where r.workspace_id = any(array[c.workspace_id]) and r.id = any(array(select run_id from cancelled)) and r.id = c.run_id
       )
       update signal g set consumed = false from cancelled c
-      where g.workspace_id = any(array[c.workspace_id]) and g.id = c.signal and g.run_id = c.run_id and g.consumed
+      where g.workspace_id = any(array[c.workspace_id]) and g.id = any(array(select signal from cancelled)) and g.id = c.signal
+        and g.run_id = c.run_id and g.consumed
         and g.completed_at = c.ended_at and not exists (
           select from run_step o where o.workspace_id = c.workspace_id and o.run_id = c.run_id and o.signal = c.signal and o.status = 'completed'
-            and o.key <> c.key and o.ended_at = g.completed_at)`,
+            and o.key <> c.key and o.ended_at = g.completed_at offset 0)`,
   );
 }

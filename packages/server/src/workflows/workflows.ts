@@ -12,6 +12,7 @@ import { mountWorkflows } from "./routes.ts";
 import type { RunKey } from "./run.ts";
 import { mountRuns } from "./run-routes.ts";
 import { mountSignals } from "./signal-routes.ts";
+import { mountSteps } from "./step-routes.ts";
 import { StepWriter } from "./step-writer.ts";
 import { Triggers } from "./triggers.ts";
 import { FollowedRuns } from "./watch/followed-runs.ts";
@@ -75,7 +76,8 @@ export function createWorkflows({
       mountSignals(api, { tenants, audit, shares, waker, proveReport });
       mountJournals(api, { tenants });
       mountInvoke(api, { tenants, ids, shares, waker, proveReport });
-      mountRuns(api, { tenants, audit, ids, shares, waker, aborter, proveReport, steps });
+      mountRuns(api, { tenants, audit, ids, waker, aborter });
+      mountSteps(api, { tenants, ids, waker, shares, proveReport, steps });
       mountRunEvents(api, { tenants, followed });
     },
     runChanged: (run) => followed.changed(run),

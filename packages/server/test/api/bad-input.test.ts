@@ -115,6 +115,12 @@ const restrictions = {
     "[null]",
   ],
 };
+const NAME = [...NO_TEXT, ...UNSTORABLE, '""', '"-a"', '".a"', '"_a"', '"a b"', '"a/b"', '"é"', String.raw`"a\n"`, text(129)];
+const webhook = {
+  url: [...settings.callback_url, "null"],
+  events: [...NO_LIST, "null", "[]", "[7]", "[null]", '[""]', '["job.done"]', '["Job.failed"]', '["job.failed","job.failed"]'],
+  headers: settings.callback_headers,
+};
 const filter = { tag: [...NO_TEXT, ...UNSTORABLE, text(129)] };
 const deadLetters = { ...filter, queue: [...NO_TEXT, ...UNSTORABLE], error: [...NO_TEXT, '"NOPE"', '"timeout"', '""'] };
 
@@ -214,6 +220,13 @@ const ROWS: Record<string, Row> = {
     good: { lease_token: '"a"', steps: '[{"key":"a","type":"run","status":"completed"}]' },
     fields: { lease_token: TOKEN, steps: [...NO_LIST, "null", "[]", "[7]", "[{}]"], progress: ["1e400", '{"of":[-1e400]}'] },
   },
+  reportStepsOfRuns: {
+    good: { reports: '[{"id":"run_01kajv3k4ve6nsd9z5kgtzx0rw","lease_token":"a","progress":1}]' },
+    fields: {
+      reports: [...NO_LIST, "null", "[]", "[7]", "[{}]"],
+      steps: [...NO_LIST, "null", "[]", "[7]", "[{}]", '[{"report":1,"key":"a","type":"run","status":"completed"}]'],
+    },
+  },
   extendLeases: {
     good: { leases: '[{"id":"job_01kajv3k4ve6nsd9z5kgtzx0rw","lease_token":"a"}]' },
     fields: { worker: WORKER, leases: [...NO_LIST, "null", "[]"], lease: LEASE, wait: WAIT },
@@ -226,7 +239,7 @@ const ROWS: Record<string, Row> = {
     good: { name: '"fine"' },
     fields: {
       ...settings,
-      name: [...NO_TEXT, ...UNSTORABLE, '""', '"-a"', '".a"', '"_a"', '"a b"', '"a/b"', '"é"', String.raw`"a\n"`, text(129)],
+      name: NAME,
       type: [...NO_TEXT, '"nope"', '""'],
     },
   },
@@ -239,6 +252,11 @@ const ROWS: Record<string, Row> = {
   },
   approveJob: { good: {}, fields: { by: BY, comment: WORDS } },
   rejectJob: { good: {}, fields: { by: BY, reason: WORDS } },
+  createWebhook: {
+    good: { name: '"fine"', url: '"https://example.com/events"', events: '["job.failed"]' },
+    fields: { name: NAME, ...webhook },
+  },
+  patchWebhook: { good: {}, fields: { ...webhook, enabled: NO_BOOLEAN, rotate_secret: NO_BOOLEAN } },
   createSecret: {
     good: { name: '"FINE"', value: '"fine"' },
     fields: {
@@ -258,6 +276,7 @@ const ROWS: Record<string, Row> = {
       name: [...NO_TEXT, ...UNSTORABLE, '""', text(129)],
       role: [...NO_TEXT, '"owner"', '"Admin"', '""'],
       queues: [...NO_QUEUES.filter((one) => one !== "null"), "[]"],
+      workflows: [...NO_QUEUES.filter((one) => one !== "null"), "[]"],
       expires_at: [...NO_MOMENT.filter((one) => one !== "null"), '"2026-11-21T12:00:00Z"', '"2020-01-01T00:00:00Z"'],
     },
   },

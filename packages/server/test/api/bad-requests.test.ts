@@ -103,6 +103,7 @@ const QUERIES: Record<string, readonly string[]> = {
   payload_contains: ["", "x".repeat(257), ...TEXTS],
   concurrency_key: TEXTS,
   tag: TEXTS,
+  type: ["", "nope", "Job.failed", "job.failed,", "job.failed,nope", ...TEXTS],
   queue: TEXTS,
   cron: [
     "",
@@ -290,13 +291,16 @@ test("an operation that takes no body refuses one that says something", async ({
     "deleteQueue",
     "deleteSchedule",
     "deleteSecret",
+    "deleteWebhook",
     "deleteWorkflow",
     "pauseSchedule",
+    "replayDelivery",
     "replayJob",
     "resumeSchedule",
     "retryJob",
     "retryRun",
     "revokeKey",
+    "testWebhook",
     "triggerSchedule",
   ]);
   const requests = bodyless.flatMap((operation) => [

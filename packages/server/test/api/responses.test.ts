@@ -12,7 +12,7 @@ import { putOperation } from "../harness/operations.ts";
 import { makeKey } from "../harness/operator.ts";
 import { STATUS } from "../harness/problem.ts";
 import { sendRaw } from "../harness/raw-request.ts";
-import { newWorkspace, Service, startTestNode, test } from "../harness/service.ts";
+import { newWorkspace, Service, startTestNode, test, until } from "../harness/service.ts";
 import { settle, take, takeOne } from "../harness/workers.ts";
 import { putWorkflow } from "../harness/workflows.ts";
 
@@ -79,6 +79,20 @@ const secret =
     await service.api("POST", "/v1/secrets", { name: "KEPT", value: "a secret that there is" });
     if (change === "alter") await service.database.query("update secret set allowed_hosts = '{}' where name = 'KEPT'");
     return plain({ values: { name: "KEPT" }, ...spoilt })(service, operation);
+  };
+
+/** As `plain`, for a webhook that there is, or a delivery of it that has ended. */
+const webhook =
+  (spoilt: Spoilt = {}, change?: "disable" | "pend"): Ask =>
+  async (service, operation) => {
+    const { url } = await service.handler({ answers: change === "pend" ? 500 : { status: 200, body: "thanks" } });
+    const name = `alerts-${new URL(url).port}`;
+    await service.ok("POST", "/v1/webhooks", { name, url, events: ["job.failed"] });
+    const delivery = await service.ok("POST", `/v1/webhooks/${name}/test`);
+    const path = `/v1/webhooks/${name}/deliveries/${delivery.id}`;
+    await until(async () => (await service.ok("GET", path)).attempts > 0);
+    if (change === "disable") await service.ok("PATCH", `/v1/webhooks/${name}`, { enabled: false });
+    return plain({ values: { name, id: delivery.id }, ...spoilt })(service, operation);
   };
 
 /** As `plain`, for an existing schedule that was created with these settings and then changed. */
@@ -224,6 +238,10 @@ const run =
     const invocation = { lease_token: taken?.lease_token, key: "bill", workflow: invokes ?? name, timeout: 60_000 };
     const bodies: Record<string, object> = {
       reportSteps: steps,
+      reportStepsOfRuns: {
+        reports: [{ id, lease_token: taken?.lease_token ?? "t" }],
+        steps: [{ report: 0, key: "a", type: "run", status: "completed", output: 1 }],
+      },
       sendStepEvent: sent,
       registerSignal: registered,
       invokeWorkflow: invocation,
@@ -347,6 +365,7 @@ const SUCCESSES: Record<string, Ask[]> = {
   "cancelRun 200": [run("pending"), run("running"), run("sleeping"), run("unfit")],
   "retryRun 200": [run("failed"), run("cancelled"), run("unfit")],
   "reportSteps 200": [run("running")],
+  "reportStepsOfRuns 200": [run("running"), run("completed"), run("running", { lose: true })],
   "getJournal 200": [run("running")],
   "sendStepEvent 200": [run("running")],
   "registerSignal 200": [run("running")],
@@ -366,6 +385,18 @@ const SUCCESSES: Record<string, Ask[]> = {
   "resumeSchedule 200": [schedule(), schedule({}, {}, "pause")],
   "triggerSchedule 201": [schedule(), schedule({}, { tag: "t", concurrencyKey: "k" }, "pause")],
   "deleteSchedule 204": [schedule(), schedule({}, {}, "trigger")],
+  "listWebhooks 200": [plain(), webhook(), plain({ query: "?limit=1" })],
+  "createWebhook 201": [
+    plain(),
+    plain({ body: { name: "other", url: "https://example.com/", events: ["run.failed"], headers: { a: "b" } } }),
+  ],
+  "getWebhook 200": [webhook(), webhook({}, "pend"), webhook({}, "disable")],
+  "patchWebhook 200": [webhook(), webhook({ body: { enabled: false } }), webhook({ body: { enabled: true } })],
+  "deleteWebhook 204": [webhook()],
+  "testWebhook 201": [webhook(), webhook({}, "disable")],
+  "listDeliveries 200": [webhook(), webhook({}, "pend"), webhook({ query: "?limit=1&state=delivered&type=webhook.test" })],
+  "getDelivery 200": [webhook(), webhook({}, "pend"), webhook({}, "disable")],
+  "replayDelivery 201": [webhook(), webhook({}, "disable")],
   "listSecrets 200": [plain(), secret(), secret({ query: "?limit=1" })],
   "createSecret 201": [plain(), plain({ body: { name: "LIMITED", value: "x", allowed_queues: ["q"], allowed_hosts: null } })],
   "patchSecret 200": [secret(), secret({ body: { allowed_queues: [], allowed_hosts: ["example.com"] } })],
@@ -466,11 +497,18 @@ const ERRORS_OF: Record<string, (operation: Operation) => Ask[]> = {
     ...(id === "patchSchedule" ? [schedule({ body: { queue: "absent" } })] : []),
   ],
   409: ({ id }) => {
+    const takenWebhook: Ask = async (service, operation) => {
+      const body = { name: "taken", url: "https://example.com/", events: ["job.failed"] };
+      await service.api("POST", "/v1/webhooks", body);
+      return plain({ body })(service, operation);
+    };
     const taken: Ask = async (service, operation) => plain({ body: { name: await service.queue() } })(service, operation);
     return (
       {
         createQueue: [taken],
         createSchedule: [schedule({ body: { name: "taken", queue: "reports", cron: "@daily", timezone: "UTC" } }, { name: "taken" })],
+        createWebhook: [takenWebhook],
+        replayDelivery: [webhook({}, "pend")],
         createSecret: [secret({ body: { name: "KEPT", value: "x" } })],
         patchSchedule: [schedule({ body: { cron: "@hourly" } }, {}, "strand")],
         patchSecret: [secret({ body: { value: "x" } }, "alter")],
@@ -501,7 +539,10 @@ const ERRORS_OF: Record<string, (operation: Operation) => Ask[]> = {
   },
   413: () => [
     (service, operation) => {
-      const body = Buffer.alloc((["enqueueBatch", "work", "reportSteps"].includes(operation.id) ? 16 : 2) * 1024 * 1024 + 1, " ");
+      const body = Buffer.alloc(
+        (["enqueueBatch", "work", "reportSteps", "reportStepsOfRuns"].includes(operation.id) ? 16 : 2) * 1024 * 1024 + 1,
+        " ",
+      );
       const headers = { authorization: `Bearer ${service.key}`, "content-type": "application/json" };
       return sendRaw(service.node.url, { method: operation.method, path: pathOf(operation), headers, body });
     },

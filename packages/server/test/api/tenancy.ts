@@ -8,6 +8,7 @@ import { sendRaw } from "../harness/raw-request.ts";
 import { newWorkspace, Service, type test as Test, until } from "../harness/service.ts";
 
 const ABSENT_JOB = "job_01kajv3k4ve6nsd9z5kgtzx0rw";
+const ABSENT_DELIVERY = "whd_01kajv3k4ve6nsd9z5kgtzx0rw";
 const ABSENT_OPERATION = "op_01kajv3k4ve6nsd9z5kgtzx0rw";
 const ABSENT_RUN = "run_01kajv3k4ve6nsd9z5kgtzx0rw";
 const ABSENT_KEY = "key_01kajv3k4ve6nsd9z5kgtzx0rw";
@@ -18,6 +19,7 @@ const ABSENT_IDS: Record<string, string> = {
   run: ABSENT_RUN,
   usr: ABSENT_MEMBER,
   inv: ABSENT_INVITATION,
+  whd: ABSENT_DELIVERY,
   op_: ABSENT_OPERATION,
 };
 
@@ -36,6 +38,15 @@ async function neighbour({ node, database, clock }: Service): Promise<Service> {
 async function furnishRun(service: Service, name: string): Promise<string> {
   await service.ok("PUT", `/v1/workflows/${name}`, {});
   return (await service.ok("POST", `/v1/workflows/${name}/trigger`, { delay: 60 })).runIds[0];
+}
+
+/** Creates a webhook with this name, and a delivery of it that has ended. Returns its id. */
+async function furnishDelivery(service: Service, name: string): Promise<string> {
+  const { url } = await service.handler();
+  await service.ok("POST", "/v1/webhooks", { name, url, events: ["run.failed"] });
+  const { id } = await service.ok("POST", `/v1/webhooks/${name}/test`);
+  await until(async () => (await service.ok("GET", `/v1/webhooks/${name}/deliveries/${id}`)).state === "delivered");
+  return id;
 }
 
 /** Creates a queue with this name and a job in each state that callers can act on. Returns the jobs' ids. */
@@ -97,6 +108,8 @@ export function describeTenancy(test: typeof Test): void {
       await furnish(other, "mine");
       await service.ok("POST", "/v1/queues", { name: "mine-too" });
       const theirRun = await furnishRun(other, "theirs");
+      const theirDelivery = await furnishDelivery(other, "theirs");
+      await furnishDelivery(service, "mine");
       const theirOperation = (await other.ok("POST", "/v1/jobs/retry", { filter: { queue: "nowhere" } })).id;
       await until(async () => (await other.ok("GET", `/v1/operations/${theirOperation}`)).state !== "running");
       const theirKeys = (await other.ok("GET", "/v1/keys")).data as { id: string }[];
@@ -116,19 +129,22 @@ export function describeTenancy(test: typeof Test): void {
         ];
         const keys: Named[] = theirKeys.map(({ id }) => ({ name: "", id }));
         const ofRuns = operation.path.startsWith("/v1/runs/");
-        const foreign = operation.path.startsWith("/v1/operations/")
-          ? [{ name: "", id: theirOperation }]
-          : operation.path.startsWith("/v1/members/")
-            ? [{ name: "", id: theirMember.id }]
-            : operation.path.startsWith("/v1/invitations/")
-              ? [{ name: "", id: theirInvitation.id as string }]
-              : ofRuns
-                ? [{ name: "", id: theirRun }]
-                : ofKeys
-                  ? keys
-                  : names(operation).includes("id")
-                    ? jobs
-                    : [{ name: ofSecrets ? "THEIRS" : "theirs", id: "" }];
+        const deliveries = ["theirs", "mine"].map((name) => ({ name, id: theirDelivery }));
+        const foreign = operation.path.includes("/deliveries/")
+          ? deliveries
+          : operation.path.startsWith("/v1/operations/")
+            ? [{ name: "", id: theirOperation }]
+            : operation.path.startsWith("/v1/members/")
+              ? [{ name: "", id: theirMember.id }]
+              : operation.path.startsWith("/v1/invitations/")
+                ? [{ name: "", id: theirInvitation.id as string }]
+                : ofRuns
+                  ? [{ name: "", id: theirRun }]
+                  : ofKeys
+                    ? keys
+                    : names(operation).includes("id")
+                      ? jobs
+                      : [{ name: ofSecrets ? "THEIRS" : "theirs", id: "" }];
         expect([operation.id, foreign.length > 0]).toEqual([operation.id, true]);
         for (const named of foreign) {
           const twin = absentTwin(named);
@@ -154,7 +170,8 @@ export function describeTenancy(test: typeof Test): void {
         const replies: [string, string, unknown][] = [];
         for (const name of ["email", "emial"]) {
           for (const operation of operations.filter((one) => names(one).includes("name") && one.method !== "PUT")) {
-            const named = { name: operation.path.startsWith("/v1/secrets/") ? name.toUpperCase() : name, id: ABSENT_JOB };
+            const id = operation.path.includes("/deliveries/") ? ABSENT_DELIVERY : ABSENT_JOB;
+            const named = { name: operation.path.startsWith("/v1/secrets/") ? name.toUpperCase() : name, id };
             replies.push([operation.id, named.name, comparable(await ask(service, operation, named))]);
           }
           for (const operation of operations.filter((one) => bodySchemaOf(one)?.properties?.queue)) {
@@ -175,6 +192,7 @@ export function describeTenancy(test: typeof Test): void {
       const theirs = await neighbour(service);
       await furnish(theirs, "email");
       await furnishRun(theirs, "email");
+      await furnishDelivery(theirs, "email");
       expect(await askAll()).toEqual(before);
     });
 

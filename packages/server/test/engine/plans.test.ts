@@ -245,12 +245,16 @@ const wholesale = (plan: PlanNode): string[] =>
 const EMPTY = { jobs: "job", runs: "job, run, run_step, run_call, run_key, run_unfit, signal" };
 
 /** The plans of what is asked, made by a node's connection while there is no job and one queue. */
-async function plansOf(database: TestDatabase, ask: (db: Db) => Promise<unknown>, of: keyof typeof EMPTY = "jobs"): Promise<PlanNode[]> {
+async function plansOf(
+  database: TestDatabase,
+  ask: (db: Db) => Promise<unknown>,
+  of: keyof typeof EMPTY = "jobs",
+  schemas = "tidemill",
+): Promise<PlanNode[]> {
   await putLane(database);
   const client = new pg.Client({
     connectionString: database.url,
-    options:
-      "-c search_path=tidemill -c jit=off -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c plan_cache_mode=force_generic_plan",
+    options: `-c search_path=${schemas} -c jit=off -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c plan_cache_mode=force_generic_plan`,
   });
   await client.connect();
   const texts: string[] = [];
@@ -288,6 +292,23 @@ describe("a plan that is made and kept while there are no runs does not read all
     "a plan that is made and kept while there are no runs does not read all of them once there are %s",
     async ([, ask], { database }) => {
       const plans = await plansOf(database, ask, "runs");
+      expect(plans.flatMap(wholesale)).toEqual([]);
+      expect(plans.length).toBeGreaterThan(0);
+    },
+  );
+});
+
+describe("on a connection of a workspace, whose rows are taken to be few, a plan does not read all of them", () => {
+  const ofRequests = [
+    ...["begin executions", "cancel waits", "make runs due", "set due", "remove jobs that are not locked", "find calls of a run"],
+    ...["extend claims", "find held claims", "find held jobs among some", "find jobs of a call", "find logs of claims", "lock jobs"],
+  ].map((name) => [name, STATEMENTS[name] as (db: Db) => Promise<unknown>] as const);
+  const onlyOfNodes = ["suspend runs", "record failures of runs", "find undos that are left", "store progress", "find live calls"];
+  const ofWorkspaces = [...Object.entries(STATEMENTS_OF_RUNS), ...ofRequests];
+  test.for(ofWorkspaces.filter(([name]) => !onlyOfNodes.includes(name)))(
+    "on a connection of a workspace, whose rows are taken to be few, a plan does not read all of them: %s",
+    async ([, ask], { database }) => {
+      const plans = await plansOf(database, ask, "runs", "tidemill_tenant,tidemill");
       expect(plans.flatMap(wholesale)).toEqual([]);
       expect(plans.length).toBeGreaterThan(0);
     },

@@ -16,6 +16,7 @@ import { createSchedules } from "#schedules";
 import { createStatus } from "#status";
 import { createUsage } from "#usage";
 import { createVault } from "#vault";
+import { createWebhooks } from "#webhooks";
 import { createWorkers } from "#workers";
 import { createWorkflows } from "#workflows";
 import { createWorkspaces } from "#workspaces";
@@ -44,6 +45,7 @@ const MODULES: Module[] = [
   createStatus,
   createUsage,
   createVault,
+  createWebhooks,
   createWorkers,
   createWorkflows,
   createWorkspaces,

@@ -142,7 +142,7 @@ test("a key that is bound to queues may not register workflows, nor say where th
   const reply = await service.api("PUT", "/v1/workflows/a", { endpoint_url: "https://example.com/" }, { authorization });
   expect([reply.status, reply.body.error]).toEqual([
     403,
-    { code: "FORBIDDEN", message: "The key is bound to queues: it may not register workflows.", details: {} },
+    { code: "FORBIDDEN", message: 'The key is not bound to the workflow "a".', details: { workflow: "a" } },
   ]);
 });
 

@@ -14,6 +14,7 @@ describe("a workspace's status", () => {
         { name: "quota", status: "ok", message: expect.stringMatching(/\S/) },
         { name: "callbacks", status: "ok", message: expect.stringMatching(/\S/) },
         { name: "circuits", status: "ok", message: "No circuit is open." },
+        { name: "webhooks", status: "ok", message: expect.stringMatching(/\S/) },
         { name: "dead_letters", status: "ok", message: expect.stringMatching(/\S/) },
       ],
       jobs: NONE,

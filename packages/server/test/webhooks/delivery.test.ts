@@ -108,6 +108,8 @@ describe("the delivery of an event", () => {
     });
     expect(await receiver.get()).toMatchObject({ disabled: { reason: "failing", at: new Date(began + 5 * 86_400_000).toISOString() } });
     expect((await receiver.deliveries()).map(({ state }) => state)).toEqual(["cancelled", "failed"]);
+    const { status, checks } = await service.ok("GET", "/v1/status");
+    expect([status, checks.find(({ name }: { name: string }) => name === "webhooks").status]).toEqual(["degraded", "degraded"]);
     const { data } = await service.ok("GET", "/v1/audit-events?event_type=webhook.disabled");
     expect(data).toMatchObject([{ actor_id: "system", resource_id: "alerts" }]);
     const { length } = receiver.server.received;

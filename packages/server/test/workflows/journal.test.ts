@@ -1,3 +1,4 @@
+import type { TakenRun } from "@tidemill/contract";
 import { describe, expect } from "vitest";
 import { test } from "../harness/service.ts";
 import { putWorkflow } from "../harness/workflows.ts";
@@ -264,5 +265,56 @@ describe("a response for workers", () => {
     expect([first.runs.length, second.runs.length]).toEqual([4, 2]);
     expect([...first.runs, ...second.runs].map(({ runId }) => runId).sort()).toEqual(ids.sort());
     for (const { input, attempt } of second.runs) expect([(input as string).length, attempt]).toEqual([1_000_000, 1]);
+  });
+});
+
+describe("reports of several runs in one call", () => {
+  const reportOf = ({ runId: id, lease_token }: TakenRun, more: object = {}) => ({ id, lease_token, ...more });
+
+  test("are stored in the journals of their runs, as they were written, with their progress", async ({ service }) => {
+    const workflow = await putWorkflow(service);
+    for (let n = 0; n < 3; n += 1) await workflow.trigger();
+    const { runs } = await workflow.work({ workflows: [workflow.id], limit: 3 });
+    const [one, two, three] = runs as [TakenRun, TakenRun, TakenRun];
+    const reports = JSON.stringify([reportOf(one), reportOf(two, { progress: { sent: 1 } }), reportOf(three, { progress: 2 })]);
+    const steps = [
+      '{"report":1,"key":"a","type":"run","status":"completed","output":{"n":12345678901234567890}}',
+      '{"report":0,"key":"a","type":"run","status":"completed","output":1.0}',
+      '{"report":1,"key":"b","type":"run","status":"completed"}',
+    ];
+    const { body } = await service.api("POST", "/v1/work/steps", `{"reports":${reports},"steps":[${steps.join(",")}]}`);
+    const stored = { ok: true, code: null, message: null };
+    expect(body).toEqual({
+      reports: [
+        { id: one.runId, steps: 1, ...stored },
+        { id: two.runId, steps: 2, ...stored },
+        { id: three.runId, steps: 0, ...stored },
+      ],
+    });
+    expect((await workflow.get(two.runId)).steps).toMatchObject([{ key: "a" }, { key: "b", output: null }]);
+    expect([(await workflow.get(two.runId)).progress, (await workflow.get(three.runId)).progress]).toEqual([{ sent: 1 }, 2]);
+    const { text } = await service.api("GET", `/v1/runs/${two.runId}`);
+    expect(text).toContain('"output":{"n":12345678901234567890}');
+    await workflow.end(one, { outcome: "released" });
+    expect((await workflow.take()).journal).toMatchObject([{ key: "a", output: 1 }]);
+  });
+
+  test("are refused one by one: that of a run that is lost, is not there, or has bad steps keeps no other from being stored", async ({
+    service,
+  }) => {
+    const workflow = await putWorkflow(service);
+    for (let n = 0; n < 3; n += 1) await workflow.trigger();
+    const { runs } = await workflow.work({ workflows: [workflow.id], limit: 3 });
+    const [good, bad, lost] = runs as [TakenRun, TakenRun, TakenRun];
+    await service.ok("POST", `/v1/runs/${lost.runId}/cancel`);
+    const gone = { id: "run_01kajv3k4ve6nsd9z5kgtzx0rw", lease_token: good.lease_token };
+    const reports = [reportOf(lost), reportOf(good), reportOf(bad), gone];
+    const steps = [0, 1, 2, 3].map((report) => ({ report, ...step("a"), ...(report === 2 && { status: "failed" }) }));
+    const stored = await service.ok("POST", "/v1/work/steps", { reports, steps });
+    expect(stored.reports.map(({ code }: { code: string | null }) => code)).toEqual(["LEASE_LOST", null, "VALIDATION_ERROR", "LEASE_LOST"]);
+    expect((await workflow.get(good.runId)).steps).toMatchObject([{ key: "a" }]);
+    expect((await workflow.get(bad.runId)).steps).toEqual([]);
+    const nobody = await service.api("POST", "/v1/work/steps", { reports: [reportOf(good)], steps: [{ report: 1, ...step("b") }] });
+    expect(nobody).toMatchObject({ status: 400, body: { error: { details: { issues: [{ path: "steps[0].report" }] } } } });
   });
 });

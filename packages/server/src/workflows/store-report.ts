@@ -1,0 +1,64 @@
+import type { FastifyRequest } from "fastify";
+import { runForRequest } from "#http";
+import type { Db, RunId, Shares, Tenants, UuidSource, WorkspaceId } from "#kernel";
+import type { Waker } from "#lanes";
+import { keepProgress, storeProgress } from "./progress.ts";
+import { redactSteps } from "./redact-steps.ts";
+import { type ProvenReport, type ProveReport, reportSteps } from "./report-steps.ts";
+import { type RunKey, readRunId } from "./run.ts";
+import type { StepToInsert } from "./step-store.ts";
+import type { StepWriter } from "./step-writer.ts";
+
+export interface StoreReports {
+  readonly tenants: Tenants;
+  readonly ids: UuidSource;
+  readonly waker: Pick<Waker, "wake">;
+  readonly proveReport: ProveReport;
+  readonly steps: StepWriter;
+  readonly shares: Pick<Shares, "loopTime">;
+}
+
+/** What a program reports of an execution: steps, its progress as JSON text, or both. */
+export interface Report {
+  /** Of the run. */
+  readonly id: string;
+  readonly lease_token: string;
+  readonly steps: readonly StepToInsert[];
+  readonly progress: string | null;
+}
+
+/** Stores a report. Returns how many steps the journal has; null, and nothing is stored, if the claim does not hold. */
+export async function storeReport(
+  { tenants, ids, waker, proveReport, steps: writer, shares }: StoreReports,
+  request: FastifyRequest,
+  workspaceId: WorkspaceId,
+  { id, lease_token, steps, progress }: Report,
+): Promise<number | null> {
+  const db = tenants.of(workspaceId);
+  const key: RunKey = { workspaceId, id: readRunId(id) as RunId };
+  const proven = await proveReport(db, workspaceId, { id, lease_token });
+  if (!proven) return null;
+  const stored = steps.length > 0 ? await storeSteps() : null;
+  if (steps.length > 0 && stored === null) return null;
+  // After the steps, so that readers of the run's events see it in this order.
+  const said = progress === null ? null : await say(db, proven, progress);
+  return stored ?? said;
+
+  async function storeSteps(): Promise<number | null> {
+    const { claim, redactor } = proven as ProvenReport;
+    // Searching for secrets takes long, however short an output is.
+    const kept = redactor
+      ? await runForRequest(shares.loopTime, request, workspaceId, Number.POSITIVE_INFINITY, redactSteps(steps, redactor))
+      : steps;
+    const journal = await reportSteps(writer, db, ids, key, claim, kept);
+    if (journal?.lane) waker.wake([journal.lane]);
+    return journal?.steps ?? null;
+  }
+
+  async function say(tenant: Db, { claim, redactor }: ProvenReport, text: string): Promise<number | null> {
+    const kept = redactor
+      ? await runForRequest(shares.loopTime, request, workspaceId, Number.POSITIVE_INFINITY, keepProgress(text, redactor))
+      : text;
+    return storeProgress(tenant, key, claim, kept);
+  }
+}
