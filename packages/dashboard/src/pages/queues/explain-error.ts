@@ -3,7 +3,7 @@ import { ApiError } from "../../api/api-error.ts";
 const FEATURES: Readonly<Record<string, string>> = { callback_url: "callbacks" };
 
 /** An error with what it means here, if it is about the plan; else the error. */
-export function explainError(error: unknown): unknown {
+function explainError(error: unknown): unknown {
   if (!(error instanceof ApiError)) return error;
   const { code, details } = error;
   if (code === "PLAN_REQUIRED") {
