@@ -299,13 +299,16 @@ describe("a plan that is made and kept while there are no runs does not read all
 });
 
 describe("on a connection of a workspace, whose rows are taken to be few, a plan does not read all of them", () => {
-  const { "begin executions": begin, "cancel waits": cancel } = STATEMENTS;
+  const ofRequests = [
+    ...["begin executions", "cancel waits", "make runs due", "set due", "remove jobs that are not locked", "find calls of a run"],
+    ...["extend claims", "find held claims", "find held jobs among some", "find jobs of a call", "find logs of claims", "lock jobs"],
+  ].map((name) => [name, STATEMENTS[name] as (db: Db) => Promise<unknown>] as const);
   const onlyOfNodes = ["suspend runs", "record failures of runs", "find undos that are left", "store progress", "find live calls"];
-  const ofWorkspaces = Object.entries({ ...STATEMENTS_OF_RUNS, "begin executions": begin, "cancel waits": cancel });
+  const ofWorkspaces = [...Object.entries(STATEMENTS_OF_RUNS), ...ofRequests];
   test.for(ofWorkspaces.filter(([name]) => !onlyOfNodes.includes(name)))(
     "on a connection of a workspace, whose rows are taken to be few, a plan does not read all of them: %s",
     async ([, ask], { database }) => {
-      const plans = await plansOf(database, ask as (db: Db) => Promise<unknown>, "runs", "tidemill_tenant,tidemill");
+      const plans = await plansOf(database, ask, "runs", "tidemill_tenant,tidemill");
       expect(plans.flatMap(wholesale)).toEqual([]);
       expect(plans.length).toBeGreaterThan(0);
     },

@@ -1,4 +1,4 @@
-import { fragment } from "#kernel";
+import { Fragment, fragment } from "#kernel";
 
 /*
  * What statements on jobs share. Each move of a job is one statement. These parts make it also write the history and the slots of
@@ -44,3 +44,13 @@ export const CLAIMED_COLUMNS = fragment`job.workspace_id as "workspaceId", job.l
 
 /** Whether a job can be claimed: the predicate of index job_claimable. */
 export const CLAIMABLE = fragment`state = 'waiting' and (concurrency_key is null or key_slot is not null)`;
+
+/**
+ * Of a job `j`, besides the join with a CTE: it is one of the CTE's jobs. On a connection of a workspace, a join alone may begin with all jobs of
+ * the workspace (docs/sql.md).
+ */
+const among = (cte: string) =>
+  new Fragment(`j.lane_id = any(array(select lane_id from ${cte})) and j.id = any(array(select id from ${cte}))`);
+export const AMONG_DUE = among("due");
+export const AMONG_WAS = among("was");
+export const AMONG_FOUND = among("found");

@@ -1,7 +1,7 @@
 import { type Db, type JobId, plainArray, row, rows, sql, type Timestamp, textArray } from "#kernel";
 import type { JobKey } from "../job.ts";
 import { COUNT_GONE, COUNT_RESCHEDULED } from "./counts.ts";
-import { ASSIGN_SLOTS_OF_GONE, ASSIGN_SLOTS_OF_WAITING } from "./fragments.ts";
+import { AMONG_DUE, AMONG_FOUND, AMONG_WAS, ASSIGN_SLOTS_OF_GONE, ASSIGN_SLOTS_OF_WAITING } from "./fragments.ts";
 
 /** When a job that waits is due; null: now. */
 export interface Due extends JobKey {
@@ -13,18 +13,20 @@ export const setDueAcrossWorkspaces = (tx: Db, jobs: readonly Due[]): Promise<un
   rows(
     tx,
     sql`
-      with was as (
-        select d.at, j.workspace_id, j.lane_id, j.id, j.state
-        from unnest(${plainArray(jobs.map((one) => one.workspaceId))}::uuid[], ${plainArray(jobs.map((one) => one.laneId))}::bigint[],
+      with due as (
+        select * from unnest(${plainArray(jobs.map((one) => one.workspaceId))}::uuid[], ${plainArray(jobs.map((one) => one.laneId))}::bigint[],
           ${plainArray(jobs.map((one) => one.id))}::uuid[], ${textArray(jobs.map((one) => one.at))}::timestamptz[])
           as d (workspace_id, lane_id, id, at)
-        join job j on j.workspace_id = any(array[d.workspace_id]) and j.lane_id = d.lane_id and j.id = d.id and j.state in ('waiting', 'delayed')
+      ), was as (
+        select d.at, j.workspace_id, j.lane_id, j.id, j.state
+        from due d
+        join job j on j.workspace_id = any(array[d.workspace_id]) and ${AMONG_DUE} and j.lane_id = d.lane_id and j.id = d.id and j.state in ('waiting', 'delayed')
         for update of j
       ), moved as (
         update job j set attempts_log = '', run_at = coalesce(d.at, moment()),
           state = case when d.at > moment() then 'delayed' else 'waiting' end::job_state
         from was d
-        where j.workspace_id = any(array[d.workspace_id]) and j.lane_id = d.lane_id and j.id = d.id
+        where j.workspace_id = any(array[d.workspace_id]) and ${AMONG_WAS} and j.lane_id = d.lane_id and j.id = d.id
         returning j.workspace_id, j.lane_id, j.id, j.state, j.concurrency_key, d.state as was
       ), tallied as (
         ${COUNT_RESCHEDULED}
@@ -62,17 +64,19 @@ export const countAttemptsAcrossWorkspaces = async (tx: Db, jobs: readonly Attem
     await rows<{ run_at: Timestamp }>(
       tx,
       sql`
-        with was as (
-          select d.wait_ms, j.workspace_id, j.lane_id, j.id, j.state
-          from unnest(${plainArray(jobs.map((one) => one.workspaceId))}::uuid[], ${plainArray(jobs.map((one) => one.laneId))}::bigint[],
+        with due as (
+          select * from unnest(${plainArray(jobs.map((one) => one.workspaceId))}::uuid[], ${plainArray(jobs.map((one) => one.laneId))}::bigint[],
             ${plainArray(jobs.map((one) => one.id))}::uuid[], ${plainArray(jobs.map((one) => one.waitMs))}::float8[])
             as d (workspace_id, lane_id, id, wait_ms)
-          join job j on j.workspace_id = any(array[d.workspace_id]) and j.lane_id = d.lane_id and j.id = d.id and j.state in ('waiting', 'delayed')
+        ), was as (
+          select d.wait_ms, j.workspace_id, j.lane_id, j.id, j.state
+          from due d
+          join job j on j.workspace_id = any(array[d.workspace_id]) and ${AMONG_DUE} and j.lane_id = d.lane_id and j.id = d.id and j.state in ('waiting', 'delayed')
           for update of j
         ), moved as (
           update job j set attempts_log = '', spared = j.spared - 1, state = 'delayed', run_at = moment() + d.wait_ms * interval '1 millisecond'
           from was d
-          where j.workspace_id = any(array[d.workspace_id]) and j.lane_id = d.lane_id and j.id = d.id
+          where j.workspace_id = any(array[d.workspace_id]) and ${AMONG_WAS} and j.lane_id = d.lane_id and j.id = d.id
           returning j.workspace_id, j.lane_id, j.run_at, j.state, d.state as was
         ), tallied as (
           ${COUNT_RESCHEDULED}
@@ -106,15 +110,16 @@ export const removeUnlockedAcrossWorkspaces = (tx: Db, jobs: readonly JobKey[]):
   rows(
     tx,
     sql`
-      with found as (
+      with due as (
+        select * from unnest(${plainArray(jobs.map((one) => one.workspaceId))}::uuid[], ${plainArray(jobs.map((one) => one.laneId))}::bigint[],
+          ${plainArray(jobs.map((one) => one.id))}::uuid[]) as d (workspace_id, lane_id, id)
+      ), found as (
         select j.workspace_id, j.lane_id, j.id
-        from unnest(${plainArray(jobs.map((one) => one.workspaceId))}::uuid[], ${plainArray(jobs.map((one) => one.laneId))}::bigint[],
-          ${plainArray(jobs.map((one) => one.id))}::uuid[]) as s (workspace_id, lane_id, id)
-        join job j on j.workspace_id = any(array[s.workspace_id]) and j.lane_id = s.lane_id and j.id = s.id
+        from due s join job j on j.workspace_id = any(array[s.workspace_id]) and ${AMONG_DUE} and j.lane_id = s.lane_id and j.id = s.id
         for update of j skip locked
       ), gone as (
         delete from job j using found
-        where j.workspace_id = any(array[found.workspace_id]) and j.lane_id = found.lane_id and j.id = found.id
+        where j.workspace_id = any(array[found.workspace_id]) and ${AMONG_FOUND} and j.lane_id = found.lane_id and j.id = found.id
         returning j.workspace_id, j.lane_id, j.id, j.state, j.lease_id, null::job_state as final_state
       ), tallied as (
         ${COUNT_GONE}

@@ -1,6 +1,7 @@
 import { type Db, plainArray, rows, sql, type Timestamp, textArray } from "#kernel";
 import type { JobKey } from "../job.ts";
 import { COUNT_RESCHEDULED } from "./counts.ts";
+import { AMONG_DUE, AMONG_WAS } from "./fragments.ts";
 
 /** A job of a run that waits, and for which workers it is due. */
 export interface DueForVersion extends JobKey {
@@ -19,19 +20,21 @@ export const makeDueAcrossWorkspaces = async (tx: Db, jobs: readonly DueForVersi
     await rows<{ run_at: Timestamp }>(
       tx,
       sql`
-        with was as (
-          select d.version, d.seconds, j.workspace_id, j.lane_id, j.id, j.state
-          from unnest(${plainArray(jobs.map((one) => one.workspaceId))}::uuid[], ${plainArray(jobs.map((one) => one.laneId))}::bigint[],
+        with due as (
+          select * from unnest(${plainArray(jobs.map((one) => one.workspaceId))}::uuid[], ${plainArray(jobs.map((one) => one.laneId))}::bigint[],
             ${plainArray(jobs.map((one) => one.id))}::uuid[], ${textArray(jobs.map((one) => one.version))}::text[],
             ${plainArray(jobs.map(({ seconds = 0 }) => seconds))}::int[]) as d (workspace_id, lane_id, id, version, seconds)
-          join job j on j.workspace_id = any(array[d.workspace_id]) and j.lane_id = d.lane_id and j.id = d.id and j.state in ('waiting', 'delayed')
+        ), was as (
+          select d.version, d.seconds, j.workspace_id, j.lane_id, j.id, j.state
+          from due d
+          join job j on j.workspace_id = any(array[d.workspace_id]) and ${AMONG_DUE} and j.lane_id = d.lane_id and j.id = d.id and j.state in ('waiting', 'delayed')
             and j.kind = 'run'
           for update of j
         ), moved as (
           update job j set attempts_log = '', run_at = moment() + d.seconds * interval '1 second',
             state = case when d.seconds > 0 then 'delayed' else 'waiting' end::job_state, code_version = d.version
           from was d
-          where j.workspace_id = any(array[d.workspace_id]) and j.lane_id = d.lane_id and j.id = d.id
+          where j.workspace_id = any(array[d.workspace_id]) and ${AMONG_WAS} and j.lane_id = d.lane_id and j.id = d.id
           returning j.workspace_id, j.lane_id, j.run_at, j.state, d.state as was
         ), tallied as (
           ${COUNT_RESCHEDULED}

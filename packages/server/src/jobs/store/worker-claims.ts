@@ -114,7 +114,8 @@ export function extendClaims(
         select job.workspace_id, job.lane_id, job.id from c join job on ${IS_HELD} for update of job skip locked
       ), extended as (
         update job set lease_until = moment() + ${seconds} * interval '1 second' from locked
-        where job.workspace_id = any(array[locked.workspace_id]) and job.lane_id = locked.lane_id and job.id = locked.id
+        where job.workspace_id = any(array[locked.workspace_id]) and job.lane_id = any(${laneIds}::bigint[]) and job.id = any(${ids}::uuid[])
+          and job.lane_id = locked.lane_id and job.id = locked.id
         returning job.id, job.lease_until
       )
       select id, lease_until as "leaseUntil" from extended

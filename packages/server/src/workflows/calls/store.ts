@@ -51,7 +51,9 @@ export const findPendingCalls = (db: Db, { workspaceId, id }: RunKey): Promise<P
     sql`
       select c.key, c.method, c.url, j.attempt - j.spared as attempt, j.attempts, case when j.state = 'delayed' then j.run_at end as next_attempt_at,
         j.last_error::json as last_error
-      from run_call c join job j on j.workspace_id = any(array[c.workspace_id]) and j.lane_id = c.lane_id and j.id = c.id
+      from run_call c cross join lateral (
+        select * from job where job.workspace_id = any(array[c.workspace_id]) and job.lane_id = c.lane_id and job.id = c.id offset 0
+      ) j
       where c.workspace_id = ${workspaceId} and c.run_id = ${id}`,
   );
 
