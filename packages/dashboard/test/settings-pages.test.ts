@@ -94,7 +94,7 @@ describe("secrets", () => {
     await click(page, "Store");
     await page.getByRole("link", { name: "API_TOKEN" }).click();
     await heading(page, "API_TOKEN");
-    await page.getByText("Queue ").getByRole("link", { name: handler.queue }).waitFor();
+    await page.getByRole("link", { name: handler.queue }).waitFor();
     await service.untilState(await service.enqueue({ queue: handler.queue }), "completed");
     await page.reload();
     await page.getByRole("cell", { name: `queue ${handler.queue}` }).waitFor();
