@@ -29,6 +29,7 @@ export const NotFoundDetails = Type.Union([
   Identified("member"),
   Identified("operation"),
   Identified("run"),
+  Identified("passkey"),
   Identified("session"),
   Identified("signal"),
   Identified("workspace"),

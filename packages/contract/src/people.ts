@@ -43,7 +43,11 @@ export const SignIn = Type.Object(
 export type SignIn = Static<typeof SignIn>;
 
 export const Confirm = Type.Object(
-  { password: Type.Optional(GivenPassword), code: Type.Optional(Code) },
+  {
+    password: Type.Optional(GivenPassword),
+    code: Type.Optional(Code),
+    passkey: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  },
   { title: "Confirm", minProperties: 1, maxProperties: 1, ...strict },
 );
 export type Confirm = Static<typeof Confirm>;
@@ -245,3 +249,27 @@ export type PatchProfile = Static<typeof PatchProfile>;
 
 export const RequestReset = Type.Object({ email: Type.String({ maxLength: 254 }) }, { title: "RequestReset", ...strict });
 export type RequestReset = Static<typeof RequestReset>;
+
+export const TotpCode = Type.Object({ code: Code }, { title: "TotpCode", ...strict });
+export type TotpCode = Static<typeof TotpCode>;
+/** A secret for an authenticator, which is not in use yet. */
+export const PendingTotp = Type.Object({ secret: Type.String(), uri: Type.String() }, { title: "PendingTotp" });
+export type PendingTotp = Static<typeof PendingTotp>;
+export const EnabledTotp = Type.Object({ recovery_codes: Type.Array(Type.String()) }, { title: "EnabledTotp" });
+export type EnabledTotp = Static<typeof EnabledTotp>;
+
+/** What the browser's authenticator has answered. The library that verifies it knows its fields. */
+const AuthenticatorResponse = Type.Record(Type.String(), Type.Unknown());
+export const PasskeyRegistration = Type.Object(
+  { name: Text(64), response: AuthenticatorResponse },
+  { title: "PasskeyRegistration", ...strict },
+);
+export type PasskeyRegistration = Static<typeof PasskeyRegistration>;
+export const PasskeyAnswer = Type.Object({ response: AuthenticatorResponse }, { title: "PasskeyAnswer", ...strict });
+export type PasskeyAnswer = Static<typeof PasskeyAnswer>;
+export const Passkey = Type.Object(
+  { id: Type.String(), name: Type.String(), created_at: Moment("When it was added."), last_used_at: Nullable(Moment("RFC 3339 in UTC.")) },
+  { title: "Passkey" },
+);
+export type Passkey = Static<typeof Passkey>;
+export const PasskeyPath = Type.Object({ id: Type.String({ pattern: "^pky_[0-7][0-9a-hjkmnp-tv-z]{25}$" }) });

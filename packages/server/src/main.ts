@@ -156,7 +156,7 @@ export async function composeNode({
     workflows.workspaceChanged(workspaceId);
     live.workspaceChanged(workspaceId);
   };
-  const people = createPeople({ ...shared, adminContext, nodeUrl: () => listeners.url(), onWorkspaceChanged: notifyChanged });
+  const people = createPeople({ ...shared, adminContext, keyring, nodeUrl: () => listeners.url(), onWorkspaceChanged: notifyChanged });
   const usage = createUsage(shared);
   const { rateLimiter } = usage;
 

@@ -98,6 +98,13 @@ const smtpUrl: Read<string | null> = (text) => {
   if (!/^smtps?:\/\//.test(text) || !URL.canParse(text)) throw new Error("must be an smtp:// or smtps:// URL");
   return text;
 };
+const groupRoles: Read<readonly string[]> = (text) => {
+  const given = text.split(",").map((rule) => rule.trim());
+  const rules = given.filter((rule) => rule !== "");
+  const odd = rules.find((rule) => !/^[^=]+=(operator|ws_[0-7][0-9a-hjkmnp-tv-z]{25}:(admin|write|read))$/.test(rule));
+  if (odd !== undefined) throw new Error(`must be rules like group=ws_…:write or group=operator, separated by commas; "${odd}" is none`);
+  return rules;
+};
 const hosts: Read<readonly string[]> = (text) => {
   const given = text.split(",").map((name) => name.trim().toLowerCase());
   const names = given.filter((name) => name !== "");
@@ -178,6 +185,35 @@ export const SETTINGS = {
     string,
     "",
     "Sender of mail, like `Tidemill <jobs@example.com>`. If empty: `tidemill@` the public URL's host.",
+  ),
+  signUp: setting(
+    "TIDEMILL_SIGN_UP",
+    oneOf(["closed", "open"]),
+    "closed",
+    "With `open`, anybody with a mail address may sign up and gets a workspace on the plan Free. It needs `TIDEMILL_SMTP_URL`.",
+  ),
+  oidcIssuer: setting("TIDEMILL_OIDC_ISSUER", httpUrl, null, "URL of an identity provider (OpenID Connect) by which people sign in."),
+  oidcClientId: setting("TIDEMILL_OIDC_CLIENT_ID", string, "", "Id of this service at the identity provider."),
+  oidcClientSecret: setting(
+    "TIDEMILL_OIDC_CLIENT_SECRET",
+    string,
+    "",
+    "Secret of this service at the identity provider. If empty, it is a public client.",
+    { secret: true },
+  ),
+  oidcName: setting(
+    "TIDEMILL_OIDC_NAME",
+    string,
+    "single sign-on",
+    "What people call the identity provider. The button says `Sign in with …`.",
+  ),
+  oidcScopes: setting("TIDEMILL_OIDC_SCOPES", string, "openid profile email", "What is asked of the identity provider."),
+  oidcGroupsClaim: setting("TIDEMILL_OIDC_GROUPS_CLAIM", string, "groups", "The claim that lists a person's groups."),
+  oidcRoles: setting(
+    "TIDEMILL_OIDC_ROLES",
+    groupRoles,
+    [] as readonly string[],
+    "What groups may do: `group=ws_…:role` or `group=operator`, separated by commas. Roles: `admin`, `write`, `read`. A group `*` is everybody.",
   ),
   defaultPlan: setting("TIDEMILL_DEFAULT_PLAN", oneOf(PLAN_NAMES), "enterprise", "Plan of the first workspace."),
   env: setting(

@@ -44,6 +44,11 @@ export const EVENTS = {
     "Nobody can sign in to the dashboard yet. Whoever opens this link first becomes its first person. It can be used once, within 72 hours.",
     { url: "string" },
   ),
+  oidc_failed: event("warn", "Signing in by the identity provider failed.", { error: "error" }),
+  identity_linked: event("info", "A person added an account of the identity provider to their own.", {
+    personId: "string",
+    issuer: "string",
+  }),
   mail_off: event("warn", "`TIDEMILL_SMTP_URL` is set but no mail is sent: links in mail need `TIDEMILL_PUBLIC_URL`."),
   mail_sent: event("info", "The SMTP server took a mail.", { subject: "string" }, [
     { type: "counter", name: "tidemill_mails_sent_total", help: "Mails that the SMTP server took." },

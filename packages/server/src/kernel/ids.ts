@@ -12,7 +12,23 @@ export type OperationId = Uuid & { readonly __of: "operation" };
 export type PersonId = Uuid & { readonly __of: "person" };
 export type EventId = Uuid & { readonly __of: "event" };
 
-export type IdPrefix = "job" | "run" | "hook" | "evt" | "ws" | "key" | "aud" | "sec" | "op" | "usr" | "dep" | "ses" | "inv" | "whk" | "whd";
+export type IdPrefix =
+  | "job"
+  | "run"
+  | "hook"
+  | "evt"
+  | "ws"
+  | "key"
+  | "aud"
+  | "sec"
+  | "usr"
+  | "dep"
+  | "ses"
+  | "inv"
+  | "pky"
+  | "op"
+  | "whk"
+  | "whd";
 
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));

@@ -43,6 +43,7 @@ function subjectOf(details: NotFoundDetails): string {
     case "invitation":
     case "key":
     case "member":
+    case "passkey":
     case "operation":
     case "session":
     case "run":

@@ -6,6 +6,7 @@ import { confirm } from "./confirm.ts";
 import { endOpenCalls } from "./end-sessions.ts";
 import { findLink } from "./links.ts";
 import type { PeopleContext } from "./people-context.ts";
+import { relyingPartyOf } from "./relying-party.ts";
 import { requestReset } from "./request-reset.ts";
 import { config, empty, hidden } from "./route-parts.ts";
 import { showSession } from "./show-session.ts";
@@ -14,11 +15,14 @@ import { takeLink } from "./take-link.ts";
 import { throttle } from "./throttle.ts";
 
 /** Signing in and out, and links that are used once. Source: contract §13. */
-export function mountAuth(api: Api, context: PeopleContext, howToSignIn: Session["sign_in"]): void {
+export function mountAuth(api: Api, context: PeopleContext, howToSignIn: Omit<Session["sign_in"], "passkeys">): void {
   const { database, sessions, clientAddress } = context;
 
   api.get("/dashboard/auth/session", { config, schema: hidden({}) }, async (request) =>
-    showSession(database, await sessions.find(request), howToSignIn),
+    showSession(database, await sessions.find(request), {
+      ...howToSignIn,
+      passkeys: relyingPartyOf(request, context.publicUrl) !== null,
+    }),
   );
 
   api.post("/dashboard/auth/sign-in", { config, schema: hidden({ body: SignIn }) }, async (request, reply) => {

@@ -1,19 +1,32 @@
 import type { Confirm } from "@tidemill/contract";
 import type { FastifyRequest } from "fastify";
+import { problem } from "#kernel";
+import { provePasskey } from "./passkeys.ts";
 import type { PeopleContext } from "./people-context.ts";
 import { provePassword } from "./prove.ts";
 import { notSignedIn, type OpenedSession } from "./sessions.ts";
+import { takeCode, wrongCode } from "./totp.ts";
 
 /**
  * Somebody who is signed in proves again that it is them, for the next ten minutes. Their session gets another token.
  *
  * @throws FORBIDDEN when the proof is wrong; RATE_LIMITED
  */
-export async function confirm(context: PeopleContext, request: FastifyRequest, { password }: Confirm): Promise<OpenedSession> {
+export async function confirm(
+  context: PeopleContext,
+  request: FastifyRequest,
+  { password, code, passkey }: Confirm,
+): Promise<OpenedSession> {
   const session = await context.sessions.require(request);
-  const takeBack = await provePassword(context, session, password);
+  let takeBack: (() => Promise<unknown>) | null = null;
+  if (passkey !== undefined) {
+    const proven = await provePasskey(context, request, { response: passkey });
+    if (proven.id !== session.personId) throw problem("FORBIDDEN", {}, { message: "This passkey is another person's." });
+  } else if (code !== undefined) {
+    if (!(await takeCode(context, session.personId, code))) throw wrongCode();
+  } else takeBack = await provePassword(context, session, password);
   const renewed = await context.database.transaction((tx) => context.sessions.renew(tx, session));
   if (!renewed) throw notSignedIn();
-  await takeBack();
+  await takeBack?.();
   return renewed;
 }

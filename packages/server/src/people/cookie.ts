@@ -1,16 +1,20 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { PublicUrl } from "./base-url.ts";
 
-const MAX_AGE_SECONDS = 30 * 86_400;
+const SESSION_SECONDS = 30 * 86_400;
+const STATE_SECONDS = 600;
 
-/** The session's cookie. Scripts cannot read it, and other sites cannot have it sent with anything but a visit to a page. */
-export class SessionCookie {
+/** A cookie with a token. Scripts cannot read it, and other sites cannot have it sent with anything but a visit to a page. */
+export class TokenCookie {
   readonly #name: string;
   readonly #attributes: string;
 
-  constructor({ path, secure }: Pick<PublicUrl, "path" | "secure">) {
+  readonly #maxAgeSeconds: number;
+
+  constructor(name: "session" | "oidc", { path, secure }: Pick<PublicUrl, "path" | "secure">) {
+    this.#maxAgeSeconds = name === "session" ? SESSION_SECONDS : STATE_SECONDS;
     // With this prefix, browsers refuse a cookie that a page without TLS sets for the same host.
-    this.#name = secure ? "__Secure-tidemill_session" : "tidemill_session";
+    this.#name = `${secure ? "__Secure-" : ""}tidemill_${name}`;
     this.#attributes = `Path=${path}/dashboard; HttpOnly;${secure ? " Secure;" : ""} SameSite=Lax`;
   }
 
@@ -24,7 +28,7 @@ export class SessionCookie {
   }
 
   set(reply: FastifyReply, token: string): void {
-    this.#write(reply, token, MAX_AGE_SECONDS);
+    this.#write(reply, token, this.#maxAgeSeconds);
   }
 
   clear(reply: FastifyReply): void {
@@ -32,6 +36,7 @@ export class SessionCookie {
   }
 
   #write(reply: FastifyReply, token: string, maxAgeSeconds: number): void {
+    // Fastify adds to those that are set already.
     void reply.header("set-cookie", `${this.#name}=${token}; Max-Age=${maxAgeSeconds}; ${this.#attributes}`);
   }
 }

@@ -86,7 +86,7 @@ async function refuseLastAdmin(tx: Db, { workspaceId }: Actor, { id, role }: Mem
   );
 }
 
-const auditMember = (
+export const auditMember = (
   tx: Db,
   audit: AdminContext["audit"],
   { workspaceId, actorId }: Actor,

@@ -1,8 +1,9 @@
 import type { FastifyRequest } from "fastify";
 import type { Database, EmitEvent, WorkspaceId } from "#kernel";
+import type { OwnKey } from "#vault";
 import type { AdminContext } from "#workspaces";
 import type { PublicUrl } from "./base-url.ts";
-import type { SessionCookie } from "./cookie.ts";
+import type { TokenCookie } from "./cookie.ts";
 import type { Mailer } from "./mail.ts";
 import type { Passwords } from "./password.ts";
 import type { Sessions } from "./sessions.ts";
@@ -12,8 +13,11 @@ export interface PeopleContext extends AdminContext {
   readonly database: Database;
   readonly passwords: Passwords;
   readonly sessions: Sessions;
-  readonly cookie: SessionCookie;
+  /** Keeps what the browser has asked of the identity provider. */
+  readonly stateCookie: TokenCookie;
   readonly publicUrl: PublicUrl;
+  /** Encrypts secrets of authenticators. */
+  readonly ownKey: OwnKey;
   /** Null when no mail is sent. */
   readonly mailer: Mailer | null;
   readonly clientAddress: (request: FastifyRequest) => string;

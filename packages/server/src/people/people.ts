@@ -1,15 +1,19 @@
 import type { Module, PageAuthenticator } from "#http";
 import type { Config, Database, EmitEvent, Service, Tenants, WorkspaceId } from "#kernel";
+import { type Keyring, OwnKey } from "#vault";
 import type { AdminContext } from "#workspaces";
 import { mountAccount } from "./account-routes.ts";
 import { mountAuth } from "./auth-routes.ts";
 import { readPublicUrl } from "./base-url.ts";
 import { clientAddressOf } from "./client-address.ts";
-import { SessionCookie } from "./cookie.ts";
+import { TokenCookie } from "./cookie.ts";
+import { IdentityProvider } from "./identity-provider.ts";
 import { Mailer } from "./mail.ts";
 import { mountMembers } from "./member-routes.ts";
+import { mountOidc } from "./oidc-routes.ts";
 import { Passwords } from "./password.ts";
 import type { PeopleContext } from "./people-context.ts";
+import { mountSecondFactors } from "./second-factor-routes.ts";
 import { Sessions } from "./sessions.ts";
 import { makeFirstSetupLink } from "./setup-link.ts";
 import { createSweep } from "./sweep.ts";
@@ -21,6 +25,7 @@ export interface PeopleOptions {
   readonly emit: EmitEvent;
   readonly nodeUrl: () => string;
   readonly tenants: Tenants;
+  readonly keyring: Keyring;
   readonly engine: Database;
   readonly onWorkspaceChanged: (workspaceId: WorkspaceId) => void;
 }
@@ -40,6 +45,7 @@ export function createPeople({
   api: database,
   engine,
   tenants,
+  keyring,
   adminContext,
   emit,
   nodeUrl,
@@ -49,7 +55,7 @@ export function createPeople({
     return { pages: null, first: { start: () => {}, stop: async () => {} }, setupUrl: () => null };
   }
   const publicUrl = readPublicUrl(config.publicUrl);
-  const cookie = new SessionCookie(publicUrl);
+  const cookie = new TokenCookie("session", publicUrl);
   const clientAddress = clientAddressOf(config.trustedProxies);
   const sessions = new Sessions({ ...adminContext, database, cookie, publicOrigin: publicUrl.origin, clientAddress, emit });
   const mailer = Mailer.of(config, publicUrl, emit);
@@ -59,15 +65,21 @@ export function createPeople({
     database,
     passwords,
     sessions,
-    cookie,
+    stateCookie: new TokenCookie("oidc", publicUrl),
     publicUrl,
+    ownKey: new OwnKey({ database, keyring, random: adminContext.random, name: "totp" }),
     mailer,
     clientAddress,
     emit,
     nodeUrl,
     onWorkspaceChanged,
   };
-  const howToSignIn = { passkeys: false, oidc: null, sign_up: "closed", mail: mailer !== null } as const;
+  const provider = IdentityProvider.of(config, emit);
+  const howToSignIn = {
+    oidc: provider && { name: config.oidcName },
+    sign_up: mailer && config.signUp === "open" ? "open" : "closed",
+    mail: mailer !== null,
+  } as const;
   let setupUrl: string | null = null;
   return {
     pages: sessions,
@@ -82,6 +94,8 @@ export function createPeople({
     routes: (api) => {
       mountAuth(api, context, howToSignIn);
       mountAccount(api, context);
+      mountSecondFactors(api, context);
+      if (provider) mountOidc(api, context, provider, { roles: config.oidcRoles, groupsClaim: config.oidcGroupsClaim });
       mountMembers(api, { tenants, context, onWorkspaceChanged });
     },
     services: [createSweep(engine, emit, adminContext.random), { start: () => {}, stop: async () => mailer?.close() }],

@@ -1,8 +1,11 @@
 import type { Db, PersonId } from "#kernel";
+import { deleteIdentities } from "./identity-store.ts";
 import { deleteLinksOf } from "./link-store.ts";
 import { type LinkContext, makeLink } from "./make-link.ts";
+import { deletePasskeys } from "./passkey-store.ts";
 import { updatePassword } from "./person-store.ts";
 import { deleteSessions } from "./session-store.ts";
+import { deleteRecoveryCodes, deleteTotp } from "./totp-store.ts";
 
 const RESET_HOURS = 2;
 
@@ -20,5 +23,9 @@ export async function makeResetLink(
 /** Takes away every way in which a person signs in, and ends their sessions. */
 export async function dropCredentials(tx: Db, personId: PersonId): Promise<void> {
   await updatePassword(tx, personId, null, null);
+  await deletePasskeys(tx, personId);
+  await deleteTotp(tx, personId);
+  await deleteRecoveryCodes(tx, personId);
+  await deleteIdentities(tx, personId);
   await deleteSessions(tx, personId, null);
 }

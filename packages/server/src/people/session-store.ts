@@ -39,6 +39,7 @@ export interface SessionRow {
   readonly emailVerified: boolean;
   readonly operator: boolean;
   readonly hasPassword: boolean;
+  readonly totp: boolean;
   readonly confirmedUntil: Timestamp | null;
 }
 
@@ -53,6 +54,7 @@ export const findSession = (db: Db, hash: Buffer): Promise<SessionRow | null> =>
       with found as (
         select s.id as "sessionId", s.last_used_at, p.id as "personId", p.credentials_version as version, p.name, p.email,
           p.email_verified_at is not null as "emailVerified", p.operator, p.password_hash is not null as "hasPassword",
+          exists (select from totp t where t.person_id = p.id and t.enabled_at is not null) as totp,
           case when s.confirmed_until > moment() then s.confirmed_until end as "confirmedUntil"
         from session s join person p on p.id = s.person_id and p.credentials_version = s.credentials_version
         where s.token_hash = ${hash} and s.expires_at > moment() and s.last_used_at > moment() - interval '12 hours'
@@ -60,7 +62,7 @@ export const findSession = (db: Db, hash: Buffer): Promise<SessionRow | null> =>
         update session set last_used_at = moment()
         where id = (select "sessionId" from found where last_used_at < moment() - interval '1 minute')
       )
-      select "sessionId", "personId", version, name, email, "emailVerified", operator, "hasPassword", "confirmedUntil" from found`,
+      select "sessionId", "personId", version, name, email, "emailVerified", operator, "hasPassword", totp, "confirmedUntil" from found`,
   );
 
 /** What a person may do in a workspace, and its plan and limits. */

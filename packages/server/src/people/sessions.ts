@@ -13,7 +13,7 @@ import {
   type UuidSource,
 } from "#kernel";
 import { readWorkspaceId } from "#workspaces";
-import type { SessionCookie } from "./cookie.ts";
+import type { TokenCookie } from "./cookie.ts";
 import {
   deleteSessionByToken,
   findAccess,
@@ -35,7 +35,7 @@ export interface SessionsOptions {
   readonly database: Database;
   readonly random: Random;
   readonly ids: UuidSource;
-  readonly cookie: SessionCookie;
+  readonly cookie: TokenCookie;
   readonly publicOrigin: string | null;
   readonly clientAddress: (request: FastifyRequest) => string;
   readonly emit: EmitEvent;
@@ -49,7 +49,7 @@ export class Sessions implements PageAuthenticator {
   readonly #database: Database;
   readonly #random: Random;
   readonly #ids: UuidSource;
-  readonly #cookie: SessionCookie;
+  readonly #cookie: TokenCookie;
   readonly #clientAddress: SessionsOptions["clientAddress"];
   readonly #emit: EmitEvent;
 

@@ -16,7 +16,7 @@ export async function showSession(db: Db, session: SessionRow | null, signIn: Se
       email_verified: session.emailVerified,
       operator: session.operator,
       has_password: session.hasPassword,
-      totp: false,
+      totp: session.totp,
     },
     workspaces: workspaces.map(({ id, ...workspace }) => ({ id: showWorkspaceId(id), ...workspace })),
     confirmed_until: session.confirmedUntil,

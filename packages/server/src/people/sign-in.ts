@@ -7,6 +7,8 @@ import type { PeopleContext } from "./people-context.ts";
 import { findCredentials } from "./person-store.ts";
 import type { OpenedSession } from "./sessions.ts";
 import { throttle } from "./throttle.ts";
+import { takeCode } from "./totp.ts";
+import { findTotp } from "./totp-store.ts";
 
 /**
  * Signs a person in by their password. A wrong address takes as long as a wrong password, and gets the same answer.
@@ -21,6 +23,13 @@ export async function signIn(context: PeopleContext, request: FastifyRequest, gi
   const takeBack = await throttle(database, { signInAddress: network, signInFrom: `${network} ${email}`, signInTo: email });
   const found = await findCredentials(database, email);
   const isRight = await passwords.verify(given.password, found?.passwordHash ?? null);
+  if (isRight && found && (await findTotp(database, found.id))?.enabled) {
+    if (given.code === undefined) throw codeRequired("A code of your authenticator is required, too.");
+    if (!(await takeCode(context, found.id, given.code))) {
+      emit("sign_in_refused", { address });
+      throw codeRequired("The code is wrong, or was used already.");
+    }
+  }
   const opened = isRight && found && (await database.transaction((tx) => sessions.open(tx, request, found, "password")));
   // Without a session though it was right: the password was changed meanwhile.
   if (!opened) {
@@ -30,3 +39,5 @@ export async function signIn(context: PeopleContext, request: FastifyRequest, gi
   await takeBack();
   return opened;
 }
+
+const codeRequired = (message: string) => problem("UNAUTHORIZED", { code_required: true }, { message });

@@ -1,4 +1,5 @@
 import { type Db, type EmitEvent, PeriodicLoop, type Random, type Service } from "#kernel";
+import { sweepChallenges } from "./challenge-store.ts";
 import { sweepLinks } from "./link-store.ts";
 import { sweepSessions } from "./session-store.ts";
 import { sweepThrottles } from "./throttle-store.ts";
@@ -11,6 +12,7 @@ export function createSweep(db: Db, emit: EmitEvent, random: Random): Service {
     await sweepSessions(db);
     await sweepLinks(db);
     await sweepThrottles(db);
+    await sweepChallenges(db);
   };
   return new PeriodicLoop({ name: "people", everyMs: EVERY_MS, pass }, emit, random);
 }

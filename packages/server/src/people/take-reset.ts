@@ -9,12 +9,18 @@ import { lockPerson, markVerified, updatePassword } from "./person-store.ts";
 import { dropCredentials } from "./reset.ts";
 import { deleteSessions } from "./session-store.ts";
 import type { OpenedSession } from "./sessions.ts";
+import { findTotp } from "./totp-store.ts";
 
 /**
  * Sets a new password. The old one and all sessions end. Who got the link by mail has proven that the address is theirs. If nobody had
  * before, the account may be another's who claimed the address: all other ways to sign in that were added until then go.
  */
-export async function takeReset(context: PeopleContext, request: FastifyRequest, link: LinkRow, fields: TakeLink): Promise<OpenedSession> {
+export async function takeReset(
+  context: PeopleContext,
+  request: FastifyRequest,
+  link: LinkRow,
+  fields: TakeLink,
+): Promise<OpenedSession | null> {
   const { database, sessions, passwords } = context;
   const personId = link.personId as PersonId;
   const hash = await passwords.hash(given(fields, "password"));
@@ -30,6 +36,8 @@ export async function takeReset(context: PeopleContext, request: FastifyRequest,
     const updated = await updatePassword(tx, personId, hash, null);
     if (!updated) throw linkNotFound();
     await deleteSessions(tx, personId, null);
+    // The mail proves less than the password and the authenticator together.
+    if ((await findTotp(tx, personId))?.enabled) return null;
     const session = await sessions.open(tx, request, { id: personId, version: updated.version }, "link");
     if (!session) throw linkNotFound();
     return session;

@@ -65,6 +65,22 @@ export const rewrapKey = (
   stored: SecretIdentity & Omit<Envelope, "ciphertext">,
 ): Buffer => withDataKey(keyring, stored, (dataKey) => seal(random, master.key, dataKey, keyBinding(stored)));
 
+/** Wraps a data key by a master key. */
+export const wrapDataKey = (random: Random, master: MasterKey, identity: SecretIdentity, dataKey: Buffer): Buffer =>
+  seal(random, master.key, dataKey, keyBinding(identity));
+
+/** @throws {UnreadableSecretError} */
+export const openDataKey = (keyring: Keyring, identity: SecretIdentity, stored: Omit<Envelope, "ciphertext">): Buffer =>
+  withDataKey(keyring, { ...identity, ...stored }, (dataKey) => Buffer.from(dataKey));
+
+/** Encrypts what the service itself keeps. */
+export const sealBytes = (random: Random, dataKey: Buffer, plain: Buffer, binding: string): Buffer =>
+  seal(random, dataKey, plain, Buffer.from(`tidemill own ${VERSION} ${binding}`));
+
+/** @throws an error for a ciphertext that was altered, or is bound to something else */
+export const openBytes = (dataKey: Buffer, sealed: Buffer, binding: string): Buffer =>
+  open(dataKey, sealed, Buffer.from(`tidemill own ${VERSION} ${binding}`));
+
 function withDataKey<Result>(
   keyring: Keyring,
   stored: SecretIdentity & Omit<Envelope, "ciphertext">,

@@ -1,6 +1,7 @@
 export type { SecretAccess } from "./access.ts";
 export * from "./keyring.ts";
 export * from "./open-vault.ts";
+export * from "./own-key.ts";
 export * from "./payload-templates.ts";
 export * from "./rotate-master-key.ts";
 export { type ResolvedSecrets, SecretError, type SecretUse } from "./secret-use.ts";

@@ -1,6 +1,8 @@
 import type { Db, Random } from "#kernel";
 import { rewrapKey, type SecretIdentity, UnreadableSecretError } from "./envelope.ts";
 import type { Keyring } from "./keyring.ts";
+import { ownIdentity } from "./own-key.ts";
+import { listOwnKeysToRewrap, rewrapOwnKey } from "./own-key-store.ts";
 import { VaultKeyError } from "./vault-key-error.ts";
 import { findVaultKey, listToRewrapAcrossWorkspaces, rewrapAcrossWorkspaces, type WrappedSecret } from "./vault-store.ts";
 
@@ -50,6 +52,16 @@ async function rewrapOnce({ database, keyring, random }: RewrapOptions, to: stri
     });
     if (renewed.length > 0) rewrapped += await rewrapAcrossWorkspaces(database, to, renewed);
     after = page.at(-1) ?? null;
-    if (page.length < PAGE) return { rewrapped, unreadable };
+    if (page.length < PAGE) break;
   }
+  for (const own of await listOwnKeysToRewrap(database, to)) {
+    const wrapped = { ...ownIdentity(own.name), ...own };
+    try {
+      if (await rewrapOwnKey(database, to, own, rewrapKey(random, keyring, keyring.get(to), wrapped))) rewrapped += 1;
+    } catch (error) {
+      if (!(error instanceof UnreadableSecretError)) throw error;
+      unreadable.push(wrapped);
+    }
+  }
+  return { rewrapped, unreadable };
 }

@@ -33,7 +33,7 @@ export const changeVaultKey = (db: Db, id: string): Promise<unknown> =>
 export const countByKeyAcrossWorkspaces = (db: Db): Promise<{ master_key_id: string; secrets: number }[]> =>
   rows(db, sql`select master_key_id, count(*) as secrets from secret group by master_key_id order by master_key_id`);
 
-/** The master keys that wrap secrets: one look-up for each. Uses index secret_master_key. */
+/** The master keys that wrap secrets, and keys of the service itself: one look-up for each. Uses index secret_master_key. */
 export const listWrappingKeysAcrossWorkspaces = async (db: Db): Promise<string[]> =>
   (
     await rows<{ id: string }>(
@@ -43,7 +43,8 @@ export const listWrappingKeysAcrossWorkspaces = async (db: Db): Promise<string[]
           select min(master_key_id) as id from secret
           union all
           select (select min(s.master_key_id) from secret s where s.master_key_id > w.id) from wrapping w where w.id is not null)
-        select id from wrapping where id is not null`,
+        select id from wrapping where id is not null
+        union select master_key_id from own_key`,
     )
   ).map(({ id }) => id);
 

@@ -1,0 +1,31 @@
+import { type Db, type PersonId, typeId } from "#kernel";
+import type { AdminContext } from "#workspaces";
+import type { GroupRights } from "./group-roles.ts";
+import { findManagedRole, putManagedMembership, putManagedOperator } from "./managed-store.ts";
+import { auditMember } from "./members.ts";
+import { deleteMembership, hasOtherAdmin, lockMembers } from "./membership-store.ts";
+
+/** Gives a person the rights of their groups, and takes away those of groups that they have left. The last admin of a workspace stays. */
+export async function applyGroups(
+  tx: Db,
+  { audit }: Pick<AdminContext, "audit">,
+  personId: PersonId,
+  { operator, roles }: GroupRights,
+): Promise<void> {
+  if (operator !== null) await putManagedOperator(tx, personId, operator);
+  for (const [workspaceId, role] of [...roles].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    await lockMembers(tx, workspaceId);
+    const before = await findManagedRole(tx, workspaceId, personId);
+    const leaves = before === "admin" && role !== "admin";
+    if (leaves && !(await hasOtherAdmin(tx, workspaceId, personId))) continue;
+    const actor = { workspaceId, actorId: typeId("usr", personId) };
+    if (role !== null) {
+      const changed = await putManagedMembership(tx, workspaceId, personId, role);
+      const eventType = before === null ? "member.added" : "member.updated";
+      if (changed) await auditMember(tx, audit, actor, eventType, personId, { role, by: "identity provider" }, null);
+    } else if (before !== null) {
+      await deleteMembership(tx, workspaceId, personId);
+      await auditMember(tx, audit, actor, "member.removed", personId, { role: before, by: "identity provider" }, null);
+    }
+  }
+}

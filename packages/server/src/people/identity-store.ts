@@ -1,0 +1,24 @@
+import { type Db, type PersonId, row, rows, sql } from "#kernel";
+
+/** Whose account of an identity provider it is. Uses the primary key. */
+export const findIdentity = (db: Db, issuer: string, subject: string): Promise<{ id: PersonId; version: number } | null> =>
+  row(
+    db,
+    sql`
+      select p.id, p.credentials_version as version
+      from identity i join person p on p.id = i.person_id
+      where i.issuer = ${issuer} and i.subject = ${subject}`,
+  );
+
+/** Returns false when the account belongs to somebody already. */
+export const insertIdentity = async (db: Db, issuer: string, subject: string, personId: PersonId): Promise<boolean> =>
+  (await row(
+    db,
+    sql`
+      insert into identity (issuer, subject, person_id) values (${issuer}, ${subject}, ${personId})
+      on conflict (issuer, subject) do nothing returning person_id`,
+  )) !== null;
+
+/** Uses index identity_person. */
+export const deleteIdentities = (db: Db, personId: PersonId): Promise<unknown> =>
+  rows(db, sql`delete from identity where person_id = ${personId}`);

@@ -1,0 +1,70 @@
+import type { FastifyRequest } from "fastify";
+import type { IDToken } from "openid-client";
+import { type Db, type PersonId, typeId } from "#kernel";
+import { applyGroups } from "./apply-groups.ts";
+import { normalizeEmail } from "./email.ts";
+import { endOpenCalls } from "./end-sessions.ts";
+import { type GroupRights, readRules, rightsOf } from "./group-roles.ts";
+import { findIdentity, insertIdentity } from "./identity-store.ts";
+import type { PeopleContext } from "./people-context.ts";
+import { insertPerson } from "./person-store.ts";
+import type { OpenedSession, ProvenPerson } from "./sessions.ts";
+
+export interface OidcRules {
+  readonly roles: readonly string[];
+  readonly groupsClaim: string;
+}
+
+/** Why somebody whom the provider knows is not signed in here. */
+export type OidcRefusal = "no_access" | "no_email" | "email_taken";
+
+/**
+ * Signs in the person whose account at the provider it is. It is known by issuer and subject alone: a mail address, which anybody may
+ * claim there, leads to nobody's account. Somebody unknown gets an account if their groups give them any right.
+ */
+export async function signInByClaims(
+  context: PeopleContext,
+  request: FastifyRequest,
+  claims: IDToken,
+  { roles, groupsClaim }: OidcRules,
+): Promise<OpenedSession | OidcRefusal> {
+  const { database, sessions } = context;
+  const rights = rightsOf(readRules(roles), groupsIn(claims[groupsClaim]));
+  const result = await database.transaction(async (tx) => {
+    const person = (await findIdentity(tx, claims.iss, claims.sub)) ?? (await addPerson(tx, context, claims, rights));
+    if (typeof person === "string") return person;
+    await applyGroups(tx, context, person.id, rights);
+    const opened = await sessions.open(tx, request, person, "oidc");
+    return opened ? { opened, person } : "no_access";
+  });
+  if (typeof result === "string") return result;
+  await endOpenCalls(database, context, result.person.id);
+  return result.opened;
+}
+
+async function addPerson(
+  tx: Db,
+  { ids }: PeopleContext,
+  claims: IDToken,
+  { operator, roles }: GroupRights,
+): Promise<ProvenPerson | OidcRefusal> {
+  if (operator !== true && [...roles.values()].every((role) => role === null)) return "no_access";
+  if (typeof claims.email !== "string" || !/^[^\s@]+@[^\s@]+$/.test(claims.email)) return "no_email";
+  const id = ids.next() as PersonId;
+  const email = normalizeEmail(claims.email);
+  const name = typeof claims.name === "string" && claims.name.trim() !== "" ? claims.name.trim().slice(0, 128) : email;
+  const person = { id, name, email, passwordHash: null, operator: false, verified: claims.email_verified === true };
+  const inserted = await insertPerson(tx, person);
+  if (!inserted) return "email_taken";
+  await insertIdentity(tx, claims.iss, claims.sub, id);
+  return { id, version: inserted.version };
+}
+
+/** Adds the account at the provider to the person who is signed in. Returns false when it is another's. */
+export async function linkIdentity({ database, emit }: PeopleContext, personId: PersonId, claims: IDToken): Promise<boolean> {
+  const linked = await insertIdentity(database, claims.iss, claims.sub, personId);
+  if (linked) emit("identity_linked", { personId: typeId("usr", personId), issuer: claims.iss });
+  return linked || (await findIdentity(database, claims.iss, claims.sub))?.id === personId;
+}
+
+const groupsIn = (claim: unknown): string[] => [claim].flat().filter((group): group is string => typeof group === "string");
