@@ -216,4 +216,23 @@ describe("invitations", () => {
     expect(replies.map(({ status }) => status).sort()).toEqual([204, 404, 404]);
     expect(await service.database.query("select from person where email like $1", [`%-${id}@example.com`])).toHaveLength(1);
   });
+
+  test("an admin who is removed, or no longer one, cannot come back by an invitation of their own", async ({ service }) => {
+    const ws = service.workspaceId;
+    await newPerson(service);
+    const cases = [
+      ["DELETE", undefined],
+      ["PATCH", { role: "read" }],
+    ] as const;
+    for (const [method, body] of cases) {
+      const gone = await newPerson(service);
+      const { id, url } = (await gone.api(ws, "POST", "/v1/invitations", { role: "admin" })).body;
+      const kept = await invite(service, { role: "read" });
+      expect((await service.api(method, `/v1/members/${gone.id}`, body)).status).toBeLessThan(300);
+      expect((await new Browser(service.node.url).auth("GET", `links/${tokenOf(url)}`)).status).toBe(404);
+      expect((await new Browser(service.node.url).auth("GET", `links/${kept.token}`)).status).toBe(200);
+      const events = (await service.ok("GET", "/v1/audit-events?event_type=invitation.revoked")).data;
+      expect(events.map((one: { resource_id: string }) => one.resource_id)).toContain(id);
+    }
+  });
 });
