@@ -96,7 +96,7 @@ describe("the account page", () => {
     await page.getByRole("button", { name: "Remove the passkey My laptop" }).press("Enter");
     await page.getByRole("dialog").getByRole("button", { name: "Remove", exact: true }).press("Enter");
     await page.getByRole("button", { name: "Use a passkey" }).press("Enter");
-    await page.getByText("My laptop").waitFor({ state: "hidden" });
+    await page.getByRole("list", { name: "Passkeys" }).getByText("My laptop").waitFor({ state: "hidden" });
     expect(dashboard.violations).toEqual([]);
   });
 
