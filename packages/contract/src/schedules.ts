@@ -185,6 +185,14 @@ export const PreviewSchedule = Type.Object(
   {
     cron: Cron,
     timezone: Timezone,
+    from: Type.Optional(
+      Type.String({
+        title: "PreviewFrom",
+        format: "date-time",
+        description: "Only ticks after this moment; now when left out.",
+        examples: ["2026-12-01T00:00:00Z"],
+      }),
+    ),
     count: Type.Optional(
       Type.Integer({
         title: "RunCount",

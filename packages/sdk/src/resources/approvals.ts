@@ -1,6 +1,5 @@
-import type { ListApprovals } from "@tidemill/contract";
+import type { ListApprovals, PendingJob } from "@tidemill/contract";
 import type { Api } from "../api.ts";
-import type { Job } from "../job.ts";
 import type { CallOptions } from "../options.ts";
 import type { List } from "../page.ts";
 
@@ -12,7 +11,7 @@ export class Approvals {
     this.#api = api;
   }
 
-  list(filter: ListApprovals = {}, call?: CallOptions): List<Job, ListApprovals> {
+  list(filter: ListApprovals = {}, call?: CallOptions): List<PendingJob, ListApprovals> {
     return this.#api.list("/v1/approvals", filter, call);
   }
 }

@@ -1,4 +1,4 @@
-import { ApproveJob, Job, JobPath, ListApprovals, Page, RejectJob } from "@tidemill/contract";
+import { ApproveJob, Job, JobPath, ListApprovals, Page, PendingJob, RejectJob } from "@tidemill/contract";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { AuditLog } from "#audit";
 import { type Api, actorOf, PAGE_END, pageOf, readPage, replies, routeDefaults, workspaceOf } from "#http";
@@ -6,7 +6,7 @@ import { jobKey, type Ruling, readJobId, showJob, showJobId } from "#jobs";
 import { cutPage, type EmitEvent, momentMs, PAGE_RESPONSE_BYTES, type Tenants } from "#kernel";
 import type { Waker } from "#lanes";
 import { decideJob } from "./decide.ts";
-import { listPending } from "./list.ts";
+import { listPending, type PendingJobRow } from "./list.ts";
 
 export interface ApprovalRoutes {
   readonly tenants: Tenants;
@@ -17,6 +17,9 @@ export interface ApprovalRoutes {
 
 const { tags, security } = routeDefaults("Approvals");
 const JSON_TYPE = "application/json; charset=utf-8";
+
+const showPending = (job: PendingJobRow): string =>
+  showJob(job, job.queue, `,"decide_at":${JSON.stringify(job.decide_at)},"on_timeout":${JSON.stringify(job.on_timeout)}`);
 
 /** Lists and decides jobs that are pending approval. Source: contract §5. */
 export function mountApprovals(api: Api, { tenants, audit, emit, waker }: ApprovalRoutes): void {
@@ -31,7 +34,7 @@ export function mountApprovals(api: Api, { tenants, audit, emit, waker }: Approv
         description: `Returns the jobs in state \`pending_approval\`, of all queues, newest first. ${PAGE_END}`,
         operationId: "listApprovals",
         querystring: ListApprovals,
-        response: replies({ 200: Page(Job) }),
+        response: replies({ 200: Page(PendingJob) }),
       },
     },
     async (request, reply) => {
@@ -48,7 +51,7 @@ export function mountApprovals(api: Api, { tenants, audit, emit, waker }: Approv
       const { records, next } = cutPage(found, page.limit, ({ id }) => id);
       return reply.type(JSON_TYPE).send(
         pageOf(
-          records.map((job) => showJob(job, job.queue)),
+          records.map((job) => showPending(job)),
           next && showJobId(next),
         ),
       );

@@ -2,6 +2,7 @@ import { Job, PreviewSchedule, SchedulePath, SchedulePreview, Schedule as Schedu
 import { requestActor } from "#audit";
 import { type Api, replies, routeDefaults } from "#http";
 import { showJob } from "#jobs";
+import { momentMs } from "#kernel";
 import { pauseSchedule } from "./pause.ts";
 import { previewSchedule } from "./preview.ts";
 import { resumeSchedule } from "./resume.ts";
@@ -24,15 +25,16 @@ export function mountRuns(api: Api, routes: ScheduleRoutes): void {
         tags,
         security,
         summary: "Preview the ticks of a cron expression",
-        description: "Returns the next ticks of a cron expression in a time zone. It stores nothing and needs no schedule.",
+        description:
+          "Returns the next ticks of a cron expression in a time zone, from now or from a given moment. It stores nothing and needs no schedule.",
         operationId: "previewSchedule",
         querystring: PreviewSchedule,
         response: replies({ 200: SchedulePreview }),
       },
     },
     (request) => {
-      const { cron, timezone, count = DEFAULT_COUNT } = request.query;
-      return previewSchedule(context.calendars, { cron, timezone, count }, clock.nowMs());
+      const { cron, timezone, from, count = DEFAULT_COUNT } = request.query;
+      return previewSchedule(context.calendars, { cron, timezone, count }, from === undefined ? clock.nowMs() : momentMs(from));
     },
   );
 

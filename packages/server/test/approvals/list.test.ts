@@ -10,7 +10,10 @@ describe("GET /v1/approvals", () => {
     const one = await service.enqueue({ queue: await approvalQueue(service), payload: { n: 1.0 }, tag: "t" });
     const two = await service.enqueue({ queue: await approvalQueue(service), delay: 60 });
     await service.enqueue({ queue: await service.queue() });
-    expect(await service.ok("GET", "/v1/approvals")).toEqual({ data: [two, one], next_cursor: null });
+    expect(await service.ok("GET", "/v1/approvals")).toEqual({
+      data: [two, one].map((job) => ({ ...job, decide_at: null, on_timeout: null })),
+      next_cursor: null,
+    });
   });
 
   test("GET /v1/approvals has none that was decided or cancelled", async ({ service }) => {
@@ -64,5 +67,19 @@ describe("GET /v1/approvals", () => {
     }
     const ids = jobs.map(({ id }: { id: string }) => id).reverse();
     expect(pages).toEqual([ids.slice(0, 2), ids.slice(2, 4), ids.slice(4)]);
+  });
+
+  test("GET /v1/approvals says when the queue decides by itself, and how", async ({ service }) => {
+    const timed = await service.queue({ type: "approval", approval: { timeout: 60, on_timeout: "approve" } });
+    await service.enqueue({ queue: timed });
+    await service.enqueue({ queue: await approvalQueue(service) });
+    const { data } = await service.ok("GET", "/v1/approvals");
+    const at = new Date(service.clock.nowMs() + 60_000).toISOString();
+    expect(data).toMatchObject([
+      { decide_at: null, on_timeout: null },
+      { decide_at: at, on_timeout: "approve" },
+    ]);
+    await service.ok("PATCH", `/v1/queues/${timed}`, { approval: { timeout: null } });
+    expect((await service.ok("GET", `/v1/approvals?queue=${timed}`)).data).toMatchObject([{ decide_at: null, on_timeout: null }]);
   });
 });

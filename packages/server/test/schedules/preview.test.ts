@@ -25,6 +25,14 @@ describe("a preview", () => {
       expect(await runsOf(service, { cron: "* * * * * *", timezone: "UTC", count })).toHaveLength(Number(count));
   });
 
+  test("a preview begins at another moment", async ({ service }) => {
+    expect(await runsOf(service, { cron: "30 2 * * *", timezone: "Europe/Berlin", from: "2027-03-27T12:00:00Z", count: "2" })).toEqual([
+      ["2027-03-28T01:00:00.000Z", "2027-03-28T03:00:00+02:00"],
+      ["2027-03-29T00:30:00.000Z", "2027-03-29T02:30:00+02:00"],
+    ]);
+    expect((await preview(service, { cron: "@daily", timezone: "UTC", from: "tomorrow" })).status).toBe(400);
+  });
+
   test("a preview says how far the zone is from UTC at each run", async ({ service }) => {
     expect(await runsOf(service, { cron: "0 12 1 */6 *", timezone: "America/St_Johns", count: "2" })).toEqual([
       ["2027-01-01T15:30:00.000Z", "2027-01-01T12:00:00-03:30"],

@@ -1,18 +1,32 @@
 import type uPlot from "uplot";
 import type { ChartMark } from "./chart-props.ts";
 
-/** Draws marks as lines over a chart. */
+/** Marks that are closer than this share a label. Pixels of the canvas. */
+const LABEL_WIDTH = 90;
+const MAX_LABEL = 26;
+
+/** Draws marks as lines over a chart, with their texts at the top where there is room. */
 export function drawMarks({ ctx, bbox, valToPos }: uPlot, marks: readonly ChartMark[], color: (name: string) => string): void {
   ctx.save();
-  ctx.setLineDash([4, 3]);
-  for (const { atMs, color: name = "--text-2" } of marks) {
+  ctx.font = `${10 * devicePixelRatio}px system-ui`;
+  ctx.textBaseline = "top";
+  let freeFrom = Number.NEGATIVE_INFINITY;
+  for (const { atMs, text, color: name = "--text-2" } of [...marks].sort((a, b) => a.atMs - b.atMs)) {
     const x = Math.round(valToPos(atMs / 1000, "x", true));
     if (x < bbox.left || x > bbox.left + bbox.width) continue;
     ctx.strokeStyle = color(name);
+    ctx.setLineDash([4, 3]);
     ctx.beginPath();
     ctx.moveTo(x, bbox.top);
     ctx.lineTo(x, bbox.top + bbox.height);
     ctx.stroke();
+    if (x < freeFrom) continue;
+    const label = text.length > MAX_LABEL ? `${text.slice(0, MAX_LABEL - 1)}…` : text;
+    const width = ctx.measureText(label).width;
+    const left = Math.min(x + 3 * devicePixelRatio, bbox.left + bbox.width - width);
+    ctx.fillStyle = color(name);
+    ctx.fillText(label, left, bbox.top);
+    freeFrom = left + Math.max(width, LABEL_WIDTH) + 6 * devicePixelRatio;
   }
   ctx.restore();
 }

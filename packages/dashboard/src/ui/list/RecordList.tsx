@@ -1,5 +1,5 @@
 import { Button } from "@mantine/core";
-import type { ReactNode } from "react";
+import { type ReactNode, useEffect } from "react";
 import type { KeysetList } from "../../api/use-keyset-list.ts";
 import { ErrorState } from "../ErrorState.tsx";
 import { LoadingState } from "../LoadingState.tsx";
@@ -17,8 +17,13 @@ export interface RecordListProps<T> extends Omit<RowTableProps<T>, "rows" | "onV
 /** A list from `useKeysetList` as a table: loading, failed, empty, or rows, of which more are loaded near the end. */
 export function RecordList<T>({ list, what, empty, ...table }: RecordListProps<T>) {
   const { rows, error, newCount, reload, hasMore, isLoadingMore, moreError, loadMore, onVisible } = list;
+  // A page may have no records before the end of the list: its filters left out all that one request reads.
+  const isSearching = rows !== undefined && rows.length === 0 && hasMore && !moreError;
+  useEffect(() => {
+    if (isSearching && !isLoadingMore) loadMore();
+  });
   if (error) return <ErrorState error={error} what={what} onRetry={reload} />;
-  if (!rows) return <LoadingState what={what} />;
+  if (!rows || isSearching) return <LoadingState what={what} />;
   return (
     <>
       {newCount > 0 && (

@@ -1,0 +1,62 @@
+import type { PendingJob } from "@tidemill/contract";
+import { useCallback, useEffect } from "react";
+import type { Read } from "../../api/raw-json.ts";
+import { useKeysetList } from "../../api/use-keyset-list.ts";
+import { useFilters } from "../../app/use-filters.ts";
+import { EmptyState } from "../../ui/EmptyState.tsx";
+import { ErrorState } from "../../ui/ErrorState.tsx";
+import { FilterBar } from "../../ui/FilterBar.tsx";
+import { LoadingState } from "../../ui/LoadingState.tsx";
+import { PageFrame } from "../../ui/PageFrame.tsx";
+import { Approval } from "./Approval.tsx";
+import classes from "./ApprovalsPage.module.css";
+import { Inbox } from "./Inbox.tsx";
+
+type Pending = Read<PendingJob>;
+const idOf = ({ id }: Pending): string => id;
+
+/** The inbox of jobs that wait for a decision. The chosen one stands in the address. */
+export default function ApprovalsPage() {
+  const filters = useFilters("queue", "tag");
+  const { values, set } = useFilters("job");
+  const list = useKeysetList<Pending>({ kind: "approvals", path: "/approvals", query: filters.query, idOf });
+  const { rows } = list;
+  const chosen = rows?.find(({ id }) => id === values.job);
+  const choose = useCallback((id: string) => set("job", id), [set]);
+  const first = rows?.find(({ gone }) => !gone)?.id;
+  // One is open from the beginning, as in any inbox.
+  useEffect(() => {
+    if (!chosen && first !== undefined) choose(first);
+  }, [chosen, first, choose]);
+  const goOn = () => {
+    const at = rows?.findIndex(({ id }) => id === values.job) ?? -1;
+    const others = rows?.filter(({ id, gone }, index) => !gone && id !== values.job && index > at) ?? [];
+    const next = others[0] ?? rows?.find(({ id, gone }) => !gone && id !== values.job);
+    if (next) choose(next.id);
+  };
+  return (
+    <PageFrame title="Approvals">
+      <FilterBar
+        filters={filters}
+        fields={[
+          { name: "queue", label: "Queue" },
+          { name: "tag", label: "Tag" },
+        ]}
+      />
+      {list.error ? (
+        <ErrorState error={list.error} what="the approvals" onRetry={list.reload} />
+      ) : !rows ? (
+        <LoadingState what="the approvals" />
+      ) : rows.length === 0 ? (
+        <EmptyState title={filters.isEmpty ? "Nothing waits for a decision" : "Nothing that matches waits for a decision"}>
+          Jobs of queues of type <code>approval</code> wait here until somebody approves or rejects them.
+        </EmptyState>
+      ) : (
+        <div className={classes.columns}>
+          <Inbox list={list} chosen={chosen?.id} onChoose={choose} />
+          {chosen && <Approval key={chosen.id} job={chosen.record} onDecided={goOn} />}
+        </div>
+      )}
+    </PageFrame>
+  );
+}

@@ -1,0 +1,17 @@
+import { toMs, useNow } from "../../time/clock.ts";
+import { Time } from "../../ui/Time.tsx";
+import classes from "./ApprovalsPage.module.css";
+
+const SOON_MS = 3_600_000;
+
+/** When a queue decides by itself. It stands out in the last hour. */
+export function Deadline({ at, short }: { at: string | null; short?: boolean }) {
+  const now = useNow();
+  if (at === null) return short ? null : <span>none: it waits until somebody decides</span>;
+  return (
+    <span className={toMs(at) - now < SOON_MS ? classes.soon : undefined}>
+      {short && "due "}
+      <Time at={at} />
+    </span>
+  );
+}

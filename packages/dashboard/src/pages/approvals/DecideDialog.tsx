@@ -1,0 +1,82 @@
+import { Button, Group, Modal, Textarea } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
+import { type FormEvent, useState } from "react";
+import { ApiError } from "../../api/api-error.ts";
+import { usePerson } from "../../api/session.ts";
+import { useWorkspace } from "../../app/workspace.tsx";
+import { ErrorState } from "../../ui/ErrorState.tsx";
+import { notify } from "../../ui/notices.ts";
+import { pathOf } from "./path-of.ts";
+
+export type Ruling = "approve" | "reject";
+
+const WORDS = {
+  approve: { title: "Approve this job?", action: "Approve", label: "Comment", done: "approved", field: "comment" },
+  reject: { title: "Reject this job?", action: "Reject", label: "Reason", done: "rejected", field: "reason" },
+} as const;
+
+interface DecideDialogProps {
+  readonly job: { readonly queue: string; readonly id: string };
+  readonly ruling: Ruling;
+  readonly onClose: () => void;
+  readonly onDecided: () => void;
+  /** Somebody else has decided. */
+  readonly onTooLate: () => void;
+}
+
+/** Asks for a comment or a reason, and decides as the person. Enter decides; with Shift it begins a line. */
+export function DecideDialog({ job, ruling, onClose, onDecided, onTooLate }: DecideDialogProps) {
+  const { api, id: workspaceId } = useWorkspace();
+  const client = useQueryClient();
+  const { email } = usePerson();
+  const [text, setText] = useState("");
+  const [error, setError] = useState<unknown>(null);
+  const [busy, setBusy] = useState(false);
+  const { title, action, label, done, field } = WORDS[ruling];
+  const decide = async (event?: FormEvent) => {
+    event?.preventDefault();
+    if (busy) return;
+    setBusy(true);
+    setError(null);
+    try {
+      await api.post(`${pathOf(job)}/${ruling}`, { by: email, ...(text.trim() !== "" && { [field]: text.trim() }) });
+      void client.invalidateQueries({ queryKey: [workspaceId, "approvals"] });
+      notify({ tone: "done", text: `The job of ${job.queue} is ${done}.` });
+      onDecided();
+    } catch (problem) {
+      setBusy(false);
+      setError(problem);
+      if (problem instanceof ApiError && problem.code === "INVALID_STATE") onTooLate();
+    }
+  };
+  const tooLate = error instanceof ApiError && error.code === "INVALID_STATE";
+  return (
+    <Modal opened onClose={onClose} title={title} closeButtonProps={{ "aria-label": "Close" }}>
+      <form onSubmit={(event) => void decide(event)}>
+        <Textarea
+          label={label}
+          description="It stands on the job and in the audit log. It may be left empty."
+          value={text}
+          maxLength={4_096}
+          rows={3}
+          data-autofocus
+          onChange={({ currentTarget }) => setText(currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key !== "Enter" || event.shiftKey) return;
+            event.preventDefault();
+            void decide();
+          }}
+        />
+        {error !== null && (
+          <ErrorState error={error} what="" title={tooLate ? "Somebody else has decided meanwhile" : `It is not ${done}`} />
+        )}
+        <Group justify="flex-end" mt="md">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" variant="filled" color={ruling === "reject" ? "red" : "tide"} loading={busy} disabled={tooLate}>
+            {action}
+          </Button>
+        </Group>
+      </form>
+    </Modal>
+  );
+}

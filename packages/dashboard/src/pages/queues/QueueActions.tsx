@@ -1,0 +1,96 @@
+import { Button } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import type { QueueWithMetrics, QueueWithSecret } from "@tidemill/contract";
+import { useState } from "react";
+import { useWorkspace } from "../../app/workspace.tsx";
+import { ConfirmDialog } from "../../ui/dialogs/ConfirmDialog.tsx";
+import { SecretOnce } from "../../ui/dialogs/SecretOnce.tsx";
+import { Icon } from "../../ui/Icon.tsx";
+import { notify, notifyFailure } from "../../ui/notices.ts";
+import { EnqueueTest } from "./EnqueueTest.tsx";
+import { SettingsForm } from "./SettingsForm.tsx";
+
+type Dialog = "enqueue" | "settings" | "rotate" | "delete";
+
+/** What can be done to a queue, by those who may. */
+export function QueueActions({ queue }: { queue: QueueWithMetrics }) {
+  const { id, api, may } = useWorkspace();
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const [dialog, setDialog] = useState<Dialog | null>(null);
+  const [secret, setSecret] = useState<string | null>(null);
+  if (!may("write")) return null;
+  const { name, paused, metrics } = queue;
+  const path = `/queues/${encodeURIComponent(name)}`;
+  const close = () => setDialog(null);
+  const setPaused = async (to: boolean): Promise<void> => {
+    try {
+      await api.patch(path, { paused: to });
+      await client.invalidateQueries({ queryKey: [id, "queues"] });
+      notify({ tone: "done", text: `${name} was ${to ? "paused" : "resumed"}.`, undo: () => void setPaused(!to) });
+    } catch (error) {
+      notifyFailure(to ? "Not paused" : "Not resumed", error);
+    }
+  };
+  const rotate = async () => {
+    const { callback_secret } = await api.patch<QueueWithSecret>(path, { rotate_callback_secret: true });
+    setSecret(callback_secret ?? null);
+  };
+  const remove = async () => {
+    await api.delete(path);
+    notify({ tone: "done", text: `The queue ${name} was deleted.` });
+    await client.invalidateQueries({ queryKey: [id, "queues"] });
+    await navigate({ to: "/w/$workspace/queues", params: { workspace: id } });
+  };
+  const unfinished = metrics.waiting + metrics.active + metrics.delayed + metrics.pending_approval + metrics.failed;
+  return (
+    <>
+      <Button leftSection={<Icon name={paused ? "play" : "pause"} size={14} />} onClick={() => void setPaused(!paused)}>
+        {paused ? "Resume" : "Pause"}
+      </Button>
+      <Button leftSection={<Icon name="plus" size={14} />} onClick={() => setDialog("enqueue")}>
+        Enqueue a job
+      </Button>
+      <Button onClick={() => setDialog("settings")}>Settings</Button>
+      {queue.has_callback_secret && <Button onClick={() => setDialog("rotate")}>Rotate the secret</Button>}
+      <Button color="red" leftSection={<Icon name="trash" size={14} />} onClick={() => setDialog("delete")}>
+        Delete
+      </Button>
+      <EnqueueTest queue={name} opened={dialog === "enqueue"} onClose={close} />
+      <SettingsForm queue={queue} opened={dialog === "settings"} onClose={close} onSecret={setSecret} />
+      <ConfirmDialog
+        opened={dialog === "rotate"}
+        onClose={close}
+        title={`Rotate the callback secret of ${name}?`}
+        action="Rotate"
+        onConfirm={rotate}
+        danger
+      >
+        <p>Callbacks are signed with the new secret from now on. Your handler refuses them until it knows it.</p>
+      </ConfirmDialog>
+      <ConfirmDialog
+        opened={dialog === "delete"}
+        onClose={close}
+        title={`Delete the queue ${name}?`}
+        action="Delete"
+        onConfirm={remove}
+        name={name}
+        typed={unfinished > 0}
+        count={unfinished}
+        danger
+      >
+        <p>
+          Its {unfinished.toLocaleString("en")} unfinished and failed jobs, its finished jobs and its schedules are deleted with it. This
+          cannot be undone.
+        </p>
+      </ConfirmDialog>
+      <SecretOnce
+        secret={secret}
+        title={`The callback secret of ${name}`}
+        about="Your handler checks with it that callbacks are ours."
+        onClose={() => setSecret(null)}
+      />
+    </>
+  );
+}

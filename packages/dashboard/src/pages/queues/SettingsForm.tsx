@@ -1,0 +1,119 @@
+import { Button, Group, Modal, Select, SimpleGrid, Textarea, TextInput } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
+import type { Queue, QueueWithSecret } from "@tidemill/contract";
+import { useState } from "react";
+import { useWorkspace } from "../../app/workspace.tsx";
+import { changesBetween, DiffDialog } from "../../ui/dialogs/DiffDialog.tsx";
+import { notify } from "../../ui/notices.ts";
+import { explained } from "./explain-error.ts";
+import { LABELS, patchOf, type SettingTexts, textsOf } from "./settings.ts";
+
+export interface SettingsFormProps {
+  readonly queue: Queue;
+  readonly opened: boolean;
+  readonly onClose: () => void;
+  /** The queue has got its first secret. */
+  readonly onSecret: (secret: string) => void;
+}
+
+/** The settings of a queue. What would change is shown before it is saved. */
+export function SettingsForm({ queue, opened, onClose, onSecret }: SettingsFormProps) {
+  return (
+    <Modal opened={opened} onClose={onClose} size="lg" title={`Settings of ${queue.name}`} closeButtonProps={{ "aria-label": "Close" }}>
+      <Form queue={queue} onClose={onClose} onSecret={onSecret} />
+    </Modal>
+  );
+}
+
+function Form({ queue, onClose, onSecret }: Omit<SettingsFormProps, "opened">) {
+  const { id, api } = useWorkspace();
+  const client = useQueryClient();
+  // As it was when the form was opened: what others change meanwhile stays.
+  const [before] = useState(() => textsOf(queue));
+  const [after, setAfter] = useState<SettingTexts>(before);
+  const [asking, setAsking] = useState(false);
+  const set = (name: keyof SettingTexts) => (value: string) => setAfter((old) => ({ ...old, [name]: value }));
+  const changes = changesBetween(before as never, after as never).map((change) => ({
+    ...change,
+    name: LABELS[change.name as keyof SettingTexts],
+  }));
+  const save = async () => {
+    const path = `/queues/${encodeURIComponent(queue.name)}`;
+    const saved = await explained(() => api.patch<QueueWithSecret>(path, patchOf(before, after)));
+    await client.invalidateQueries({ queryKey: [id, "queues"] });
+    notify({ tone: "done", text: `The settings of ${queue.name} were saved.` });
+    onClose();
+    if (saved.callback_secret) onSecret(saved.callback_secret);
+  };
+  const input = (name: keyof SettingTexts, description?: string, numeric = true) => (
+    <TextInput
+      label={LABELS[name]}
+      description={description}
+      value={after[name]}
+      onChange={({ currentTarget }) => set(name)(currentTarget.value)}
+      inputMode={numeric ? "numeric" : "text"}
+      autoComplete="off"
+      spellCheck={false}
+    />
+  );
+  return (
+    <>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          setAsking(true);
+        }}
+      >
+        {input("callback_url", "Where jobs are delivered. Empty: workers take them. A change gives failed attempts a fresh start.", false)}
+        <Textarea
+          mt="sm"
+          label={LABELS.callback_headers}
+          description="One per line: name: value. Values may contain templates like ${{ secrets.NAME }}."
+          value={after.callback_headers}
+          onChange={({ currentTarget }) => set("callback_headers")(currentTarget.value)}
+          rows={3}
+          spellCheck={false}
+          autoComplete="off"
+        />
+        <SimpleGrid cols={2} mt="sm" spacing="sm">
+          {input("callback_timeout", "1 to 900")}
+          {input("attempts", "How often a job is tried before it fails")}
+          {input("backoff_ms", "It doubles with each further attempt")}
+          {input("concurrency", "Empty: any number")}
+          {input("concurrency_per_key", "Of jobs with the same concurrencyKey")}
+          <Group gap="xs" wrap="nowrap" align="end">
+            {input("rate_max", "Empty: without a limit")}
+            {input("rate_seconds", " ")}
+          </Group>
+          {queue.type === "approval" && (
+            <>
+              {input("approval_timeout", "Empty: without end")}
+              <Select
+                label={LABELS.on_timeout}
+                description="What is decided then"
+                value={after.on_timeout}
+                onChange={(value) => set("on_timeout")(value ?? "reject")}
+                data={["reject", "approve"]}
+                allowDeselect={false}
+              />
+            </>
+          )}
+        </SimpleGrid>
+        <Group justify="flex-end" mt="md">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" variant="filled" disabled={changes.length === 0}>
+            Review changes
+          </Button>
+        </Group>
+      </form>
+      {/* Outside of the form: the submit of a form in a dialog reaches the forms around it. */}
+      <DiffDialog
+        opened={asking}
+        title={`Change ${changes.length === 1 ? "1 setting" : `${changes.length} settings`} of ${queue.name}?`}
+        changes={changes}
+        onClose={() => setAsking(false)}
+        onSave={save}
+      />
+    </>
+  );
+}

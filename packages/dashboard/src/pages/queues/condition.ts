@@ -1,0 +1,27 @@
+import type { ListedQueue } from "@tidemill/contract";
+import type { Tone } from "../../ui/StateBadge.tsx";
+
+/** How a queue is, in a few words. */
+export interface Condition {
+  readonly label: string;
+  readonly tone: Tone;
+}
+
+type Known = Pick<ListedQueue, "paused" | "callback_url" | "callbacks_stopped" | "name" | "circuit" | "metrics">;
+
+/** Whether jobs wait and nobody asks for them. Null for workers: it is not known who asks. */
+export const isUnserved = ({ callback_url, name, metrics }: Known, served: ReadonlySet<string> | null): boolean =>
+  callback_url === null && served !== null && !served.has(name) && (metrics?.waiting ?? 0) > 0;
+
+/**
+ * The worst that is true of a queue.
+ *
+ * @param served the queues that workers ask for; null while it is not known
+ */
+export function conditionOf(queue: Known, served: ReadonlySet<string> | null): Condition {
+  if (queue.circuit?.state === "open") return { label: "circuit open", tone: "bad" };
+  if (queue.callbacks_stopped) return { label: "callbacks stopped", tone: "bad" };
+  if (isUnserved(queue, served)) return { label: "nobody takes these jobs", tone: "bad" };
+  if (queue.paused) return { label: "paused", tone: "warn" };
+  return { label: queue.callback_url === null ? "taken by workers" : "delivered", tone: "good" };
+}

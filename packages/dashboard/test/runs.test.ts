@@ -1,0 +1,122 @@
+import { describe, expect } from "vitest";
+import { newPerson } from "../../server/test/harness/people.ts";
+import { putWorkflow, type TestWorkflow } from "../../server/test/harness/workflows.ts";
+import { test } from "./harness/dashboard.ts";
+
+const DIGITS = "12345678901234567890";
+
+/** A run that waits for a signal, with a step behind it. */
+async function waitingRun({ trigger, take, end }: TestWorkflow, signal: string): Promise<string> {
+  const runId = await trigger({ input: { order: 7 } });
+  const run = await take();
+  const steps = [
+    { key: "load order", type: "run", status: "completed", output: { total: 1 } },
+    { key: "ask", type: "wait", status: "waiting", signal, timeout: 3_600_000 },
+  ];
+  await end(run, { outcome: "suspended", steps });
+  return runId;
+}
+
+describe("runs", () => {
+  test("a person finds a run by keyboard, completes its signal, and every digit arrives", async ({ dashboard, service }) => {
+    const workflow = await putWorkflow(service);
+    const runId = await waitingRun(workflow, "ship.7");
+    const page = await dashboard.open("workers");
+    // To the palette, to the runs, into the first row, to the form.
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox", { name: /Go to/ }).fill("runs");
+    await page.keyboard.press("Enter");
+    await page.getByRole("row", { name: new RegExp(workflow.id) }).waitFor();
+    await page.locator("[data-row='0']").focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: workflow.id }).waitFor();
+    const complete = page.getByRole("button", { name: "Complete the signal" });
+    await complete.focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("textbox", { name: "Payload" }).waitFor();
+    expect(await dashboard.axe(page)).toEqual([]);
+    await page.keyboard.type(`{"id":${DIGITS}`);
+    await page.getByText("This is not JSON").waitFor();
+    await page.keyboard.type("}");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await page.getByText("The signal ship.7 is completed.").waitFor();
+    // The step gets its result when the run is executed.
+    await workflow.take();
+    const { text } = await service.api("GET", `/v1/runs/${runId}`);
+    expect(text).toContain(`"output":{"id":${DIGITS}}`);
+    await page.reload();
+    await page.getByRole("option", { name: /completed.*ask/ }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("region", { name: "output", exact: true }).waitFor();
+    expect(await page.getByRole("region", { name: "output", exact: true }).textContent()).toContain(DIGITS);
+    expect(dashboard.violations).toEqual([]);
+  });
+
+  test("a run is cancelled and retried", async ({ dashboard, service }) => {
+    const workflow = await putWorkflow(service);
+    const runId = await waitingRun(workflow, "ship.8");
+    const page = await dashboard.open(`runs/${runId}`);
+    await page.getByRole("button", { name: "Cancel", exact: true }).click();
+    await page.getByRole("button", { name: "Cancel the run" }).click();
+    await page.getByText("The run is cancelled.").waitFor();
+    expect((await workflow.get(runId)).status).toBe("cancelled");
+    await page.getByRole("button", { name: "Retry" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Retry" }).click();
+    await page.getByText("The run goes on.").waitFor();
+    expect((await workflow.get(runId)).status).not.toBe("cancelled");
+  });
+
+  test("a run is started by hand with an input that keeps its digits", async ({ dashboard, service }) => {
+    const workflow = await putWorkflow(service);
+    const page = await dashboard.open(`workflows/${workflow.id}`);
+    await page.getByRole("button", { name: "Start a run" }).click();
+    await page.getByRole("textbox", { name: "Input" }).fill(DIGITS);
+    await page.getByRole("dialog").getByRole("button", { name: "Start" }).click();
+    await page.getByRole("heading", { name: "Timeline" }).waitFor();
+    expect(await page.getByRole("region", { name: "input", exact: true }).textContent()).toBe(DIGITS);
+  });
+
+  test("a person who may only read is shown no buttons that would be refused", async ({ dashboard, service }) => {
+    const workflow = await putWorkflow(service);
+    const runId = await waitingRun(workflow, "ship.9");
+    const page = await dashboard.open(`runs/${runId}`, { as: await newPerson(service, { role: "read" }) });
+    await page.getByRole("heading", { name: "Timeline" }).waitFor();
+    expect(await page.getByRole("button", { name: /Cancel|Complete|Retry/ }).count()).toBe(0);
+  });
+
+  test("a list that cannot be loaded says so, with the code, and tries again", async ({ dashboard }) => {
+    const page = await dashboard.open("workers");
+    const failing = (url: URL) => url.pathname.endsWith("/v1/runs");
+    await page.route(failing, (route) =>
+      route.fulfill({
+        status: 400,
+        headers: { "x-request-id": "req_7" },
+        json: { error: { code: "VALIDATION_ERROR", message: "status is not a status.", details: {} } },
+      }),
+    );
+    await page.getByRole("link", { name: "Runs" }).click();
+    const alert = page.getByRole("alert");
+    await alert.waitFor();
+    expect(await alert.textContent()).toMatch(/Could not load the runs.*status is not a status\..*400 · VALIDATION_ERROR · req_7/);
+    await page.unroute(failing);
+    await alert.getByRole("button", { name: "Try again" }).click();
+    await page.getByText("No workflow has run yet").waitFor();
+  });
+
+  test("new runs are counted above the list, and do not move its rows", async ({ dashboard, service }) => {
+    const workflow = await putWorkflow(service);
+    await workflow.trigger();
+    const page = await dashboard.open("runs");
+    await page.locator("[data-row='0']").waitFor();
+    await page.route(
+      (url) => url.pathname.endsWith("/v1/live"),
+      (route) => route.abort(),
+    );
+    for (let at = 0; at < 3; at++) await workflow.trigger();
+    await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+    await page.getByRole("button", { name: "3 new" }).click();
+    await page.locator("[data-row='3']").waitFor();
+  });
+});
