@@ -16,6 +16,9 @@ interface Shot {
 
 /** The pages and their main dialogs, by the names of their pictures. */
 const SHOTS: Readonly<Record<string, Shot>> = {
+  jobs: { path: () => "jobs" },
+  job: { path: ({ failedJob }) => `jobs/${failedJob}` },
+  "dead-letters": { path: () => "dead-letters" },
   workers: { path: () => "workers" },
   workflows: { path: () => "workflows" },
   workflow: { path: ({ workflow }) => `workflows/${workflow}` },
