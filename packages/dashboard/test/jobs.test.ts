@@ -32,8 +32,16 @@ test("somebody on call signs in, finds a failing job, sees why, mends the queue'
   await page.getByText(`"order"`).waitFor();
   expect(await page.getByRole("listitem").getByText("HTTP 410").count()).toBe(1);
 
-  // The queue's page changes the address by the same request.
-  await service.ok("PATCH", `/v1/queues/${broken.queue}`, { callback_url: mended.url });
+  await page.getByRole("link", { name: broken.queue }).click();
+  await page.getByRole("button", { name: "Settings" }).click();
+  await page.getByLabel("Callback URL").fill(mended.url);
+  await page.getByRole("button", { name: "Review changes" }).click();
+  await page
+    .getByRole("dialog", { name: /Change 1 setting / })
+    .getByRole("button", { name: "Save" })
+    .click();
+  await page.getByText(`The settings of ${broken.queue} were saved.`).waitFor(TOLD);
+
   await page.getByRole("link", { name: "Dead letters" }).click();
   const group = page.getByRole("grid", { name: "Groups of failed jobs" }).getByRole("row").filter({ hasText: "HTTP_STATUS 410" });
   await group.getByRole("gridcell", { name: "3", exact: true }).waitFor(TOLD);

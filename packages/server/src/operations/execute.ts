@@ -31,8 +31,7 @@ export interface Execution {
   readonly audit: AuditLog;
   readonly waker: Pick<Waker, "wake">;
   readonly aborter: Pick<Aborter, "abortJob">;
-  /** Gets what changes in workspaces. */
-  readonly report?: ReportChange;
+  readonly report: ReportChange;
 }
 
 const CHANGED: readonly RecordKind[] = ["jobs", "queues", "approvals"];
@@ -137,7 +136,7 @@ async function changeSome({ database, waker, aborter, report }: Execution, key: 
   });
   for (const { id, leaseId } of changed) if (leaseId !== null) aborter.abortJob(id, leaseId);
   waker.wake(lanesOf(key, changed));
-  report?.(key.workspaceId, CHANGED);
+  if (changed.length > 0) report(key.workspaceId, CHANGED);
   return changed.length;
 }
 

@@ -12,7 +12,7 @@ export interface RecordListProps<T> extends Omit<RowTableProps<T>, "rows" | "onV
   readonly what: string;
   /** Shown when there is nothing: an `EmptyState`. */
   readonly empty: ReactNode;
-  /** Below the rows, in place of loading more by itself: for a list that has been searched in part. */
+  /** Below the rows, in place of loading more by itself: for a list that was searched in part. `empty` must then offer to go on. */
   readonly foot?: ReactNode;
 }
 
@@ -20,7 +20,7 @@ export interface RecordListProps<T> extends Omit<RowTableProps<T>, "rows" | "onV
 export function RecordList<T>({ list, what, empty, foot, ...table }: RecordListProps<T>) {
   const { rows, error, newCount, reload, hasMore, isLoadingMore, moreError, loadMore, onVisible } = list;
   // A page may have no records before the end of the list: its filters left out all that one request reads.
-  const isSearching = rows !== undefined && rows.length === 0 && hasMore && !moreError;
+  const isSearching = !foot && rows !== undefined && rows.length === 0 && hasMore && !moreError;
   useEffect(() => {
     if (isSearching && !isLoadingMore) loadMore();
   });
