@@ -10,12 +10,21 @@ export const findIdentity = (db: Db, issuer: string, subject: string): Promise<{
       where i.issuer = ${issuer} and i.subject = ${subject}`,
   );
 
-/** Returns false when the account belongs to somebody already. */
-export const insertIdentity = async (db: Db, issuer: string, subject: string, personId: PersonId): Promise<boolean> =>
+/**
+ * Returns false when the account belongs to somebody already, and when the person's credentials have changed: one that is added while they
+ * are reset would outlive that. Uses the primary key of person.
+ */
+export const insertIdentity = async (
+  db: Db,
+  issuer: string,
+  subject: string,
+  person: { readonly id: PersonId; readonly version: number },
+): Promise<boolean> =>
   (await row(
     db,
     sql`
-      insert into identity (issuer, subject, person_id) values (${issuer}, ${subject}, ${personId})
+      insert into identity (issuer, subject, person_id)
+      select ${issuer}, ${subject}, id from person where id = ${person.id} and credentials_version = ${person.version} for share
       on conflict (issuer, subject) do nothing returning person_id`,
   )) !== null;
 

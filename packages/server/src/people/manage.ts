@@ -3,6 +3,7 @@ import { type Db, type PersonId, problem, type Transactional, typeId, type Works
 import type { AdminContext } from "#workspaces";
 import { OPERATOR } from "#workspaces";
 import { normalizeEmail } from "./email.ts";
+import { revokeInvitationsBy } from "./invitations.ts";
 import type { LinkContext } from "./make-link.ts";
 import { auditMember } from "./members.ts";
 import { hasOtherAdmin, insertMembership, listOwnAcrossWorkspaces, lockMembers } from "./membership-store.ts";
@@ -98,7 +99,9 @@ export const removePerson = (
         const message = `This is the last admin of the workspace ${JSON.stringify(own.name)}. Make another one first, or use --force.`;
         throw problem("INVALID_STATE", { state: "last_admin", allowed_from: [] }, { message });
       }
-      if (own) await auditMember(tx, audit, { workspaceId, actorId: OPERATOR }, "member.removed", person.id, { role: own.role }, null);
+      const actor = { workspaceId, actorId: OPERATOR };
+      if (own) await auditMember(tx, audit, actor, "member.removed", person.id, { role: own.role }, null);
+      await revokeInvitationsBy(tx, audit, actor, typeId("usr", person.id));
     }
     await deletePerson(tx, person.id);
     return workspaceIds;

@@ -65,7 +65,9 @@ export function mountOidc(api: Api, context: PeopleContext, provider: IdentityPr
 
   async function linked(request: FastifyRequest, reply: FastifyReply, personId: PersonId, claims: Parameters<typeof linkIdentity>[2]) {
     const session = await sessions.find(request);
-    if (session?.personId !== personId || !(await linkIdentity(context, personId, claims))) return failed(reply, "linked_elsewhere");
+    if (session?.personId !== personId) return failed(reply, "linked_elsewhere");
+    const person = { id: personId, version: session.version };
+    if (!(await linkIdentity(context, person, claims))) return failed(reply, "linked_elsewhere");
     return reply.redirect(`${TO_PAGES}account`, 303);
   }
 

@@ -56,15 +56,15 @@ async function addPerson(
   const person = { id, name, email, passwordHash: null, operator: false, verified: claims.email_verified === true };
   const inserted = await insertPerson(tx, person);
   if (!inserted) return "email_taken";
-  await insertIdentity(tx, claims.iss, claims.sub, id);
+  await insertIdentity(tx, claims.iss, claims.sub, { id, version: inserted.version });
   return { id, version: inserted.version };
 }
 
 /** Adds the account at the provider to the person who is signed in. Returns false when it is another's. */
-export async function linkIdentity({ database, emit }: PeopleContext, personId: PersonId, claims: IDToken): Promise<boolean> {
-  const linked = await insertIdentity(database, claims.iss, claims.sub, personId);
-  if (linked) emit("identity_linked", { personId: typeId("usr", personId), issuer: claims.iss });
-  return linked || (await findIdentity(database, claims.iss, claims.sub))?.id === personId;
+export async function linkIdentity({ database, emit }: PeopleContext, person: ProvenPerson, claims: IDToken): Promise<boolean> {
+  const linked = await insertIdentity(database, claims.iss, claims.sub, person);
+  if (linked) emit("identity_linked", { personId: typeId("usr", person.id), issuer: claims.iss });
+  return linked || (await findIdentity(database, claims.iss, claims.sub))?.id === person.id;
 }
 
 const groupsIn = (claim: unknown): string[] => [claim].flat().filter((group): group is string => typeof group === "string");

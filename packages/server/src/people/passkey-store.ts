@@ -11,6 +11,8 @@ export interface PasskeyRow {
 export interface NewPasskey {
   readonly id: Uuid;
   readonly personId: PersonId;
+  /** The version of the credentials with which the person is signed in. */
+  readonly version: number;
   readonly name: string;
   readonly rpId: string;
   readonly credentialId: string;
@@ -19,14 +21,18 @@ export interface NewPasskey {
   readonly transports: readonly string[];
 }
 
-/** Returns null when the credential is stored already. */
+/**
+ * Returns null when the credential is stored already, and when the person's credentials have changed: one that is added while they are
+ * reset would outlive that. Uses the primary key of person.
+ */
 export const insertPasskey = (db: Db, passkey: NewPasskey): Promise<PasskeyRow | null> =>
   row(
     db,
     sql`
       insert into passkey (id, person_id, name, rp_id, credential_id, public_key, counter, transports)
-      values (${passkey.id}, ${passkey.personId}, ${passkey.name}, ${passkey.rpId}, ${passkey.credentialId},
-        ${Buffer.from(passkey.publicKey)}, ${passkey.counter}, ${textArray(passkey.transports)}::text[])
+      select ${passkey.id}, id, ${passkey.name}, ${passkey.rpId}, ${passkey.credentialId}, ${Buffer.from(passkey.publicKey)}, ${passkey.counter},
+        ${textArray(passkey.transports)}::text[]
+      from person where id = ${passkey.personId} and credentials_version = ${passkey.version} for share
       on conflict (credential_id) do nothing
       returning id, name, rp_id, created_at, last_used_at`,
   );

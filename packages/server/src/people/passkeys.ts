@@ -64,6 +64,7 @@ export async function addPasskey(
   const stored = await insertPasskey(database, {
     id: ids.next(),
     personId: session.personId,
+    version: session.version,
     name: name.trim(),
     rpId: party.id,
     credentialId: credential.id,
