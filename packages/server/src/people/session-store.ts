@@ -45,9 +45,9 @@ export interface SessionRow {
 
 /**
  * Finds a session that has not ended, was used in the last 12 hours, and was opened with the credentials that its person still has. Uses
- * index session_token_hash_key. Records at most once a minute that it was used.
+ * index session_token_hash_key. If this is a use of it, records that, at most once a minute.
  */
-export const findSession = (db: Db, hash: Buffer): Promise<SessionRow | null> =>
+export const findSession = (db: Db, hash: Buffer, isUse: boolean): Promise<SessionRow | null> =>
   row(
     db,
     sql`
@@ -60,7 +60,7 @@ export const findSession = (db: Db, hash: Buffer): Promise<SessionRow | null> =>
         where s.token_hash = ${hash} and s.expires_at > moment() and s.last_used_at > moment() - interval '12 hours'
       ), used as (
         update session set last_used_at = moment()
-        where id = (select "sessionId" from found where last_used_at < moment() - interval '1 minute')
+        where ${isUse} and id = (select "sessionId" from found where last_used_at < moment() - interval '1 minute')
       )
       select "sessionId", "personId", version, name, email, "emailVerified", operator, "hasPassword", totp, "confirmedUntil" from found`,
   );

@@ -66,7 +66,8 @@ export class Sessions implements PageAuthenticator {
   /** The session of a request, or null. */
   async find(request: FastifyRequest): Promise<SessionRow | null> {
     const hash = hashToken(this.#cookie.read(request) ?? "");
-    return hash && findSession(this.#database, hash);
+    // A stream that is open is authenticated again and again: that is no use, or sessions of forgotten tabs would not end.
+    return hash && findSession(this.#database, hash, request.person === null);
   }
 
   /** @throws UNAUTHORIZED */
