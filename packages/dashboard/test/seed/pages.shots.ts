@@ -16,6 +16,13 @@ interface Shot {
 
 /** The pages and their main dialogs, by the names of their pictures. */
 const SHOTS: Readonly<Record<string, Shot>> = {
+  overview: { path: () => "overview" },
+  queues: { path: () => "queues" },
+  queue: { path: ({ queue }) => `queues/${queue}` },
+  "queue-settings": {
+    path: ({ queue }) => `queues/${queue}`,
+    prepare: (page) => page.getByRole("button", { name: "Settings" }).click(),
+  },
   workers: { path: () => "workers" },
   workflows: { path: () => "workflows" },
   workflow: { path: ({ workflow }) => `workflows/${workflow}` },

@@ -18,5 +18,6 @@ export async function seedWorkspace(service: Service): Promise<SeededNames> {
   const jobs = await seedJobs(service);
   await seedSettings(service);
   const runs = await seedRuns(service);
+  await service.ok("POST", "/v1/deploys", { name: "shop", version: "v214" });
   return { ...jobs, ...runs };
 }
