@@ -130,6 +130,29 @@ export async function figures(): Promise<Figure[]> {
       },
     },
     { value: await code.constant("engine/broadcast.ts", "COALESCE_MS"), in: { "docs/architecture.md": ["messages of the last {} ms"] } },
+    // Jobs of all queues, and changes of many.
+    {
+      value: await code.constant("jobs/search.ts", "MAX_COUNTED_ROWS"),
+      in: {
+        "docs/api.md": ["It reads at most {} jobs. If there are more"],
+        "docs/decisions/0038-many-jobs.md": ["is counted up to {} rows"],
+      },
+    },
+    {
+      value: await code.constant("operations/execute.ts", "PORTION"),
+      in: { "docs/api.md": ["in the background, {} at a time"], "docs/decisions/0038-many-jobs.md": ["picks up to {} jobs"] },
+    },
+    { value: await code.constant("operations/start.ts", "MAX_RUNNING"), in: { "docs/api.md": ["at most {} operations that are running"] } },
+    { value: LIMITS.operationIds, in: { "docs/api.md": ["or up to {} `ids`"] } },
+    { value: await code.constant("dead-letters/groups-store.ts", "TREND_HOURS"), in: { "docs/api.md": ["in each of the last {} hours"] } },
+    {
+      value: await code.number("migrations/0026_dead_letter_groups.sql", /limit (\d+)\) g\) >=/),
+      in: { "docs/api.md": ["has about {} groups at most"], "docs/decisions/0038-many-jobs.md": ["beyond {} of them"] },
+    },
+    {
+      value: await code.number("migrations/0026_dead_letter_groups.sql", /left\(message, (\d+)\)/),
+      in: { "docs/decisions/0038-many-jobs.md": ["is cut to {} characters"] },
+    },
     // Lanes of a node.
     {
       value: await code.constant("engine/lane-shares.ts", "FIRST_WINDOW"),

@@ -22,7 +22,7 @@ const LISTS = (queue: string): Readonly<Record<string, string>> => ({
   runs: "/v1/runs?limit=100",
   workers: "/v1/workers?limit=100",
   "audit events": "/v1/audit-events?limit=100",
-  "metrics of a day": "/v1/metrics?step=300",
+  "metrics of an hour": "/v1/metrics?step=300",
   changes: "/v1/changes",
 });
 

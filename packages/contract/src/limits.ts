@@ -29,6 +29,8 @@ export const LIMITS = {
   journalBytes: 32 * 1024 * 1024,
   /** Steps that one call reports. */
   reportedSteps: 100,
+  /** Triggers in one call. */
+  triggers: 1_000,
   /** Reports of runs in one call, and their steps together. */
   stepReports: 100,
   stepsOfReports: 1_000,

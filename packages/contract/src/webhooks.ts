@@ -247,15 +247,15 @@ export const WebhookBody = Type.Object(
 );
 export type WebhookBody = Static<typeof WebhookBody>;
 
-export const DeliveryWithBody = Type.Object(
-  { ...deliveryFields, body: WebhookBody },
+export const DeliveryWithPayload = Type.Object(
+  { ...deliveryFields, payload: WebhookBody },
   {
-    title: "DeliveryWithBody",
-    description: "A delivery, with the body that it sends.",
+    title: "DeliveryWithPayload",
+    description: "A delivery, with the event that it sends.",
     examples: [
       {
         ...deliveryExample,
-        body: {
+        payload: {
           id: "whk_01kajv3k4we6nsd9z5kgtzx0rw",
           type: "job.failed",
           timestamp: "2026-11-21T09:30:00.388Z",
@@ -265,7 +265,7 @@ export const DeliveryWithBody = Type.Object(
     ],
   },
 );
-export type DeliveryWithBody = Static<typeof DeliveryWithBody>;
+export type DeliveryWithPayload = Static<typeof DeliveryWithPayload>;
 
 export const ListWebhooks = Type.Object(
   { ...PageQuery, cursor: Cursor("WebhookCursor", "Vt3oKq0cR1mX7yBz4nE2Sw") },

@@ -234,6 +234,46 @@ export const Triggered = Type.Object(
 );
 export type Triggered = Static<typeof Triggered>;
 
+export const TriggerMany = Type.Object(
+  {
+    triggers: Type.Array(TriggerWorkflow, {
+      minItems: 1,
+      maxItems: LIMITS.triggers,
+      description: "Each starts a run, or is refused, by itself.",
+    }),
+  },
+  {
+    title: "TriggerMany",
+    description: "Starts many runs of one workflow.",
+    additionalProperties: false,
+    examples: [{ triggers: [{ input: { userId: "u1" } }, { input: { userId: "u2" }, idempotencyKey: "signup-u2" }] }],
+  },
+);
+export type TriggerMany = Static<typeof TriggerMany>;
+
+const TRIGGER_ERRORS = ["QUOTA_EXCEEDED", "PAYLOAD_TOO_LARGE", "VALIDATION_ERROR"] as const;
+
+export const TriggeredMany = Type.Object(
+  {
+    triggered: Type.Array(
+      Type.Object({
+        runIds: Type.Array(RunId, { description: "As for one trigger; empty if it was refused." }),
+        duplicate: Type.Boolean({ description: "Whether its key was known." }),
+        code: Nullable(Type.Enum([...TRIGGER_ERRORS]), { description: "Why it was refused; null: it was not." }),
+        message: Nullable(Type.String(), { description: "Why, in words." }),
+        details: Type.Unknown({ description: "More about the refusal, as the error of one trigger has it." }),
+      }),
+      { description: "What became of each trigger, in the order sent." },
+    ),
+  },
+  {
+    title: "TriggeredMany",
+    description: "What triggers have started.",
+    examples: [{ triggered: [{ runIds: [RUN_ID], duplicate: false, code: null, message: null, details: {} }] }],
+  },
+);
+export type TriggeredMany = Static<typeof TriggeredMany>;
+
 export const EventId = Type.String({
   title: "EventId",
   pattern: "^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$",

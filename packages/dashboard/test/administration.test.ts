@@ -1,4 +1,5 @@
 import { describe, expect } from "vitest";
+import { newPerson } from "../../server/test/harness/people.ts";
 import { test } from "./harness/dashboard.ts";
 
 const approvals = { type: "approval", approval: { timeout: 7_200, on_timeout: "reject" } };
@@ -47,5 +48,99 @@ describe("approvals", () => {
     await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
     await page.getByText("It was approved by bob").waitFor();
     expect(await page.getByRole("button", { name: "Approve" }).isDisabled()).toBe(true);
+  });
+});
+
+describe("schedules", () => {
+  test("are created, show their times with changes of the clocks, are changed with a look at the difference, paused, triggered and deleted", async ({
+    dashboard,
+    service,
+  }) => {
+    const queue = await service.queue();
+    const page = await dashboard.open("schedules");
+    await page.getByRole("button", { name: "Create a schedule" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Name").fill("nightly");
+    await dialog.getByLabel("Queue").fill(queue);
+    await dialog.getByLabel("Pattern").fill("61 2 * * *");
+    await dialog.getByText("cron", { exact: false }).first().waitFor();
+    await dialog.getByLabel("Pattern").fill("30 2 * * *");
+    await dialog.getByLabel("Time zone").selectOption("Europe/Berlin");
+    await dialog.getByText("At 02:30, every day.").waitFor();
+    expect(await dashboard.axe(page)).toEqual([]);
+    await dialog.getByLabel("Payload").fill('{"n":12345678901234567890}');
+    await dialog.getByRole("button", { name: "Create" }).click();
+    await page.getByRole("heading", { name: "nightly", level: 1 }).waitFor();
+    expect((await service.api("GET", "/v1/schedules/nightly")).text).toContain('{"n":12345678901234567890}');
+    await page.getByText("2026-11-22 02:30:00 CET").first().waitFor();
+    await page.getByText("2026-11-22 01:30:00 UTC").waitFor();
+    const later = page.getByRole("button", { name: "The month after" });
+    for (let month = 0; month < 4; month++) await later.click();
+    await page.getByText("On 2027-03-28 the clocks go forward: the times 02:00–03:00 do not exist.", { exact: false }).waitFor();
+    await page.getByText("gap 02:00–03:00").waitFor();
+
+    await page.getByRole("button", { name: "Pause" }).click();
+    await page.getByRole("button", { name: "Resume" }).waitFor();
+    await page.getByRole("button", { name: "Run now" }).click();
+    await page.getByText("nightly has enqueued job_", { exact: false }).waitFor();
+    await page.getByRole("button", { name: "Edit" }).click();
+    await page.getByRole("dialog").getByLabel("Pattern").fill("0 3 * * *");
+    await page.getByRole("button", { name: "Review the changes" }).click();
+    await page.getByRole("dialog").getByRole("row", { name: "cron 30 2 * * * 0 3 * * *" }).waitFor();
+    await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
+    await page.getByText("nightly is changed.").waitFor();
+    expect(await service.ok("GET", "/v1/schedules/nightly")).toMatchObject({ cron: "0 3 * * *", state: "paused" });
+
+    await page.getByRole("button", { name: "Delete" }).click();
+    await page.getByLabel("Type nightly to confirm").fill("nightly");
+    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+    await page.getByText("There is no schedule yet").waitFor();
+    expect(dashboard.violations).toEqual([]);
+  });
+});
+
+test("usage shows executions by day and queue, and those that are left", async ({ dashboard, service }) => {
+  const queue = await service.queue();
+  await service.ok("POST", `/v1/queues/${queue}/jobs/batch`, [{ payload: 1 }, { payload: 2 }]);
+  await service.database.query(
+    "update workspace set executions_per_month = 1000 where id = (select workspace_id from api_key where hash = sha256($1::text::bytea))",
+    [service.key],
+  );
+  const page = await dashboard.open("usage");
+  await page.getByText("2 of 1,000 executions").waitFor();
+  await page.getByRole("row", { name: new RegExp(`^${queue} 2`) }).waitFor();
+  await page.getByRole("row", { name: /^2026-11-21 2/ }).waitFor();
+  await page.getByRole("button", { name: "The month before" }).click();
+  await page.getByText("Nothing was executed in this month").waitFor();
+  expect(new URL(page.url()).searchParams.get("period")).toBe("2026-10");
+});
+
+describe("the audit log", () => {
+  test("is verified in the browser, and says where it was changed", async ({ dashboard, service }) => {
+    for (let at = 0; at < 130; at++) await service.ok("POST", "/v1/secrets", { name: `S_${at}`, value: "a value" });
+    const page = await dashboard.open("audit");
+    await page.getByRole("button", { name: "secret.created" }).first().click();
+    await page.getByText("is that of what is shown here.").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Verify the chain" }).click();
+    await page.getByText("the chain is unbroken, from its beginning", { exact: false }).waitFor();
+
+    await page.route("**/v1/audit-events*", async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, body: (await response.text()).replace('"resource_id":"S_7"', '"resource_id":"S_X"') });
+    });
+    await page.getByRole("button", { name: "Verify the chain" }).click();
+    await page.getByText(/The chain is broken at event \d+\. It shows something else/).waitFor();
+    expect(dashboard.violations).toEqual([]);
+  });
+
+  test("has filters that stand in the address, and is for administrators only", async ({ dashboard, service }) => {
+    await service.ok("POST", "/v1/secrets", { name: "TOKEN", value: "a value" });
+    await service.queue();
+    const page = await dashboard.open("audit?resource_type=queue");
+    await page.getByRole("button", { name: "queue.created" }).waitFor();
+    expect(await page.getByRole("button", { name: "secret.created" }).count()).toBe(0);
+    const reader = await dashboard.open("audit", { as: await newPerson(service, { role: "read" }) });
+    await reader.getByText("Only administrators read the audit log").waitFor();
   });
 });

@@ -245,3 +245,54 @@ describe("a payload that is no JSON", () => {
     expect(proxy.passed).toEqual([]);
   });
 });
+
+describe("concurrent triggers of a workflow", () => {
+  const PATH = "/v1/workflows/onboard/trigger";
+  const register = (service: Service) => service.ok("PUT", "/v1/workflows/onboard", {});
+
+  test("leave together, and each gets its own run", async ({ service, clients: { proxy, tidemill } }) => {
+    await register(service);
+    const started = await Promise.all(numbers(50).map((input) => tidemill.workflows.trigger("onboard", { input })));
+    expect(proxy.lines).toEqual([`POST ${PATH}/batch`]);
+    expect(started.every(({ duplicate }) => !duplicate)).toBe(true);
+    const runs = await Promise.all(started.map(({ runIds: [id = ""] }) => tidemill.runs.get(id)));
+    expect(runs.map(({ input }) => input)).toEqual(numbers(50));
+  });
+
+  test("start no second run when their call is repeated, and one that comes alone is sent alone", async ({
+    service,
+    clients: { proxy, tidemill },
+  }) => {
+    await register(service);
+    const [key, twin] = await Promise.all(["k", "k"].map((idempotencyKey) => tidemill.workflows.trigger("onboard", { idempotencyKey })));
+    expect(twin?.runIds).toEqual(key?.runIds);
+    expect([key?.duplicate, twin?.duplicate].sort()).toEqual([false, true]);
+    await tidemill.workflows.trigger("onboard");
+    expect(proxy.lines).toEqual([`POST ${PATH}/batch`, `POST ${PATH}`]);
+  });
+
+  test("are refused one by one", async ({ service, clients: { tidemill } }) => {
+    await register(service);
+    await allow(service, 2);
+    const outcomes = await Promise.allSettled(numbers(4).map((input) => tidemill.workflows.trigger("onboard", { input })));
+    expect(outcomes.map(({ status }) => status).sort()).toEqual(["fulfilled", "fulfilled", "rejected", "rejected"]);
+    const refused = outcomes.flatMap((one) => (one.status === "rejected" ? [one.reason as TidemillError] : []));
+    expect(refused).toMatchObject(Array(2).fill({ code: "QUOTA_EXCEEDED", status: 402, details: { limit: 2 } }));
+  });
+
+  test("get the error of their workflow, and of their own fields", async ({ service, clients: { tidemill } }) => {
+    const absent = numbers(2).map((input) => failureOf(tidemill.workflows.trigger("absent", { input })));
+    expect(await Promise.all(absent)).toMatchObject([{ code: "NOT_FOUND" }, { code: "NOT_FOUND" }]);
+    await register(service);
+    const [bad, good] = await Promise.allSettled([-1, 0].map((delay) => tidemill.workflows.trigger("onboard", { delay })));
+    expect(bad).toMatchObject({ status: "rejected", reason: { code: "VALIDATION_ERROR", details: { issues: [{ path: "delay" }] } } });
+    expect(good).toMatchObject({ status: "fulfilled" });
+  });
+
+  test("leave one by one when batching is turned off", async ({ service, clients }) => {
+    await register(service);
+    const tidemill = clients.with({ batching: false });
+    await Promise.all(numbers(3).map((input) => tidemill.workflows.trigger("onboard", { input })));
+    expect(clients.proxy.lines).toEqual(Array(3).fill(`POST ${PATH}`));
+  });
+});

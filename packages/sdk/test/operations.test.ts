@@ -75,6 +75,7 @@ const CALLS: Readonly<Record<string, (tidemill: Tidemill) => PromiseLike<unknown
   listJournals: (tidemill) => tidemill.workflows.journals("user.onboard", { limit: 10 }),
   deleteWorkflow: (tidemill) => tidemill.workflows.delete("user.onboard"),
   triggerWorkflow: (tidemill) => tidemill.workflows.trigger("user.onboard", { input: { userId: "u1" } }),
+  triggerWorkflowMany: (tidemill) => tidemill.workflows.triggerMany("user.onboard", { triggers: [{ input: { userId: "u1" } }] }),
   listRuns: (tidemill) => tidemill.runs.list({ status: "failed" }),
   getRun: (tidemill) => tidemill.runs.get(RUN),
   // The response of this test is no stream.

@@ -30,11 +30,10 @@ create function failure_of(code text, status integer, host text, message text) r
     code, status, host, message)::failure
 $$;
 
--- How a job of a lane failed, by its last error. The name of the queue's own host is taken out of the message.
-create function failure_of_job(workspace uuid, lane bigint, last_error text) returns failure language plpgsql stable as $$
+-- How a job failed, by its last error and the host that its queue called. The name of the host is taken out of the message.
+create function failure_of_error(host text, last_error text) returns failure language plpgsql immutable as $$
 declare
   error json := coalesce(last_error, '{}')::json;
-  host  text := queue_host(workspace, lane);
 begin
   return failure_of(coalesce(error ->> 'code', 'UNKNOWN'), (error ->> 'status')::integer, host,
     normalize_error(case when host is null then error ->> 'message' else replace(coalesce(error ->> 'message', ''), host, '…') end));
@@ -51,8 +50,9 @@ create table dead_letter_delta (
   at           timestamptz not null,
   jobs         smallint not null,
   lane_id      bigint not null,
-  -- The job's last error, if its group is new.
-  error        text
+  -- The job's last error, and the host that its queue called, if its group is new.
+  error        text,
+  host         text
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 create index dead_letter_delta_workspace on dead_letter_delta (workspace_id, fingerprint);
 
@@ -85,7 +85,7 @@ create index dead_letter_hour_age on dead_letter_hour (hour);
 -- The fingerprint of a job that fails now. A workspace has about as many groups as this allows.
 create function fingerprint_of(workspace uuid, lane bigint, last_error text) returns text language plpgsql stable as $$
 declare
-  found failure := failure_of_job(workspace, lane, last_error);
+  found failure := failure_of_error(queue_host(workspace, lane), last_error);
 begin
   if not exists (select from dead_letter_group g where g.workspace_id = workspace and g.fingerprint = found.fingerprint)
     and (select count(*) from (select from dead_letter_group g where g.workspace_id = workspace limit 1000) g) >= 1000
@@ -95,11 +95,15 @@ end $$;
 
 -- Every statement that moves a job into the dead-letter queue or out of it counts, whatever its folder. Completed jobs cost one comparison.
 create function count_dead_letter() returns trigger language plpgsql as $$
+declare
+  is_new boolean;
 begin
   if tg_op = 'UPDATE' and new.state = 'failed' then
-    insert into tidemill.dead_letter_delta (workspace_id, fingerprint, at, jobs, lane_id, error)
-    values (new.workspace_id, new.fingerprint, moment(), 1, new.lane_id, case when not exists (
-      select from tidemill.dead_letter_group g where g.workspace_id = new.workspace_id and g.fingerprint = new.fingerprint) then new.last_error end);
+    is_new := not exists (
+      select from tidemill.dead_letter_group g where g.workspace_id = new.workspace_id and g.fingerprint = new.fingerprint);
+    insert into tidemill.dead_letter_delta (workspace_id, fingerprint, at, jobs, lane_id, error, host)
+    values (new.workspace_id, new.fingerprint, moment(), 1, new.lane_id, case when is_new then new.last_error end,
+      case when is_new then queue_host(new.workspace_id, new.lane_id) end);
   else
     insert into tidemill.dead_letter_delta (workspace_id, fingerprint, at, jobs, lane_id)
     values (old.workspace_id, old.fingerprint, moment(), -1, old.lane_id);
@@ -121,6 +125,6 @@ from (
   select workspace_id, fingerprint, count(*) as jobs, (array_agg(distinct lane_id))[:20] as lanes, min(finished_at) as first_at,
     max(finished_at) as last_at, max(lane_id) as lane_id, max(last_error) as error
   from job where state = 'failed' and exists (select from workspace w where w.id = workspace_id) group by workspace_id, fingerprint
-) j cross join lateral failure_of_job(j.workspace_id, j.lane_id, j.error) f;
+) j cross join lateral failure_of_error(queue_host(j.workspace_id, j.lane_id), j.error) f;
 
 select make_tenant_views();

@@ -44,7 +44,7 @@ test("jobs of all queues are listed, and many are cancelled and retried at once"
   for (const queue of queues) await service.ok("POST", `/v1/queues/${queue}/jobs`, { payload: { of: queue }, tag: "welcome" });
   expect(readRows(await command.output("job", "list", "--tag", "welcome"))).toMatchObject([{ QUEUE: queues[1] }, { QUEUE: queues[0] }]);
   expect(await command.json("job", "list", "--payload-contains", `${queues[0]}"`)).toMatchObject([{ queue: queues[0] }]);
-  expect(await command.run("job", "list", "nowhere")).toMatchObject({ code: 1, stderr: expect.stringContaining("nowhere") });
+  expect(await command.run("job", "list", "nowhere")).toMatchObject({ code: 4, stderr: expect.stringContaining("nowhere") });
   expect(await command.json("job", "cancel-many", "--tag", "welcome", "--yes")).toMatchObject({ state: "completed", matched: 2, done: 2 });
   const [operation] = await command.json("operation", "list");
   expect(operation).toMatchObject({ action: "cancel", done: 2 });

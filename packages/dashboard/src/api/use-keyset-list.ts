@@ -21,6 +21,8 @@ export interface KeysetList<T> {
   readonly rows: readonly ListRow<T>[] | undefined;
   readonly error: unknown;
   readonly hasMore: boolean;
+  /** The last page that was loaded, with what it says besides its records. */
+  readonly lastPage: Page<T> | undefined;
   readonly isLoadingMore: boolean;
   /** Whether the last request for more rows failed. */
   readonly moreError: unknown;
@@ -90,6 +92,7 @@ export function useKeysetList<T>({ kind, path, query = {}, idOf, enabled = true 
     rows,
     error: data ? null : error,
     hasMore: hasNextPage,
+    lastPage: pages.at(-1),
     isLoadingMore: isFetchingNextPage,
     moreError: isFetchNextPageError ? error : null,
     loadMore: () => void (isFetchingNextPage || fetchNextPage()),

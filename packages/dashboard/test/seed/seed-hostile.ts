@@ -59,6 +59,14 @@ export async function seedHostile(service: Service): Promise<PageNames> {
     });
     await post("/v1/secrets", { name: "HOSTILE", value: `<b>&"'${text}` });
     await post("/v1/keys", { name: short(3).slice(0, 64), role: "read" });
+    await post("/v1/webhooks", {
+      name: "hostile",
+      url: `${handler.url}?${encodeURIComponent(some(2))}`,
+      events: ["job.failed", "run.failed"],
+      headers: { "x-hostile": "<b>${{ secrets.HOSTILE }}</b>" },
+    });
+    const { id: delivery } = await post("/v1/webhooks/hostile/test");
+    await until(async () => (await service.ok("GET", `/v1/webhooks/hostile/deliveries/${delivery}`)).attempts > 0, "an attempt");
     const run = await seedHostileRun(service);
     await until(async () => (await service.ok("GET", "/v1/dlq?queue=hostile")).data.length > 0, "jobs to fail");
     return {
@@ -69,6 +77,8 @@ export async function seedHostile(service: Service): Promise<PageNames> {
       run,
       token: "x".repeat(43),
       webhook: "hostile",
+      delivery,
+      secret: "HOSTILE",
       name: "hostile",
     };
   } finally {

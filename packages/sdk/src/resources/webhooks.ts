@@ -1,7 +1,7 @@
 import type {
   CreateWebhook,
   Delivery,
-  DeliveryWithBody,
+  DeliveryWithPayload,
   ListDeliveries,
   ListWebhooks,
   PatchWebhook,
@@ -52,7 +52,7 @@ export class Webhooks {
   }
 
   /** A delivery with the body that it sends. */
-  delivery(name: string, id: string, call?: CallOptions): Promise<DeliveryWithBody> {
+  delivery(name: string, id: string, call?: CallOptions): Promise<DeliveryWithPayload> {
     return this.#api.get(pathOf("webhooks", name, "deliveries", id), call);
   }
 

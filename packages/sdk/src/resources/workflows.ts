@@ -4,6 +4,8 @@ import type {
   PutWorkflow,
   RunJournal,
   Triggered,
+  TriggeredMany,
+  TriggerMany,
   TriggerWorkflow,
   Workflow,
   WorkflowWithSecret,
@@ -11,10 +13,12 @@ import type {
 import { type Api, pathOf } from "../api.ts";
 import type { CallOptions } from "../options.ts";
 import type { List } from "../page.ts";
+import { TriggerBatcher } from "../workflow/trigger-batcher.ts";
 
 /** Workflows, whose runs workers execute, or a program at their `endpoint_url`. */
 export class Workflows {
   readonly #api: Api;
+  readonly #batchers = new Map<string, TriggerBatcher>();
 
   constructor(api: Api) {
     this.#api = api;
@@ -43,11 +47,38 @@ export class Workflows {
     return this.#api.list(pathOf("workflows", id, "journals"), page, call);
   }
 
-  /** Starts a run. Without an `idempotencyKey` it gets one for this call, so that a retry starts no second run. */
+  /**
+   * Starts a run. Without an `idempotencyKey` it gets one for this call, so that a retry starts no second run.
+   * Triggers of one workflow at the same time leave together, unless `call` is given.
+   */
   async trigger(id: string, trigger: TriggerWorkflow = {}, call?: CallOptions): Promise<Triggered> {
     const body = { ...trigger, idempotencyKey: trigger.idempotencyKey ?? crypto.randomUUID() };
-    const started = await this.#api.postRepeatably<Triggered>(pathOf("workflows", id, "trigger"), body, call);
+    const started = await (call || !this.#api.transport.settings.batching
+      ? this.#triggerOne(id, body, call)
+      : this.#batcherOf(id).add(body));
     // A generated key is known only if an earlier try of this call has started the run.
     return trigger.idempotencyKey === undefined ? { ...started, duplicate: false } : started;
+  }
+
+  /** Starts many runs. Each trigger starts its run, or is refused, by itself. Those with keys may be repeated. */
+  triggerMany(id: string, { triggers }: TriggerMany, call?: CallOptions): Promise<TriggeredMany> {
+    return this.#api.post(pathOf("workflows", id, "trigger", "batch"), { triggers }, call);
+  }
+
+  #triggerOne(id: string, trigger: TriggerWorkflow, call?: CallOptions): Promise<Triggered> {
+    return this.#api.postRepeatably(pathOf("workflows", id, "trigger"), trigger, call);
+  }
+
+  #batcherOf(id: string): TriggerBatcher {
+    const known = this.#batchers.get(id);
+    if (known) return known;
+    const path = pathOf("workflows", id, "trigger", "batch");
+    const calls = {
+      one: (trigger: TriggerWorkflow) => this.#triggerOne(id, trigger),
+      many: async (body: string) => (await this.#api.transport.request({ method: "POST", path, body, repeatable: true })) as TriggeredMany,
+    };
+    const batcher = new TriggerBatcher(calls, () => this.#batchers.delete(id));
+    this.#batchers.set(id, batcher);
+    return batcher;
   }
 }

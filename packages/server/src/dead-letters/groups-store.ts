@@ -32,7 +32,7 @@ const foldSome = async (db: Db): Promise<number> =>
         ), summed as (
           select workspace_id, fingerprint, sum(jobs) as jobs, coalesce(min(at) filter (where jobs > 0), max(at)) as first_at,
             coalesce(max(at) filter (where jobs > 0), max(at)) as last_at, coalesce((array_agg(distinct lane_id) filter (where jobs > 0))[:20], '{}') as lanes,
-            (array_agg(lane_id) filter (where error is not null))[1] as error_lane, (array_agg(error) filter (where error is not null))[1] as error
+            (array_agg(host) filter (where error is not null))[1] as host, (array_agg(error) filter (where error is not null))[1] as error
           from kept group by workspace_id, fingerprint
         ), hours as (
           insert into dead_letter_hour (workspace_id, fingerprint, hour, failed)
@@ -42,7 +42,7 @@ const foldSome = async (db: Db): Promise<number> =>
         ), folded as (
           insert into dead_letter_group (workspace_id, fingerprint, code, status, host, message, jobs, lanes, first_seen_at, last_seen_at)
           select s.workspace_id, s.fingerprint, d.code, d.status, d.host, coalesce(d.message, ''), s.jobs, s.lanes, s.first_at, s.last_at
-          from summed s cross join lateral failure_of_job(s.workspace_id, s.error_lane, s.error) f
+          from summed s cross join lateral failure_of_error(s.host, s.error) f
           cross join lateral (select (case when f.fingerprint = s.fingerprint then f else failure_of_rest(f.code) end).*) d
           order by s.workspace_id, s.fingerprint
           on conflict (workspace_id, fingerprint) do update set
@@ -98,7 +98,7 @@ export const listGroups = (db: Db, { workspaceId, after, limit }: GroupsPage): P
       with pending as (
         select fingerprint, sum(jobs) as jobs, min(at) filter (where jobs > 0) as first_at, max(at) filter (where jobs > 0) as last_at,
           coalesce((array_agg(distinct lane_id) filter (where jobs > 0))[:20], '{}') as lanes,
-          (array_agg(lane_id) filter (where error is not null))[1] as error_lane, (array_agg(error) filter (where error is not null))[1] as error
+          (array_agg(host) filter (where error is not null))[1] as host, (array_agg(error) filter (where error is not null))[1] as error
         from dead_letter_delta where workspace_id = ${workspaceId} group by fingerprint
       ), known as (
         select g.fingerprint, g.code, g.status, g.host, g.message, g.jobs + coalesce(p.jobs, 0) as jobs, g.lanes || coalesce(p.lanes, '{}') as lanes,
@@ -107,7 +107,7 @@ export const listGroups = (db: Db, { workspaceId, after, limit }: GroupsPage): P
         from dead_letter_group g left join pending p on p.fingerprint = g.fingerprint where g.workspace_id = ${workspaceId}
         union all
         select p.fingerprint, d.code, d.status, d.host, coalesce(d.message, ''), p.jobs, p.lanes, p.first_at, p.last_at
-        from pending p cross join lateral failure_of_job(${workspaceId}, p.error_lane, p.error) f
+        from pending p cross join lateral failure_of_error(p.host, p.error) f
         cross join lateral (select (case when f.fingerprint = p.fingerprint then f else failure_of_rest(f.code) end).*) d
         where p.error is not null and not exists (
           select from dead_letter_group g where g.workspace_id = ${workspaceId} and g.fingerprint = p.fingerprint)

@@ -1,4 +1,4 @@
-import type { JobState, OperationAction } from "@tidemill/contract";
+import type { JobState, OperationAction, RecordKind } from "@tidemill/contract";
 import type { AuditLog } from "#audit";
 import {
   type ChangedJob,
@@ -13,7 +13,7 @@ import {
   restoreMany,
   retryManyFailed,
 } from "#jobs";
-import { cutPage, type Db, type JobId, type Transactional } from "#kernel";
+import { cutPage, type Db, type JobId, type ReportChange, type Transactional } from "#kernel";
 import type { Aborter, LaneId, LaneKey, Waker } from "#lanes";
 import { auditEnd } from "./audit.ts";
 import {
@@ -31,7 +31,10 @@ export interface Execution {
   readonly audit: AuditLog;
   readonly waker: Pick<Waker, "wake">;
   readonly aborter: Pick<Aborter, "abortJob">;
+  readonly report: ReportChange;
 }
+
+const CHANGED: readonly RecordKind[] = ["jobs", "queues"];
 
 /** Jobs that are changed together. A transaction holds their locks. */
 const PORTION = 500;
@@ -114,7 +117,7 @@ async function changePortion(execution: Execution, { workspace_id, id }: Running
 }
 
 /** Makes one of the steps for what is left of the portion. Returns how many jobs it changed. */
-async function changeSome({ database, waker, aborter }: Execution, key: OperationKey, step: Step): Promise<number> {
+async function changeSome({ database, waker, aborter, report }: Execution, key: OperationKey, step: Step): Promise<number> {
   const changed = await database.transaction(async (tx) => {
     const operation = await lockRunning(tx, key);
     if (!operation || operation.jobs.length === 0) return [];
@@ -133,6 +136,7 @@ async function changeSome({ database, waker, aborter }: Execution, key: Operatio
   });
   for (const { id, leaseId } of changed) if (leaseId !== null) aborter.abortJob(id, leaseId);
   waker.wake(lanesOf(key, changed));
+  if (changed.length > 0) report(key.workspaceId, CHANGED);
   return changed.length;
 }
 

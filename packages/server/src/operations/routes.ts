@@ -47,7 +47,8 @@ export function mountOperations(api: Api, { tenants, audit, ids, onStarted }: Op
     api.post(
       `/v1/jobs/${action}`,
       {
-        config: { access: "write" },
+        // A removal cannot be undone: a person who has not just confirmed is asked again.
+        config: { access: "write", confirm: action === "remove" },
         schema: {
           tags,
           security,

@@ -1,4 +1,4 @@
-import { DeliveryPath, Delivery as DeliveryRecord, DeliveryWithBody, ListDeliveries, Page, WebhookPath } from "@tidemill/contract";
+import { DeliveryPath, Delivery as DeliveryRecord, DeliveryWithPayload, ListDeliveries, Page, WebhookPath } from "@tidemill/contract";
 import { type Api, nextPage, readPage, replies, routeDefaults, workspaceOf } from "#http";
 import type { Db, WorkspaceId } from "#kernel";
 import { laneNotFound } from "#lanes";
@@ -88,7 +88,7 @@ export function mountDeliveries(api: Api, { tenants, waker, ...context }: Webhoo
         description: "Returns a delivery with its attempts, and the body that it sends.",
         operationId: "getDelivery",
         params: DeliveryPath,
-        response: replies({ 200: DeliveryWithBody }, "NOT_FOUND"),
+        response: replies({ 200: DeliveryWithPayload }, "NOT_FOUND"),
       },
     },
     async (request, reply) => {
@@ -99,7 +99,7 @@ export function mountDeliveries(api: Api, { tenants, waker, ...context }: Webhoo
       const jobId = readDeliveryId(id);
       const delivery = jobId && (await findDelivery(db, lane, jobId));
       if (!delivery) throw deliveryNotFound(id, name);
-      return reply.type(JSON_TYPE).send(`${JSON.stringify(showDelivery(delivery)).slice(0, -1)},"body":${delivery.body}}`);
+      return reply.type(JSON_TYPE).send(`${JSON.stringify(showDelivery(delivery)).slice(0, -1)},"payload":${delivery.body}}`);
     },
   );
 

@@ -1,47 +1,17 @@
-import {
-  LIMITS,
-  ListWorkflows,
-  Page,
-  PutWorkflow,
-  Triggered,
-  TriggerHeaders,
-  TriggerWorkflow,
-  WorkflowPath,
-  Workflow as WorkflowRecord,
-  WorkflowWithSecret,
-} from "@tidemill/contract";
+import { ListWorkflows, Page, PutWorkflow, WorkflowPath, Workflow as WorkflowRecord, WorkflowWithSecret } from "@tidemill/contract";
 import { requestActor } from "#audit";
-import {
-  type Api,
-  checkMayServe,
-  idempotencyKeyOf,
-  noContent,
-  openNumber,
-  PAGE_END,
-  principalOf,
-  type RawJson,
-  readPage,
-  replies,
-  routeDefaults,
-  runForRequest,
-  sealNumber,
-} from "#http";
-import { cutPage, problem, type Shares, type Tenants } from "#kernel";
+import { type Api, checkMayServe, noContent, openNumber, PAGE_END, principalOf, readPage, replies, routeDefaults, sealNumber } from "#http";
+import { cutPage, type Tenants } from "#kernel";
 import { type Aborter, type LaneId, laneNotFound, type PulledWaker, type Waker } from "#lanes";
-import { checkPayloadTemplates } from "#vault";
 import { readCursorKey } from "#workspaces";
 import { deleteWorkflow } from "./delete.ts";
 import { putWorkflow } from "./put.ts";
-import { showRunId } from "./run.ts";
 import { findWorkflow, listWorkflows } from "./store.ts";
-import type { Triggers } from "./triggers.ts";
 import { releaseParked } from "./unfit.ts";
 import { showWorkflow, type WorkflowContext } from "./workflow.ts";
 
 export interface WorkflowRoutes extends WorkflowContext {
   readonly tenants: Tenants;
-  readonly triggers: Triggers;
-  readonly shares: Pick<Shares, "loopTime">;
   readonly waker: Waker & PulledWaker;
   readonly aborter: Aborter;
   /** Called with the next tick of a workflow's schedule. Milliseconds since 1970. */
@@ -51,7 +21,7 @@ export interface WorkflowRoutes extends WorkflowContext {
 const { tags, security } = routeDefaults("Workflows");
 
 /** The endpoints of workflows. Source: contract §11. */
-export function mountWorkflows(api: Api, { tenants, triggers, shares, waker, aborter, onNextRun, ...context }: WorkflowRoutes): void {
+export function mountWorkflows(api: Api, { tenants, waker, aborter, onNextRun, ...context }: WorkflowRoutes): void {
   api.put(
     "/v1/workflows/:name",
     {
@@ -158,42 +128,6 @@ export function mountWorkflows(api: Api, { tenants, triggers, shares, waker, abo
       const lanes = await deleteWorkflow(tenants.of(actor.workspaceId), context, actor, request.params.name);
       for (const lane of lanes) aborter.abortLane(lane);
       return reply.code(204).send();
-    },
-  );
-
-  api.post(
-    "/v1/workflows/:name/trigger",
-    {
-      config: { access: "write", rawMember: "input" },
-      schema: {
-        tags,
-        security,
-        summary: "Start a run",
-        description:
-          "Starts a run of a workflow. A trigger with a known `idempotencyKey` starts none and returns the run that it named, whatever its " +
-          "input. When the month's executions are used up, `QUOTA_EXCEEDED` refuses it, also with a known key.",
-        operationId: "triggerWorkflow",
-        params: WorkflowPath,
-        headers: TriggerHeaders,
-        body: TriggerWorkflow,
-        response: replies({ 200: Triggered, 201: Triggered }, "QUOTA_EXCEEDED", "NOT_FOUND", "PAYLOAD_TOO_LARGE"),
-      },
-    },
-    async (request, reply) => {
-      const { input, delay = 0 } = request.body;
-      const idempotencyKey = idempotencyKeyOf(request, request.body.idempotencyKey) ?? null;
-      const text = (input as RawJson | undefined)?.text ?? "null";
-      if (Buffer.byteLength(text) > LIMITS.payloadBytes) throw problem("PAYLOAD_TOO_LARGE", { limit_bytes: LIMITS.payloadBytes });
-      const principal = principalOf(request);
-      await runForRequest(shares.loopTime, request, principal.workspaceId, text.length, checkPayloadTemplates(text, "input"));
-      const dueMs = delay > 0 ? context.clock.nowMs() + delay * 1_000 : null;
-      const trigger = { workflow: request.params.name, input: text, idempotencyKey, dueMs };
-      const started = await triggers.start(principal, trigger);
-      if (!started.duplicate) {
-        if (dueMs === null) waker.wakeWorkflows([started.lane]);
-        else waker.wakeAt(dueMs);
-      }
-      return reply.code(started.duplicate ? 200 : 201).send({ runIds: [showRunId(started.id)], duplicate: started.duplicate });
     },
   );
 }

@@ -14,6 +14,7 @@ import { mountRuns } from "./run-routes.ts";
 import { mountSignals } from "./signal-routes.ts";
 import { mountSteps } from "./step-routes.ts";
 import { StepWriter } from "./step-writer.ts";
+import { mountTriggers } from "./trigger-routes.ts";
 import { Triggers } from "./triggers.ts";
 import { FollowedRuns } from "./watch/followed-runs.ts";
 import { mountRunEvents } from "./watch/routes.ts";
@@ -70,7 +71,8 @@ export function createWorkflows({
   const followed = new FollowedRuns({ tenants, clock, shares });
   return {
     routes(api) {
-      mountWorkflows(api, { tenants, triggers, audit, calendars, clock, random, guard, shares, waker, aborter, onNextRun });
+      mountWorkflows(api, { tenants, audit, calendars, clock, random, guard, waker, aborter, onNextRun });
+      mountTriggers(api, { triggers, clock, shares, waker });
       mountEvents(api, { tenants, ids, clock, shares, waker, proveReport });
       mountJournal(api, { tenants, prove });
       mountSignals(api, { tenants, audit, shares, waker, proveReport });

@@ -129,7 +129,7 @@ test("a body may nest 64 deep and no deeper, however deep it goes on", async ({ 
 
 /** The limit of an operation's body: 16 MiB for a batch, a worker's call or steps, 2 MiB otherwise. Source: contract §8. */
 const limitOf = ({ id }: Operation): number =>
-  (["enqueueBatch", "work", "reportSteps", "reportStepsOfRuns"].includes(id) ? 16 : 2) * MEBIBYTE;
+  (["enqueueBatch", "work", "reportSteps", "reportStepsOfRuns", "triggerWorkflowMany"].includes(id) ? 16 : 2) * MEBIBYTE;
 
 test("a body over its limit is refused with the limit, whether its length is told or not", async ({ service }) => {
   const operations = await withBody(service);

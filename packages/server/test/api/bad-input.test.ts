@@ -216,6 +216,10 @@ const ROWS: Record<string, Row> = {
     good: {},
     fields: { input: [], idempotencyKey: [...NO_TEXT, ...UNSTORABLE, '""', text(257)], delay: [...NO_INTEGER, "-1", "31536001"] },
   },
+  triggerWorkflowMany: {
+    good: { triggers: "[{}]" },
+    fields: { triggers: [...NO_LIST, "null", "[]", "[7]", '[{"delay":-1}]', '[{"idempotencykey":"k"}]'] },
+  },
   reportSteps: {
     good: { lease_token: '"a"', steps: '[{"key":"a","type":"run","status":"completed"}]' },
     fields: { lease_token: TOKEN, steps: [...NO_LIST, "null", "[]", "[7]", "[{}]"], progress: ["1e400", '{"of":[-1e400]}'] },

@@ -357,6 +357,7 @@ const SUCCESSES: Record<string, Ask[]> = {
   "deleteWorkflow 204": everyRun,
   "triggerWorkflow 201": [run("pending"), run("pending", { body: {} })],
   "triggerWorkflow 200": [run("completed", { body: { idempotencyKey: "k" } })],
+  "triggerWorkflowMany 200": [run("pending"), run("pending", { body: { triggers: [{}, { idempotencyKey: "k" }] } })],
   "listRuns 200": [plain(), ...everyRun, plain({ query: "?limit=1&status=failed,completed" })],
   "getRun 200": [...everyRun, run("unfit")],
   "watchRun 200": [run("completed"), run("failed"), run("cancelled")],
@@ -540,7 +541,10 @@ const ERRORS_OF: Record<string, (operation: Operation) => Ask[]> = {
   413: () => [
     (service, operation) => {
       const body = Buffer.alloc(
-        (["enqueueBatch", "work", "reportSteps", "reportStepsOfRuns"].includes(operation.id) ? 16 : 2) * 1024 * 1024 + 1,
+        (["enqueueBatch", "work", "reportSteps", "reportStepsOfRuns", "triggerWorkflowMany"].includes(operation.id) ? 16 : 2) *
+          1024 *
+          1024 +
+          1,
         " ",
       );
       const headers = { authorization: `Bearer ${service.key}`, "content-type": "application/json" };

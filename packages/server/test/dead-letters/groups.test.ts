@@ -83,6 +83,18 @@ describe("GET /v1/dlq/groups", () => {
     );
   });
 
+  test("a group keeps the host that failed when the queue's address is changed", async ({ service, engine }) => {
+    const handler = await service.handler({ answers: 500, defaultJobOptions: { attempts: 1 } });
+    await service.enqueue({ queue: handler.queue });
+    await until(async () => (await groupsOf(service)).length === 1);
+    const before = await groupsOf(service);
+    await service.ok("PATCH", `/v1/queues/${handler.queue}`, { callback_url: "http://127.0.0.1:9/" });
+    expect(await groupsOf(service)).toEqual(before);
+    await foldGroupsAcrossWorkspaces(engine);
+    expect(await groupsOf(service)).toEqual(before);
+    expect(before[0]?.error.host).toBe(new URL(handler.url).host);
+  });
+
   test("a group counts what leaves the dead-letter queue in any way, and is gone with its last job", async ({ service, engine }) => {
     const queue = await service.queue();
     await failWith(service, queue, Array(12).fill("It broke."));

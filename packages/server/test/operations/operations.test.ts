@@ -158,7 +158,7 @@ describe("an operation on many jobs", () => {
   });
 });
 
-const quiet = { audit: auditLog, waker: { wake: () => {} }, aborter: { abortJob: () => {} } };
+const quiet = { audit: auditLog, waker: { wake: () => {} }, aborter: { abortJob: () => {} }, report: () => {} };
 
 describe("the execution of operations", () => {
   test("an operation on more jobs than a portion has reaches all of them once", async ({ service, database }) => {

@@ -46,7 +46,7 @@ describe("the delivery of an event", () => {
       last_error: null,
       attempts_log: [{ attempt: 1, status: 200, error: null }],
     });
-    expect(await service.ok("GET", `/v1/webhooks/alerts/deliveries/${delivery.id}`)).toEqual({ ...delivery, body: event });
+    expect(await service.ok("GET", `/v1/webhooks/alerts/deliveries/${delivery.id}`)).toEqual({ ...delivery, payload: event });
     expect(await receiver.get()).toMatchObject({ last_success_at: "2026-11-21T12:00:00.000Z", failing_since: null });
   });
 

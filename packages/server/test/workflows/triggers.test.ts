@@ -120,3 +120,44 @@ test("a workflow of another workspace is not there", async ({ service }) => {
     expect((await other.api(method, `/v1/workflows/${id}${path}`, method === "POST" ? {} : undefined)).status).toBe(404);
   expect((await other.api("POST", "/v1/work", { worker: "w", queues: [], workflows: [id] })).status).toBe(404);
 });
+
+describe("many triggers in one call", () => {
+  test("start their runs, or are refused, each by itself", async ({ service }) => {
+    const { id, work } = await putWorkflow(service);
+    const [first] = (await service.ok("POST", `/v1/workflows/${id}/trigger`, { idempotencyKey: "k" })).runIds;
+    const large = JSON.stringify("x".repeat(1024 * 1024));
+    const triggers = [
+      '{"input":{"n":12345678901234567890}}',
+      '{"idempotencyKey":"k"}',
+      `{"input":${large}}`,
+      '{"input":"${{ nope }}"}',
+      '{"delay":60}',
+    ];
+    const { status, body } = await service.api("POST", `/v1/workflows/${id}/trigger/batch`, `{"triggers":[${triggers.join(",")}]}`);
+    expect(status).toBe(200);
+    const ok = { duplicate: false, code: null, message: null, details: {} };
+    expect(body.triggered).toMatchObject([
+      { ...ok, runIds: [expect.any(String)] },
+      { ...ok, runIds: [first], duplicate: true },
+      { runIds: [], code: "PAYLOAD_TOO_LARGE", details: { limit_bytes: 1024 * 1024 } },
+      { runIds: [], code: "VALIDATION_ERROR", details: { issues: [{ path: "triggers[3].input" }] } },
+      { ...ok, runIds: [expect.any(String)] },
+    ]);
+    const taken = await work({ workflows: [id], limit: 10 });
+    expect(taken.runs.map(({ runId }) => runId)).toEqual([first, body.triggered[0].runIds[0]]);
+    await service.advance(60);
+    expect((await work({ workflows: [id], limit: 10 })).runs).toMatchObject([{ runId: body.triggered[4].runIds[0] }]);
+  });
+
+  test("of a workflow that is not there are refused together", async ({ service }) => {
+    const refused = await service.api("POST", "/v1/workflows/absent/trigger/batch", { triggers: [{}, {}] });
+    expect(refused).toMatchObject({ status: 404, body: { error: { code: "NOT_FOUND" } } });
+  });
+
+  test("wake a worker that waits", async ({ service }) => {
+    const { id, work } = await putWorkflow(service);
+    const waiting = work({ workflows: [id], limit: 10, wait: 20 });
+    await service.ok("POST", `/v1/workflows/${id}/trigger/batch`, { triggers: [{}, {}] });
+    expect((await waiting).runs.length).toBeGreaterThan(0);
+  });
+});

@@ -12,13 +12,15 @@ export interface RecordListProps<T> extends Omit<RowTableProps<T>, "rows" | "onV
   readonly what: string;
   /** Shown when there is nothing: an `EmptyState`. */
   readonly empty: ReactNode;
+  /** Below the rows, in place of loading more by itself: for a list that was searched in part. `empty` must then offer to go on. */
+  readonly foot?: ReactNode;
 }
 
 /** A list from `useKeysetList` as a table: loading, failed, empty, or rows, of which more are loaded near the end. */
-export function RecordList<T>({ list, what, empty, ...table }: RecordListProps<T>) {
+export function RecordList<T>({ list, what, empty, foot, ...table }: RecordListProps<T>) {
   const { rows, error, newCount, reload, hasMore, isLoadingMore, moreError, loadMore, onVisible } = list;
   // A page may have no records before the end of the list: its filters left out all that one request reads.
-  const isSearching = rows !== undefined && rows.length === 0 && hasMore && !moreError;
+  const isSearching = !foot && rows !== undefined && rows.length === 0 && hasMore && !moreError;
   useEffect(() => {
     if (isSearching && !isLoadingMore) loadMore();
   });
@@ -36,9 +38,10 @@ export function RecordList<T>({ list, what, empty, ...table }: RecordListProps<T
       {rows.length === 0 ? (
         empty
       ) : (
-        <RowTable {...table} rows={rows} onVisible={onVisible} onEnd={hasMore && !moreError ? loadMore : undefined} />
+        <RowTable {...table} rows={rows} onVisible={onVisible} onEnd={hasMore && !moreError && !foot ? loadMore : undefined} />
       )}
       {moreError ? <ErrorState error={moreError} what="more rows" onRetry={loadMore} /> : null}
+      {rows.length > 0 && foot}
       <p className={classes.foot} role="status">
         {isLoadingMore ? "Loading more…" : rows.length > 0 && !hasMore ? "That is all." : ""}
       </p>

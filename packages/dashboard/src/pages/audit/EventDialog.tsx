@@ -1,0 +1,44 @@
+import { Modal } from "@mantine/core";
+import { Facts } from "../../ui/Facts.tsx";
+import { JsonText } from "../../ui/json/JsonText.tsx";
+import { Section } from "../../ui/Section.tsx";
+import { Time } from "../../ui/Time.tsx";
+import classes from "./audit.module.css";
+import { brokenLink, type ChainedEvent } from "./verify-chain.ts";
+
+/** An event with what was asked for, what came of it, and its place in the chain. */
+export function EventDialog({ event, onClose }: { event: ChainedEvent; onClose: () => void }) {
+  const { event_type, seq, occurred_at, actor_id, resource_type, resource_id, id, input, output, hash, previous } = event;
+  const broken = brokenLink(event, null);
+  return (
+    <Modal opened onClose={onClose} size="lg" title={event_type} closeButtonProps={{ "aria-label": "Close" }}>
+      <Facts
+        facts={[
+          ["Number", seq],
+          ["When", <Time key="at" at={occurred_at} exact />],
+          ["Actor", actor_id],
+          ["About", resource_id === null ? resource_type : `${resource_type} ${resource_id}`],
+          ["Id", <code key="id">{id}</code>],
+          ["Hash", <code key="hash">{hash}</code>],
+          ["Hash before", <code key="previous">{previous}</code>],
+          [
+            "Its hash",
+            broken ? (
+              <span key="broken" className={classes.broken}>
+                {broken.problem}
+              </span>
+            ) : (
+              "is that of what is shown here."
+            ),
+          ],
+        ]}
+      />
+      <Section title="Asked for">
+        <JsonText value={input} label="input" none="nothing" />
+      </Section>
+      <Section title="Result">
+        <JsonText value={output} label="output" none="nothing" />
+      </Section>
+    </Modal>
+  );
+}

@@ -1,0 +1,43 @@
+import type { DeadLetterGroup, Operation } from "@tidemill/contract";
+import { useFilters } from "../../app/use-filters.ts";
+import { useWorkspace } from "../../app/workspace.tsx";
+import { ConfirmDialog } from "../../ui/dialogs/ConfirmDialog.tsx";
+
+export interface GroupQuestion {
+  readonly action: "retry" | "remove";
+  readonly group: DeadLetterGroup;
+}
+
+const WHAT = {
+  retry: {
+    verb: "Retry",
+    consequence: "They wait again, with a fresh set of attempts. If what failed is not mended, they come back here.",
+  },
+  remove: { verb: "Purge", consequence: "They are removed with their payloads and attempts. This cannot be undone." },
+} as const;
+
+/** Asks before a group is retried or purged, and starts the operation, whose progress the page shows. */
+export function GroupActions({ question: { action, group }, onClose }: { question: GroupQuestion; onClose: () => void }) {
+  const { api, name } = useWorkspace();
+  const { set } = useFilters("operation");
+  const { verb, consequence } = WHAT[action];
+  const { count, fingerprint } = group;
+  const start = async () => {
+    const operation = await api.post<Operation>(`/jobs/${action}`, { filter: { state: "failed", fingerprint } });
+    set("operation", operation.id);
+  };
+  return (
+    <ConfirmDialog
+      opened
+      onClose={onClose}
+      title={`${verb} ${count.toLocaleString("en")} ${count === 1 ? "job" : "jobs"}?`}
+      action={verb}
+      count={count}
+      name={name}
+      danger={action === "remove"}
+      onConfirm={start}
+    >
+      {consequence}
+    </ConfirmDialog>
+  );
+}

@@ -1,0 +1,45 @@
+import type { Job } from "@tidemill/contract";
+import type { Read } from "../../api/raw-json.ts";
+import type { Column, RowTarget } from "../../ui/list/columns.ts";
+import { StateBadge } from "../../ui/StateBadge.tsx";
+import { Time } from "../../ui/Time.tsx";
+import { WsLink } from "../../ui/WsLink.tsx";
+import classes from "./jobs.module.css";
+
+export type JobRow = Read<Job>;
+
+/** The columns of a list of jobs. */
+export const JOB_COLUMNS: readonly Column<JobRow>[] = [
+  { id: "job", header: "Job", width: "15rem", cell: ({ id }) => <code className={classes.id}>{id}</code> },
+  {
+    id: "queue",
+    header: "Queue",
+    width: "minmax(5rem, 1fr)",
+    cell: ({ queue }) => (
+      <WsLink to="queues/$queue" params={{ queue }}>
+        {queue}
+      </WsLink>
+    ),
+  },
+  { id: "state", header: "State", width: "8.5rem", cell: ({ state }) => <StateBadge state={state} /> },
+  { id: "tag", header: "Tag", width: "minmax(4rem, 1fr)", cell: ({ tag }) => tag, wide: true },
+  {
+    id: "error",
+    header: "Last error",
+    width: "minmax(6rem, 3fr)",
+    cell: ({ last_error }) => last_error && `${last_error.code}: ${last_error.message}`,
+    wide: true,
+  },
+  {
+    id: "attempt",
+    header: "Attempt",
+    width: "5rem",
+    align: "end",
+    cell: ({ attempt, attempts }) => `${attempt} of ${attempts}`,
+    wide: true,
+  },
+  { id: "created", header: "Enqueued", width: "6rem", align: "end", cell: ({ created_at }) => <Time at={created_at} /> },
+];
+
+export const jobTarget = ({ id }: JobRow): RowTarget => ({ to: "jobs/$job", params: { job: id } });
+export const idOfJob = ({ id }: JobRow): string => id;

@@ -1,0 +1,77 @@
+import { Button } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import type { Job, Schedule } from "@tidemill/contract";
+import { useState } from "react";
+import type { Read } from "../../api/raw-json.ts";
+import { useWorkspace } from "../../app/workspace.tsx";
+import { ConfirmDialog } from "../../ui/dialogs/ConfirmDialog.tsx";
+import { Icon } from "../../ui/Icon.tsx";
+import { notify, notifyFailure } from "../../ui/notices.ts";
+import { ScheduleDialog } from "./ScheduleDialog.tsx";
+
+/** What a person may do with a schedule. */
+export function ScheduleActions({ schedule }: { schedule: Read<Schedule> }) {
+  const { id, api, may } = useWorkspace();
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const [editing, setEditing] = useState(false);
+  const [deleting, setDeleting] = useState(false);
+  if (!may("write")) return null;
+  const { name, state, queue } = schedule;
+  const path = `/schedules/${encodeURIComponent(name)}`;
+  const askAgain = () => client.invalidateQueries({ queryKey: [id, "schedules"] });
+  const set = async (verb: "pause" | "resume") => {
+    try {
+      await api.patch(`${path}/${verb}`);
+      await askAgain();
+      const undo = () => set(verb === "pause" ? "resume" : "pause");
+      notify({ tone: "done", text: verb === "pause" ? `${name} is paused. Its ticks are skipped.` : `${name} runs again.`, undo });
+    } catch (error) {
+      notifyFailure(verb === "pause" ? "Not paused" : "Not resumed", error);
+    }
+  };
+  const trigger = async () => {
+    try {
+      const job = await api.post<Job>(`${path}/trigger`);
+      await askAgain();
+      notify({ tone: "done", text: `${name} has enqueued ${job.id} in ${queue}.` });
+    } catch (error) {
+      notifyFailure("Not triggered", error);
+    }
+  };
+  return (
+    <>
+      <Button leftSection={<Icon name="play" size={14} />} onClick={() => void trigger()}>
+        Run now
+      </Button>
+      <Button
+        leftSection={<Icon name={state === "paused" ? "play" : "pause"} size={14} />}
+        onClick={() => void set(state === "paused" ? "resume" : "pause")}
+      >
+        {state === "paused" ? "Resume" : "Pause"}
+      </Button>
+      <Button onClick={() => setEditing(true)}>Edit</Button>
+      <Button color="red" variant="light" leftSection={<Icon name="trash" size={14} />} onClick={() => setDeleting(true)}>
+        Delete
+      </Button>
+      {editing && <ScheduleDialog schedule={schedule} onClose={() => setEditing(false)} />}
+      <ConfirmDialog
+        opened={deleting}
+        onClose={() => setDeleting(false)}
+        title={`Delete ${name}?`}
+        action="Delete"
+        name={name}
+        typed
+        danger
+        onConfirm={async () => {
+          await api.delete(path);
+          notify({ tone: "done", text: `${name} is deleted.` });
+          await navigate({ to: "/w/$workspace/schedules", params: { workspace: id } } as never);
+        }}
+      >
+        <p>It makes no more jobs. The jobs that it has made stay.</p>
+      </ConfirmDialog>
+    </>
+  );
+}

@@ -1,0 +1,105 @@
+import { NativeSelect, TextInput } from "@mantine/core";
+import type { Queue, SchedulePreview } from "@tidemill/contract";
+import { useDeferredValue, useMemo } from "react";
+import type { Page } from "../../api/merge-pages.ts";
+import { useRecord } from "../../api/use-record.ts";
+import { JsonInput } from "../../ui/JsonInput.tsx";
+import { Time } from "../../ui/Time.tsx";
+import { inWords } from "./in-words.ts";
+import classes from "./schedules.module.css";
+import type { ScheduleForm } from "./settings.ts";
+
+interface ScheduleFieldsProps {
+  readonly form: ScheduleForm;
+  readonly isNew: boolean;
+  readonly onChange: (changed: Partial<ScheduleForm>) => void;
+}
+
+/** The fields of a schedule. The pattern is read by the service, which says what is wrong with it. */
+export function ScheduleFields({ form, isNew, onChange }: ScheduleFieldsProps) {
+  const zones = useMemo(() => [...new Set([form.timezone, "UTC", ...Intl.supportedValuesOf("timeZone")])], [form.timezone]);
+  const { data: queues } = useRecord<Page<Queue>>("queues", "/queues", { query: { limit: 100 } });
+  const text = (name: keyof ScheduleForm) => ({
+    value: form[name],
+    onChange: ({ currentTarget }: { currentTarget: { value: string } }) => onChange({ [name]: currentTarget.value }),
+    spellCheck: false,
+    autoComplete: "off",
+  });
+  const whole = { type: "number", step: 1 } as const;
+  return (
+    <div className={classes.form}>
+      {isNew && <TextInput label="Name" description="Made from the queue's name if it is empty." data-autofocus {...text("name")} />}
+      <TextInput label="Queue" description="Where its jobs go." required list="schedule-queues" {...text("queue")} />
+      <datalist id="schedule-queues">
+        {queues?.data.map(({ name }) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+      <TextInput
+        label="Pattern"
+        description="Minute, hour, day of month, month, day of week; six fields begin with seconds."
+        required
+        data-autofocus={!isNew || undefined}
+        {...text("cron")}
+      />
+      <NativeSelect label="Time zone" description="By whose clocks the pattern is read." data={zones} {...text("timezone")} />
+      <PatternCheck cron={form.cron} timezone={form.timezone} />
+      <div className={classes.whole}>
+        <JsonInput
+          label="Payload"
+          description="JSON, the payload of each job. Empty is null."
+          value={form.payload}
+          onChange={(payload) => onChange({ payload })}
+        />
+      </div>
+      <TextInput label="Tag" {...text("tag")} />
+      <TextInput label="Concurrency key" {...text("concurrencyKey")} />
+      <TextInput label="Priority" {...whole} min={-100} max={100} required {...text("priority")} />
+      <TextInput label="Attempts" placeholder="those of the queue" {...whole} min={1} max={100} {...text("attempts")} />
+      <NativeSelect
+        label="While a job of it runs"
+        data={[
+          { value: "allow", label: "its ticks run, too" },
+          { value: "skip", label: "its ticks are skipped" },
+        ]}
+        {...text("overlap")}
+      />
+      <NativeSelect
+        label="Ticks missed in a downtime"
+        data={[
+          { value: "last", label: "the last one runs afterwards" },
+          { value: "none", label: "none runs afterwards" },
+          { value: "all", label: "all run afterwards, at most 1,000" },
+        ]}
+        {...text("catch_up")}
+      />
+    </div>
+  );
+}
+
+/** The pattern in words with its next runs, or what is wrong with it. */
+function PatternCheck({ cron, timezone }: { cron: string; timezone: string }) {
+  const asked = useDeferredValue(cron.trim());
+  const { data, error } = useRecord<SchedulePreview>("settled", "/schedules/preview", {
+    query: { cron: asked, timezone, count: 3 },
+    enabled: asked !== "",
+  });
+  if (asked === "") return null;
+  return (
+    <output className={classes.whole}>
+      {error ? (
+        <span className={classes.wrong}>{error.message}</span>
+      ) : (
+        <>
+          <strong>{inWords(asked)}.</strong> Next:{" "}
+          {data?.runs.map(({ run_at }, at) => (
+            <span key={run_at}>
+              {at > 0 && ", "}
+              <Time at={run_at} exact zone={timezone} />
+            </span>
+          ))}
+        </>
+      )}
+    </output>
+  );
+}

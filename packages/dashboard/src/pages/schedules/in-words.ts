@@ -1,0 +1,18 @@
+import cronstrue from "cronstrue";
+
+const NAMED: Readonly<Record<string, string>> = {
+  "@hourly": "0 * * * *",
+  "@daily": "0 0 * * *",
+  "@weekly": "0 0 * * 0",
+  "@monthly": "0 0 1 * *",
+  "@yearly": "0 0 1 1 *",
+};
+
+/** A cron expression in words. The expression itself, if there are none for it. */
+export function inWords(cron: string): string {
+  try {
+    return cronstrue.toString(NAMED[cron.trim()] ?? cron, { use24HourTimeFormat: true, verbose: true });
+  } catch {
+    return cron;
+  }
+}

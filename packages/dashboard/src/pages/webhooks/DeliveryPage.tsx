@@ -1,0 +1,127 @@
+import { Button, Table } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
+import { useNavigate, useParams } from "@tanstack/react-router";
+import type { Delivery, DeliveryWithPayload } from "@tidemill/contract";
+import type { Read } from "../../api/raw-json.ts";
+import { useRecord } from "../../api/use-record.ts";
+import { useWorkspace } from "../../app/workspace.tsx";
+import { ErrorState } from "../../ui/ErrorState.tsx";
+import { Facts } from "../../ui/Facts.tsx";
+import { Icon } from "../../ui/Icon.tsx";
+import { JsonText } from "../../ui/json/JsonText.tsx";
+import { LoadingState } from "../../ui/LoadingState.tsx";
+import { notifyFailure } from "../../ui/notices.ts";
+import { PageFrame } from "../../ui/PageFrame.tsx";
+import { Section } from "../../ui/Section.tsx";
+import { StateBadge } from "../../ui/StateBadge.tsx";
+import { Time } from "../../ui/Time.tsx";
+import { WsLink } from "../../ui/WsLink.tsx";
+import { toneOf } from "./delivery-state.ts";
+
+/** A delivery: its attempts, what was sent, and what came back. */
+export default function DeliveryPage() {
+  const { webhook = "", delivery: id = "" } = useParams({ strict: false }) as { webhook?: string; delivery?: string };
+  const path = `/webhooks/${encodeURIComponent(webhook)}/deliveries/${encodeURIComponent(id)}`;
+  const { data, error, refetch } = useRecord<DeliveryWithPayload>("webhooks", path);
+  return (
+    <PageFrame
+      title={data?.type ?? "Delivery"}
+      above={
+        <>
+          <WsLink to="webhooks">Webhooks</WsLink>
+          <WsLink to="webhooks/$webhook" params={{ webhook }}>
+            {webhook}
+          </WsLink>
+        </>
+      }
+      beside={data && <StateBadge state={data.state} tone={toneOf(data.state)} />}
+      actions={data && data.state !== "pending" && <Replay webhook={webhook} path={path} />}
+    >
+      {error ? (
+        <ErrorState error={error} what="the delivery" onRetry={refetch} />
+      ) : !data ? (
+        <LoadingState what="the delivery" />
+      ) : (
+        <Sections delivery={data} />
+      )}
+    </PageFrame>
+  );
+}
+
+function Replay({ webhook, path }: { webhook: string; path: string }) {
+  const { id, api, may } = useWorkspace();
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  if (!may("write")) return null;
+  const replay = async () => {
+    try {
+      const { id: delivery } = await api.post<Delivery>(`${path}/replay`);
+      await client.invalidateQueries({ queryKey: [id, "webhooks"] });
+      await navigate({ to: "/w/$workspace/webhooks/$webhook/deliveries/$delivery", params: { workspace: id, webhook, delivery } });
+    } catch (error) {
+      notifyFailure("Not replayed", error);
+    }
+  };
+  return (
+    <Button variant="filled" leftSection={<Icon name="retry" size={14} />} onClick={() => void replay()}>
+      Replay
+    </Button>
+  );
+}
+
+function Sections({ delivery }: { delivery: Read<DeliveryWithPayload> }) {
+  const { id, event_id, requested, response_body, payload, created_at, ended_at, next_attempt_at } = delivery;
+  return (
+    <>
+      <Facts
+        facts={[
+          ["Delivery", id],
+          ["Event", event_id],
+          ["Made", <Time key="c" at={created_at} exact />],
+          ended_at ? ["Ended", <Time key="e" at={ended_at} exact />] : null,
+          next_attempt_at ? ["Next attempt", <Time key="n" at={next_attempt_at} />] : null,
+          requested ? ["Why", "Somebody asked for it: a test or a replay"] : null,
+        ]}
+      />
+      <Section title="Attempts">
+        <Attempts attempts={delivery.attempts_log} />
+      </Section>
+      <Section title="Last response">
+        <JsonText value={response_body} label="response" none="It had no body, or none that is kept." />
+      </Section>
+      <Section title="Event">
+        <JsonText value={payload ?? null} label="event" />
+      </Section>
+    </>
+  );
+}
+
+function Attempts({ attempts }: { attempts: Read<Delivery>["attempts_log"] }) {
+  if (attempts.length === 0) return <p>None has ended yet.</p>;
+  return (
+    <Table>
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th>Attempt</Table.Th>
+          <Table.Th>Started</Table.Th>
+          <Table.Th>Took</Table.Th>
+          <Table.Th>Response</Table.Th>
+          <Table.Th>Error</Table.Th>
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {attempts.map(({ attempt, started_at, duration_ms, status, error }) => (
+          <Table.Tr key={attempt}>
+            <Table.Td>{attempt}</Table.Td>
+            <Table.Td>
+              <Time at={started_at} exact />
+            </Table.Td>
+            <Table.Td>{`${Math.round(duration_ms)} ms`}</Table.Td>
+            <Table.Td>{status ?? "none"}</Table.Td>
+            <Table.Td>{error ? `${error.code}: ${error.message}` : ""}</Table.Td>
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </Table>
+  );
+}

@@ -1,0 +1,114 @@
+import { Button, Menu } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import type { Delivery, Webhook, WebhookEvent, WebhookWithSecret } from "@tidemill/contract";
+import { useState } from "react";
+import { useWorkspace } from "../../app/workspace.tsx";
+import { ConfirmDialog } from "../../ui/dialogs/ConfirmDialog.tsx";
+import { SecretOnce } from "../../ui/dialogs/SecretOnce.tsx";
+import { Icon } from "../../ui/Icon.tsx";
+import { notify, notifyFailure } from "../../ui/notices.ts";
+import { WebhookForm, type WebhookSettings } from "./WebhookForm.tsx";
+
+type Asked = "edit" | "rotate" | "disable" | "delete";
+
+/** Send a test, edit, rotate the secret, switch off and on, delete. */
+export function WebhookActions({ webhook }: { webhook: Webhook }) {
+  const { id, api, may } = useWorkspace();
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const [asked, setAsked] = useState<Asked | null>(null);
+  const [secret, setSecret] = useState<string | null>(null);
+  if (!may("write")) return null;
+  const { name, enabled } = webhook;
+  const path = `/webhooks/${encodeURIComponent(name)}`;
+  const refresh = () => client.invalidateQueries({ queryKey: [id, "webhooks"] });
+  const close = () => setAsked(null);
+  const change = async (changes: object, done: string) => {
+    const { secret: made = null } = await api.patch<WebhookWithSecret>(path, changes);
+    await refresh();
+    setSecret(made);
+    if (!made) notify({ tone: "done", text: done });
+  };
+  const test = async () => {
+    try {
+      const delivery = await api.post<Delivery>(`${path}/test`);
+      await refresh();
+      await navigate({
+        to: "/w/$workspace/webhooks/$webhook/deliveries/$delivery",
+        params: { workspace: id, webhook: name, delivery: delivery.id },
+      });
+    } catch (error) {
+      notifyFailure("No test was sent", error);
+    }
+  };
+  const switchOn = () =>
+    change({ enabled: true }, "The webhook is on.").catch((error: unknown) => notifyFailure("It stays switched off", error));
+  const save = ({ url, events, headers }: WebhookSettings) => change({ url, events, headers }, "Saved.");
+  const remove = async () => {
+    await api.delete(path);
+    client.removeQueries({ queryKey: [id, "list", "webhooks"] });
+    client.removeQueries({ queryKey: [id, "webhooks"] });
+    await navigate({ to: "/w/$workspace/webhooks", params: { workspace: id } });
+  };
+  return (
+    <>
+      {!enabled && (
+        <Button variant="filled" leftSection={<Icon name="play" size={14} />} onClick={() => void switchOn()}>
+          Switch on
+        </Button>
+      )}
+      <Button onClick={() => void test()}>Send a test event</Button>
+      <Button onClick={() => setAsked("edit")}>Edit</Button>
+      <Menu position="bottom-end">
+        <Menu.Target>
+          <Button rightSection={<Icon name="chevronDown" size={12} />}>More</Button>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item onClick={() => setAsked("rotate")}>Rotate the secret</Menu.Item>
+          {enabled && <Menu.Item onClick={() => setAsked("disable")}>Switch off</Menu.Item>}
+          <Menu.Item color="red" onClick={() => setAsked("delete")}>
+            Delete
+          </Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+      <WebhookForm
+        opened={asked === "edit"}
+        title={`Edit ${name}`}
+        action="Save"
+        settings={{ ...webhook, events: webhook.events as WebhookEvent[] }}
+        onClose={close}
+        onSave={save}
+      />
+      <ConfirmDialog
+        opened={asked === "rotate"}
+        onClose={close}
+        title="Rotate the secret?"
+        action="Rotate"
+        onConfirm={() => change({ rotate_secret: true }, "")}
+      >
+        A new secret is shown once. For 24 hours, events are signed with the new and the old one, so that your endpoint can change in
+        between.
+      </ConfirmDialog>
+      <ConfirmDialog
+        opened={asked === "disable"}
+        onClose={close}
+        title={`Switch ${name} off?`}
+        action="Switch off"
+        danger
+        onConfirm={() => change({ enabled: false }, "The webhook is switched off.")}
+      >
+        It gets no events until it is switched on again. Its pending deliveries are cancelled.
+      </ConfirmDialog>
+      <ConfirmDialog opened={asked === "delete"} onClose={close} title={`Delete ${name}?`} action="Delete" danger onConfirm={remove}>
+        Its deliveries are deleted, and those that are pending end.
+      </ConfirmDialog>
+      <SecretOnce
+        secret={secret}
+        title="The new secret of the webhook"
+        about="Your endpoint needs it to verify events."
+        onClose={() => setSecret(null)}
+      />
+    </>
+  );
+}

@@ -1,0 +1,83 @@
+import { Checkbox, TextInput } from "@mantine/core";
+import type { WebhookEvent } from "@tidemill/contract";
+import { useState } from "react";
+import { ConfirmDialog } from "../../ui/dialogs/ConfirmDialog.tsx";
+import { JsonInput, jsonProblem } from "../../ui/JsonInput.tsx";
+import { EVENT_TYPES, meaningOf } from "./events.ts";
+
+/** The settings of a webhook as the form has them. */
+export interface WebhookSettings {
+  readonly name: string;
+  readonly url: string;
+  readonly events: readonly WebhookEvent[];
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+interface WebhookFormProps {
+  readonly opened: boolean;
+  readonly title: string;
+  readonly action: string;
+  /** Undefined: a new webhook. */
+  readonly settings?: WebhookSettings | undefined;
+  readonly onClose: () => void;
+  readonly onSave: (settings: WebhookSettings) => Promise<unknown>;
+}
+
+/** Creates or changes a webhook. */
+export function WebhookForm({ settings, ...dialog }: WebhookFormProps) {
+  // A form that opens again begins with what is stored.
+  return dialog.opened ? <Fields key="opened" settings={settings} {...dialog} /> : null;
+}
+
+function Fields({ opened, title, action, settings, onClose, onSave }: WebhookFormProps) {
+  const [name, setName] = useState(settings?.name ?? "");
+  const [url, setUrl] = useState(settings?.url ?? "");
+  const [events, setEvents] = useState<readonly string[]>(settings?.events ?? ["job.failed", "run.failed"]);
+  const headersNow = settings?.headers ?? {};
+  const [headers, setHeaders] = useState(Object.keys(headersNow).length > 0 ? JSON.stringify(headersNow, null, 2) : "");
+  const save = () =>
+    onSave({
+      name,
+      url,
+      events: EVENT_TYPES.filter((type) => events.includes(type)),
+      headers: headers.trim() === "" ? {} : (JSON.parse(headers) as Record<string, string>),
+    });
+  const incomplete = name === "" || url === "" || events.length === 0 || jsonProblem(headers) !== null;
+  return (
+    <ConfirmDialog opened={opened} onClose={onClose} title={title} action={action} onConfirm={save} disabled={incomplete}>
+      {!settings && (
+        <TextInput
+          label="Name"
+          description="Letters, digits, dots, dashes and underscores. It cannot be changed."
+          value={name}
+          onChange={({ currentTarget }) => setName(currentTarget.value)}
+          autoComplete="off"
+          spellCheck={false}
+          data-autofocus
+        />
+      )}
+      <TextInput
+        mt="sm"
+        label="Address"
+        description="Where events are sent. Path and query may contain ${{ secrets.NAME }}."
+        value={url}
+        onChange={({ currentTarget }) => setUrl(currentTarget.value)}
+        autoComplete="off"
+        spellCheck={false}
+      />
+      <Checkbox.Group label="Events" value={[...events]} onChange={setEvents} mt="sm">
+        {EVENT_TYPES.map((type) => (
+          <Checkbox key={type} mt={6} value={type} label={type} description={meaningOf(type)} />
+        ))}
+      </Checkbox.Group>
+      <div>
+        <JsonInput
+          label="Headers"
+          description="JSON: names and values. Values may contain secrets."
+          value={headers}
+          onChange={setHeaders}
+        />
+      </div>
+    </ConfirmDialog>
+  );
+}

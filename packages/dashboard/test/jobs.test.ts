@@ -1,0 +1,152 @@
+import { describe, expect } from "vitest";
+import { newPerson, PASSWORD } from "../../server/test/harness/people.ts";
+import { test } from "./harness/dashboard.ts";
+
+const TOLD = { timeout: 10_000 };
+
+test("somebody on call signs in, finds a failing job, sees why, mends the queue's address, retries the group and watches it drain", async ({
+  dashboard,
+  service,
+}) => {
+  const broken = await service.handler({ answers: 410, defaultJobOptions: { attempts: 1 } });
+  const mended = await service.handler({ answers: 200 });
+  const { jobs } = await service.ok(
+    "POST",
+    `/v1/queues/${broken.queue}/jobs/batch`,
+    [1, 2, 3].map((n) => ({ payload: { order: n, big: 1 }, tag: "receipt" })),
+  );
+  for (const { id } of jobs) await service.untilState({ id, queue: broken.queue }, "failed");
+
+  const person = await newPerson(service);
+  const page = await dashboard.open("jobs", { as: null });
+  await page.locator("input[name=email]").fill(person.email);
+  await page.locator("input[name=password]").fill(PASSWORD);
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Jobs", level: 1 }).waitFor();
+  await page.getByRole("grid", { name: "Jobs" }).getByRole("link", { name: jobs[2].id }).waitFor();
+  await page.getByRole("button", { name: /^State/ }).click();
+  await page.getByRole("menuitem", { name: "failed" }).click();
+  await page.keyboard.press("Escape");
+  await page.getByRole("grid", { name: "Jobs" }).getByRole("link", { name: jobs[2].id }).click();
+  await page.getByRole("note").getByText("HTTP_STATUS 410").waitFor(TOLD);
+  await page.getByText(`"order"`).waitFor();
+  expect(await page.getByRole("listitem").getByText("HTTP 410").count()).toBe(1);
+
+  await page.getByRole("link", { name: broken.queue }).click();
+  await page.getByRole("button", { name: "Settings" }).click();
+  await page.getByLabel("Callback URL").fill(mended.url);
+  await page.getByRole("button", { name: "Review changes" }).click();
+  await page
+    .getByRole("dialog", { name: /Change 1 setting / })
+    .getByRole("button", { name: "Save" })
+    .click();
+  await page.getByText(`The settings of ${broken.queue} were saved.`).waitFor(TOLD);
+
+  await page.getByRole("link", { name: "Dead letters" }).click();
+  const group = page.getByRole("grid", { name: "Groups of failed jobs" }).getByRole("row").filter({ hasText: "HTTP_STATUS 410" });
+  await group.getByRole("gridcell", { name: "3", exact: true }).waitFor(TOLD);
+  await group.getByRole("button", { name: /^Actions on the group/ }).click();
+  await page.getByRole("menuitem", { name: "Retry the group…" }).click();
+  await page.getByRole("dialog", { name: "Retry 3 jobs?" }).getByRole("button", { name: "Retry" }).click();
+  await page.getByRole("status").getByText("3 jobs retried.").waitFor(TOLD);
+  for (const { id } of jobs) await service.untilState({ id, queue: broken.queue }, "completed");
+  await page.getByRole("link", { name: "Jobs", exact: true }).click();
+  await page.getByRole("grid", { name: "Jobs" }).getByText("completed").nth(2).waitFor(TOLD);
+  expect(dashboard.violations).toEqual([]);
+});
+
+describe("the list of jobs", () => {
+  test("the list of jobs is filtered by the address, and says how far a search got", async ({ dashboard, service }) => {
+    const queue = await service.queue();
+    await service.enqueue({ queue, payload: { to: "ada" }, tag: "a" });
+    await service.enqueue({ queue, payload: { to: "alan" }, tag: "b" });
+    const page = await dashboard.open("jobs?payload_contains=ada");
+    await page.getByRole("grid", { name: "Jobs" }).getByText("a", { exact: true }).waitFor();
+    expect(await page.getByRole("grid", { name: "Jobs" }).getByRole("row").count()).toBe(2);
+    expect(await dashboard.axe(page)).toEqual([]);
+    await page.route("**/v1/jobs?*", (route) =>
+      route.fulfill({ json: { data: [], next_cursor: "job_01kajv3k4ve6nsd9z5kgtzx0rw", searched_until: "2026-11-20T12:00:00.000Z" } }),
+    );
+    await page.getByRole("textbox", { name: "Part of the payload" }).fill("nobody");
+    await page.getByRole("heading", { name: "Nothing found so far" }).waitFor();
+    await page.getByText("Searched back to 2026-11-20").waitFor();
+    await page.unroute("**/v1/jobs?*");
+    await page.getByRole("button", { name: "Search on" }).click();
+    await page.getByRole("heading", { name: "No job matches these filters" }).waitFor();
+    expect(dashboard.violations).toEqual([]);
+  });
+
+  test("selected jobs are cancelled, and all that match are retried, with their count to confirm and their progress", async ({
+    dashboard,
+    service,
+  }) => {
+    const queue = await service.queue();
+    const jobs: { id: string; queue: string }[] = [];
+    for (let n = 0; n < 5; n += 1) jobs.push(await service.enqueue({ queue, payload: n }));
+    const page = await dashboard.open("jobs");
+    // From the newest to the one before the oldest.
+    await page.getByRole("checkbox", { name: `Select ${jobs[4]?.id}` }).click();
+    await page.getByRole("checkbox", { name: `Select ${jobs[1]?.id}` }).click({ modifiers: ["Shift"] });
+    await page.getByRole("button", { name: "4 selected" }).click();
+    await page.getByRole("menuitem", { name: "Cancel…" }).click();
+    const dialog = page.getByRole("dialog", { name: "Cancel 4 jobs?" });
+    await dialog.waitFor();
+    expect(await dashboard.axe(page)).toEqual([]);
+    await dialog.getByRole("button", { name: "Cancel" }).last().click();
+    await page.getByRole("status").getByText("4 jobs cancelled.").waitFor(TOLD);
+    await page.getByRole("button", { name: "Close" }).click();
+    await page.getByRole("button", { name: "All that match" }).click();
+    await page.getByRole("menuitem", { name: "Retry…" }).click();
+    await page.getByRole("dialog", { name: "Retry 4 jobs?" }).getByRole("button", { name: "Retry" }).click();
+    await page.getByRole("status").getByText("4 jobs retried.").waitFor(TOLD);
+    expect(await service.jobStates()).toEqual({ waiting: 5 });
+    expect(dashboard.violations).toEqual([]);
+  });
+
+  test("who may only read sees jobs, and nothing that changes them", async ({ dashboard, service }) => {
+    const job = await service.enqueue({ queue: await service.queue() });
+    const page = await dashboard.open("jobs", { as: await newPerson(service, { role: "read" }) });
+    await page.getByRole("link", { name: job.id }).waitFor();
+    expect(await page.getByRole("button", { name: "All that match" }).count()).toBe(0);
+    await page.getByRole("link", { name: job.id }).click();
+    await page.getByRole("button", { name: "More" }).click();
+    await page.getByRole("menuitem", { name: "Copy as curl" }).waitFor();
+    expect(await page.getByRole("menuitem", { name: /Run again/ }).count()).toBe(0);
+    expect(dashboard.violations).toEqual([]);
+  });
+});
+
+describe("a job", () => {
+  test("a job says why it is not running and what would open each gate, and keeps every digit of its payload", async ({
+    dashboard,
+    service,
+  }) => {
+    const queue = await service.queue({ paused: true });
+    const reply = await service.api("POST", `/v1/queues/${queue}/jobs`, `{"payload":{"n":12345678901234567890}}`);
+    const page = await dashboard.open(`jobs/${reply.body.id}`);
+    const why = page.getByRole("region", { name: "Why it is not running" });
+    await why.getByText("Resume the queue.").waitFor();
+    await why.getByText("Set the queue's callback_url, or start a worker for it.").waitFor();
+    await page.getByText("12345678901234567890").waitFor();
+    expect(await dashboard.axe(page)).toEqual([]);
+    await page.getByRole("button", { name: "More" }).click();
+    await page.getByRole("menuitem", { name: "Run again, changed…" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("textbox", { name: "Payload" }).fill(`{"n":98765432109876543210}`);
+    await dialog.getByRole("textbox", { name: "Tag" }).fill("again");
+    expect(await dashboard.axe(page)).toEqual([]);
+    await dialog.getByRole("button", { name: "Enqueue" }).click();
+    await page.getByRole("heading", { name: "again", level: 1 }).waitFor();
+    await page.getByText("98765432109876543210").waitFor();
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Cancel the job" }).click();
+    await page.getByText("cancelled", { exact: true }).first().waitFor(TOLD);
+    expect(dashboard.violations).toEqual([]);
+  });
+
+  test("a job that is not there is said to be missing, and not an error", async ({ dashboard }) => {
+    const page = await dashboard.open("jobs/job_01kajv3k4ve6nsd9z5kgtzx0rw");
+    await page.getByRole("heading", { name: "There is no such job" }).waitFor();
+    expect(dashboard.violations).toEqual([]);
+  });
+});

@@ -1,0 +1,112 @@
+import type { Triggered, TriggeredMany, TriggerWorkflow } from "@tidemill/contract";
+import { TidemillError } from "../error.ts";
+
+/** How triggers of one workflow reach the service. */
+export interface TriggerCalls {
+  one(trigger: TriggerWorkflow): Promise<Triggered>;
+  /** @param body JSON */
+  many(body: string): Promise<TriggeredMany>;
+}
+
+interface Pending {
+  readonly trigger: TriggerWorkflow;
+  /** JSON: the input may change later. */
+  readonly text: string;
+  resolve(triggered: Triggered): void;
+  reject(error: unknown): void;
+}
+
+/** As many triggers as the service takes in a call. */
+const MAX_TRIGGERS = 1_000;
+/** A character takes at most 3 bytes, and a call at most 16 MiB. */
+const MAX_CHARACTERS = 4 * 1024 * 1024;
+const MAX_IN_FLIGHT = 2;
+
+const STATUS: Readonly<Record<string, number>> = { QUOTA_EXCEEDED: 402, PAYLOAD_TOO_LARGE: 413 };
+
+/**
+ * Sends triggers of one workflow that come at the same time together. One that comes alone is sent at once. While as many calls are under way
+ * as are allowed, triggers wait for the first of them to end.
+ */
+export class TriggerBatcher {
+  readonly #calls: TriggerCalls;
+  readonly #onIdle: () => void;
+  #waiting: Pending[] = [];
+  #inFlight = 0;
+  #flushes = false;
+
+  /** @param onIdle is called when nothing is under way */
+  constructor(calls: TriggerCalls, onIdle: () => void) {
+    this.#calls = calls;
+    this.#onIdle = onIdle;
+  }
+
+  add(trigger: TriggerWorkflow): Promise<Triggered> {
+    const text = JSON.stringify(trigger);
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ trigger, text, resolve, reject });
+      this.#flushSoon();
+    });
+  }
+
+  /** Triggers of the same turn of the event loop leave together. */
+  #flushSoon(): void {
+    if (this.#flushes || this.#inFlight >= MAX_IN_FLIGHT) return;
+    this.#flushes = true;
+    queueMicrotask(() => {
+      this.#flushes = false;
+      while (this.#waiting.length > 0 && this.#inFlight < MAX_IN_FLIGHT) void this.#send(this.#take());
+    });
+  }
+
+  #take(): readonly Pending[] {
+    let characters = 0;
+    const end = this.#waiting.findIndex(({ text }, at) => {
+      characters += text.length;
+      return at > 0 && (at === MAX_TRIGGERS || characters > MAX_CHARACTERS);
+    });
+    return this.#waiting.splice(0, end === -1 ? this.#waiting.length : end);
+  }
+
+  async #send(batch: readonly Pending[]): Promise<void> {
+    this.#inFlight += 1;
+    await this.#trigger(batch);
+    this.#inFlight -= 1;
+    if (this.#waiting.length > 0) this.#flushSoon();
+    else if (this.#inFlight === 0) this.#onIdle();
+  }
+
+  /** Never rejects. */
+  async #trigger(batch: readonly Pending[]): Promise<void> {
+    try {
+      if (batch.length === 1) return await this.#triggerEach(batch);
+      const { triggered } = await this.#calls.many(`{"triggers":[${batch.map(({ text }) => text).join(",")}]}`);
+      for (const [at, one] of batch.entries()) settle(one, triggered[at]);
+    } catch (error) {
+      // An older service does not have the call, and one trigger may be at fault that the service refuses. All have keys: none starts two runs.
+      if (error instanceof TidemillError && error.status !== null && error.status < 500 && error.status !== 429)
+        await this.#triggerEach(batch);
+      else for (const { reject } of batch) reject(error);
+    }
+  }
+
+  async #triggerEach(batch: readonly Pending[]): Promise<void> {
+    await Promise.all(batch.map(({ trigger, resolve, reject }) => this.#calls.one(trigger).then(resolve, reject)));
+  }
+}
+
+function settle({ resolve, reject }: Pending, outcome: TriggeredMany["triggered"][number] | undefined): void {
+  const { runIds = [], duplicate = false, code = "UNEXPECTED_RESPONSE", message, details } = outcome ?? {};
+  if (code === null) {
+    resolve({ runIds, duplicate });
+    return;
+  }
+  reject(
+    new TidemillError({
+      code: code as ConstructorParameters<typeof TidemillError>[0]["code"],
+      message: message ?? "The response is not one of Tidemill: fields are missing.",
+      status: STATUS[code] ?? 400,
+      details: (details ?? {}) as Record<string, unknown>,
+    }),
+  );
+}
