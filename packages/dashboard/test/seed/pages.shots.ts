@@ -4,62 +4,62 @@ import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
 import { newPerson } from "../../../server/test/harness/people.ts";
 import { test } from "../harness/dashboard.ts";
+import { everyPage } from "../harness/every-page.ts";
 import { type SeededNames, seedWorkspace } from "./seed.ts";
 
 const INTO = fileURLToPath(new URL("../../../../screenshots", import.meta.url));
+/** Charts are loaded after their page. Milliseconds. */
+const CHARTS_MS = 500;
 
 interface Shot {
-  readonly path: (names: SeededNames) => string;
+  readonly name: string;
+  readonly path: string;
+  readonly bare?: boolean;
   /** Opens a dialog or a menu. */
   readonly prepare?: (page: Page) => Promise<unknown>;
 }
 
-/** The pages and their main dialogs, by the names of their pictures. */
-const SHOTS: Readonly<Record<string, Shot>> = {
-  overview: { path: () => "overview" },
-  queues: { path: () => "queues" },
-  queue: { path: ({ queue }) => `queues/${queue}` },
-  "queue-settings": {
-    path: ({ queue }) => `queues/${queue}`,
-    prepare: (page) => page.getByRole("button", { name: "Settings" }).click(),
-  },
-  jobs: { path: () => "jobs" },
-  job: { path: ({ failedJob }) => `jobs/${failedJob}` },
-  "dead-letters": { path: () => "dead-letters" },
-  workers: { path: () => "workers" },
-  workflows: { path: () => "workflows" },
-  workflow: { path: ({ workflow }) => `workflows/${workflow}` },
-  runs: { path: () => "runs" },
-  "run-completed": { path: ({ finishedRun }) => `runs/${finishedRun}?step=charge+card` },
-  "run-waiting": { path: ({ waitingRun }) => `runs/${waitingRun}` },
-  "run-failed": { path: ({ failedRun }) => `runs/${failedRun}` },
-  "complete-signal": {
-    path: ({ waitingRun }) => `runs/${waitingRun}`,
+/** Dialogs, and pages in other states than that of `everyPage`. */
+const more = ({ finishedRun, waitingRun, failedRun }: SeededNames): Shot[] => [
+  { name: "run-completed", path: `runs/${finishedRun}?step=charge+card` },
+  { name: "run-failed", path: `runs/${failedRun}` },
+  {
+    name: "complete-signal",
+    path: `runs/${waitingRun}`,
     prepare: (page) => page.getByRole("button", { name: "Complete the signal" }).click(),
   },
-  palette: { path: () => "runs", prepare: (page) => page.keyboard.press("Control+k") },
-  shortcuts: { path: () => "runs", prepare: (page) => page.keyboard.press("?") },
-};
+  { name: "queue-settings", path: "queues/crm-sync", prepare: (page) => page.getByRole("button", { name: "Settings" }).click() },
+  { name: "palette", path: "runs", prepare: (page) => page.keyboard.press("Control+k") },
+  { name: "shortcuts", path: "runs", prepare: (page) => page.keyboard.press("?") },
+];
+
+/** `w/$workspace/queues/$queue` is shown as `queues-one`. */
+const nameOf = (pagePath: string): string => pagePath.replace("w/$workspace/", "").replace(/\$\w+/g, "one").replaceAll("/", "-");
 
 const only = process.env.SHOTS?.split(",");
 
 test("pictures of the pages", async ({ dashboard, service }) => {
   const names = await seedWorkspace(service);
   const person = await newPerson(service, { operator: true });
-  for (const [theme, width] of [
-    ["light", 1280],
-    ["dark", 1280],
-    ["light", 390],
+  await service.database.query("update person set name = 'On call', email = 'oncall@example.com' where email = $1", [person.email]);
+  await service.database.query("update workspace set name = 'Online shop' where name = 'Test'");
+  const pages = everyPage({ ...names }).map(({ page, path: at }) => ({ name: nameOf(page.path), path: at, bare: page.bare ?? false }));
+  for (const [folder, theme, width] of [
+    ["light", "light", 1280],
+    ["dark", "dark", 1280],
+    ["narrow", "light", 390],
   ] as const) {
-    const into = path.join(INTO, width < 600 ? "narrow" : theme);
+    const into = path.join(INTO, folder);
     mkdirSync(into, { recursive: true });
-    for (const [name, { path: pathOf, prepare }] of Object.entries(SHOTS)) {
+    const signedIn = await dashboard.open("/", { as: person, theme, width });
+    const nobody = await dashboard.open("/sign-in", { as: null, theme, width });
+    for (const { name, path: at, bare, prepare } of [...pages, ...more(names)] as Shot[]) {
       if (only && !only.includes(name)) continue;
-      const page = await dashboard.open(pathOf(names), { as: person, theme, width });
-      await page.waitForLoadState("networkidle");
+      const page = bare ? nobody : signedIn;
+      await dashboard.goTo(page, at);
       await prepare?.(page);
+      await page.waitForTimeout(CHARTS_MS);
       await page.screenshot({ path: path.join(into, `${name}.png`) });
-      await page.context().close();
     }
   }
 });

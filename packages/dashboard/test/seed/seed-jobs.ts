@@ -4,7 +4,7 @@ import { type Service, until } from "../../../server/test/harness/service.ts";
 const MINUTES = 45;
 
 /** Queues with callbacks and workers, dead letters of several causes, an open circuit, jobs for later and approvals. */
-export async function seedJobs(service: Service): Promise<{ queue: string; failedJob: string }> {
+export async function seedJobs(service: Service): Promise<{ queue: string; job: string }> {
   const healthy = await Handler.listen({ status: 200, body: '{"ok":true,"id":12345678901234567890}' });
   const broken = await Handler.listen({ status: 503, body: '{"error":"the CRM is being maintained"}' });
   const queue = (name: string, settings: object = {}) => service.ok("POST", "/v1/queues", { name, ...settings });
@@ -53,7 +53,7 @@ export async function seedJobs(service: Service): Promise<{ queue: string; faile
     await broken.close();
   }
   const { data } = await service.ok("GET", "/v1/dlq?queue=image-resize&limit=1");
-  return { queue: "crm-sync", failedJob: data[0].id as string };
+  return { queue: "crm-sync", job: data[0].id as string };
 }
 
 /** A worker that cannot read some pictures. */

@@ -1,13 +1,11 @@
 import type { Service } from "../../../server/test/harness/service.ts";
+import type { PageNames } from "../harness/every-page.ts";
 import { seedJobs } from "./seed-jobs.ts";
 import { seedRuns } from "./seed-runs.ts";
 import { seedSettings } from "./seed-settings.ts";
 
-/** What pictures are made of. */
-export interface SeededNames {
-  readonly queue: string;
-  readonly failedJob: string;
-  readonly workflow: string;
+/** What pages are about, for `everyPage`, and more runs. */
+export interface SeededNames extends PageNames {
   readonly finishedRun: string;
   readonly waitingRun: string;
   readonly failedRun: string;
@@ -19,5 +17,5 @@ export async function seedWorkspace(service: Service): Promise<SeededNames> {
   await seedSettings(service);
   const runs = await seedRuns(service);
   await service.ok("POST", "/v1/deploys", { name: "shop", version: "v214" });
-  return { ...jobs, ...runs };
+  return { ...jobs, ...runs, run: runs.waitingRun, schedule: "daily-digest", webhook: "ops-channel", token: "x".repeat(43) };
 }

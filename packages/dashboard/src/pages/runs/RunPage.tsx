@@ -20,6 +20,7 @@ import { describeTrigger } from "./describe-trigger.ts";
 import { RunActions } from "./RunActions.tsx";
 import classes from "./RunPage.module.css";
 import { StepDetail } from "./StepDetail.tsx";
+import { hasEnded } from "./statuses.ts";
 import type { RunRecord } from "./timeline/rows.ts";
 import { Timeline } from "./timeline/Timeline.tsx";
 import { WaitingFor } from "./WaitingFor.tsx";
@@ -63,11 +64,7 @@ export default function RunPage() {
           <JsonText value={run.input ?? null} label="input" none="No input." />
         </Section>
         <Section title="Result">
-          <JsonText
-            value={run.result ?? null}
-            label="result"
-            none={run.status === "completed" ? "The run returned nothing." : "None yet."}
-          />
+          <JsonText value={run.result ?? null} label="result" none={noResult(run.status)} />
         </Section>
       </div>
       {run.progress && (
@@ -147,4 +144,9 @@ function wholeOf({ createdAt, steps, hookErrors, undoErrors }: RunRecord, endedM
   }
   for (const { occurredAt } of [...hookErrors, ...undoErrors]) to = Math.max(to, toMs(occurredAt));
   return { from, to };
+}
+
+function noResult(status: RunRecord["status"]): string {
+  if (status === "completed") return "The run returned nothing.";
+  return hasEnded(status) ? (status === "failed" ? "None: the run failed." : "None: the run was cancelled.") : "None yet.";
 }
