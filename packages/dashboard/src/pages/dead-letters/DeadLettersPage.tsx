@@ -19,7 +19,7 @@ export default function DeadLettersPage() {
   const [asked, setAsked] = useState<GroupQuestion | null>(null);
   const list = useKeysetList<DeadLetterGroup>({ kind: "jobs", path: "/dlq/groups", idOf: idOfGroup });
   const columns: Column<DeadLetterGroup>[] = [
-    { id: "what", header: "What failed", width: "minmax(10rem, 4fr)", cell: (group) => <GroupWhat group={group} /> },
+    { id: "what", header: "What failed", width: "minmax(8rem, 6fr)", cell: (group) => <GroupWhat group={group} /> },
     {
       id: "count",
       header: "Jobs",
@@ -27,7 +27,7 @@ export default function DeadLettersPage() {
       align: "end",
       cell: ({ count }) => <strong>{count.toLocaleString("en")}</strong>,
     },
-    { id: "trend", header: "Last 24 hours", width: "9rem", cell: ({ trend }) => <Trend hours={trend} />, wide: true },
+    { id: "trend", header: "Last 24 hours", width: "7rem", cell: ({ trend }) => <Trend hours={trend} />, wide: true },
     { id: "queues", header: "Queues", width: "minmax(5rem, 1fr)", cell: ({ queues }) => queues.join(", "), wide: true },
     {
       id: "first",
@@ -37,7 +37,7 @@ export default function DeadLettersPage() {
       cell: ({ first_seen_at }) => <Time at={first_seen_at} />,
       wide: true,
     },
-    { id: "last", header: "Last seen", width: "6.5rem", align: "end", cell: ({ last_seen_at }) => <Time at={last_seen_at} /> },
+    { id: "last", header: "Last seen", width: "5.5rem", align: "end", cell: ({ last_seen_at }) => <Time at={last_seen_at} /> },
     ...(may("write")
       ? [{ id: "actions", header: "", width: "3rem", cell: (group: DeadLetterGroup) => <GroupMenu group={group} onAsk={setAsked} /> }]
       : []),

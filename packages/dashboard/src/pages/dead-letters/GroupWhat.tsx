@@ -6,7 +6,7 @@ import classes from "./dead-letters.module.css";
 export function GroupWhat({ group: { fingerprint, error } }: { group: DeadLetterGroup }) {
   const { code, status, host, message } = error;
   return (
-    <span className={classes.what}>
+    <span className={classes.what} title={message}>
       <WsLink to="jobs" query={{ state: "failed", fingerprint }} className={classes.code}>
         {status === null ? code : `${code} ${status}`}
       </WsLink>{" "}

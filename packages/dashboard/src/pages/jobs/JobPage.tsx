@@ -66,7 +66,10 @@ export default function JobPage() {
             {job.last_error.code}
             {job.last_error.status !== null && ` ${job.last_error.status}`}
           </strong>{" "}
-          {job.last_error.message}
+          {job.last_error.message}{" "}
+          <WsLink to="jobs" query={{ queue: job.queue, error_code: job.last_error.code }}>
+            Jobs with this error
+          </WsLink>
         </p>
       )}
       <JobFacts job={job} />
@@ -78,16 +81,15 @@ export default function JobPage() {
           <JsonText value={job.payload ?? null} label="payload" none="null" />
         </Section>
         <Section title="Result">
-          <JsonText
-            value={job.result ?? null}
-            label="result"
-            none={job.state === "completed" ? "The handler returned nothing." : "None yet."}
-          />
+          <JsonText value={job.result ?? null} label="result" none={noResult(job.state)} />
         </Section>
       </div>
     </PageFrame>
   );
 }
+
+const noResult = (state: string): string =>
+  state === "completed" ? "The handler returned nothing." : UNFINISHED.includes(state) ? "None yet." : "None.";
 
 function JobFacts({ job }: { job: JobRecord }) {
   const { queue, attempt, attempts, priority, tag, concurrencyKey, idempotencyKey, schedule, scheduled_for, approval } = job;
