@@ -15,9 +15,9 @@ export interface SeededNames extends PageNames {
 export async function seedWorkspace(service: Service): Promise<SeededNames> {
   const jobs = await seedJobs(service);
   await seedSettings(service);
+  const runs = await seedRuns(service);
   const webhook = "ops-channel";
   const delivery = await seedWebhook(service, webhook);
-  const runs = await seedRuns(service);
   return {
     ...jobs,
     ...runs,
