@@ -32,6 +32,7 @@ export default defineConfig({
     // These bounds only end what hangs: a busy machine may be several times slower than an idle one.
     testTimeout: 180_000,
     hookTimeout: 180_000,
+    expect: { poll: { timeout: 60_000 } },
     // One more than two cores: tests of faults wait for leases to run out and processes to start.
     maxWorkers: 3,
     pool: "forks",

@@ -13,6 +13,7 @@ import { idleWorkers } from "./scenarios/idle-workers.ts";
 import { isolation } from "./scenarios/isolation.ts";
 import { keys } from "./scenarios/keys.ts";
 import { latency } from "./scenarios/latency.ts";
+import { liveStreams } from "./scenarios/live-streams.ts";
 import { neighbours } from "./scenarios/neighbours.ts";
 import { schedulesBurst } from "./scenarios/schedules-burst.ts";
 import { schedulesIdle } from "./scenarios/schedules-idle.ts";
@@ -47,6 +48,7 @@ const SCENARIOS: Record<string, (environment: Environment) => Promise<Figure[]>>
   workers,
   "worker-latency": workerLatency,
   "idle-workers": idleWorkers,
+  "live-streams": liveStreams,
   workflows,
 };
 

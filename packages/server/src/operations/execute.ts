@@ -34,7 +34,7 @@ export interface Execution {
   readonly report: ReportChange;
 }
 
-const CHANGED: readonly RecordKind[] = ["jobs", "queues"];
+const CHANGED: readonly RecordKind[] = ["jobs", "queues", "approvals"];
 
 /** Jobs that are changed together. A transaction holds their locks. */
 const PORTION = 500;

@@ -78,9 +78,10 @@ export function MonthCalendar({ cron, timezone }: { cron: string; timezone: stri
                 typeof cell === "string" ? (
                   <td key={cell} />
                 ) : (
-                  <td key={cell.day} className={cell.day === today ? classes.today : undefined}>
+                  <td key={cell.day} className={cell.day === today ? classes.today : undefined} data-past={cell.day < today || undefined}>
                     <div className={classes.day}>{Number(cell.day.slice(8))}</div>
                     <Runs runs={runs.get(cell.day) ?? []} timezone={timezone} more={cell.day === lastKnown} />
+                    {lastKnown !== null && cell.day > lastKnown && <div className={classes.day}>not shown</div>}
                     {cell.shiftMinutes !== 0 && (
                       <div className={classes.shift}>{cell.shiftMinutes > 0 ? `gap ${cell.shifted}` : `twice ${cell.shifted}`}</div>
                     )}
