@@ -247,6 +247,9 @@ export const PatchProfile = Type.Object(
 );
 export type PatchProfile = Static<typeof PatchProfile>;
 
+export const OwnNewWorkspace = Type.Object({ name: PersonName }, { title: "OwnNewWorkspace", ...strict });
+export type OwnNewWorkspace = Static<typeof OwnNewWorkspace>;
+
 export const RequestReset = Type.Object({ email: Type.String({ maxLength: 254 }) }, { title: "RequestReset", ...strict });
 export type RequestReset = Static<typeof RequestReset>;
 

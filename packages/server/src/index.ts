@@ -20,17 +20,19 @@ export {
   migrate,
   momentMs,
   type PageRow,
+  type PersonId,
   readConfig,
   readFileLimit,
   SETTINGS,
   systemRandom,
   toMoment,
+  typeId,
   type Uuid,
   unknownSettings,
   type WorkspaceId,
 } from "#kernel";
 export { queueNotFound } from "#lanes";
-export { makeSetupLink, readPublicUrl } from "#people";
+export { addPerson, changeOperator, listPeople, makeSetupLink, readPublicUrl, removePerson, resetPerson } from "#people";
 export { findQueue, type Queue } from "#queues";
 export { Calendars, listSchedules, type Schedule, type ScheduleId } from "#schedules";
 export { countByKeyAcrossWorkspaces, findVaultKey, Keyring, type Rotation, rotateMasterKey } from "#vault";

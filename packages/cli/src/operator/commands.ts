@@ -128,7 +128,44 @@ function addKeyCommands(key: Command): void {
 
 const splitNames = (text: string): string[] => text.split(",").map((name) => name.trim());
 
+const EMAIL = ["<email>", "Mail address of the person"] as const;
+
 function addPeopleCommands(people: Command): void {
+  people
+    .command("list")
+    .description("List all people, the newest first")
+    .option(...JSON_OPTION)
+    .action(lazily(loadPeople, ({ listPeopleCommand }) => listPeopleCommand));
+  people
+    .command("add")
+    .description("Make a person, who sets a password by the link that is printed, or add one to a workspace")
+    .argument(...EMAIL)
+    .option("--name <name>", "Name of a new person. Without it, the mail address")
+    .option("--workspace <workspace>", "Workspace to add them to: ws_…")
+    .option("--role <role>", "Their role there: admin, write or read", "read")
+    .option("--operator", "Make them an operator")
+    .option(...JSON_OPTION)
+    .action(lazily(loadPeople, ({ addPersonCommand }) => addPersonCommand));
+  people
+    .command("reset")
+    .description("Take away every way in which a person signs in, end their sessions, and print a link to set a password")
+    .argument(...EMAIL)
+    .option(...JSON_OPTION)
+    .action(lazily(loadPeople, ({ resetPersonCommand }) => resetPersonCommand));
+  people
+    .command("operator")
+    .description("Make a person an operator, who manages all workspaces")
+    .argument(...EMAIL)
+    .option("--off", "End that")
+    .option(...JSON_OPTION)
+    .action(lazily(loadPeople, ({ changeOperatorCommand }) => changeOperatorCommand));
+  people
+    .command("remove")
+    .description("Remove a person, with their sessions and memberships")
+    .argument(...EMAIL)
+    .option("--force", "Also the last admin of a workspace")
+    .option(...JSON_OPTION)
+    .action(lazily(loadPeople, ({ removePersonCommand }) => removePersonCommand));
   people
     .command("setup-link")
     .description("Make a link that makes whoever opens it first an operator. It can be used once, within 72 hours")

@@ -1,13 +1,86 @@
-import { type Config, makeSetupLink, OPERATOR, readPublicUrl } from "@tidemill/server";
-import { printRecord } from "../output/table.ts";
+import { PERSON_ROLES, type PersonRole } from "@tidemill/contract";
+import {
+  addPerson,
+  type Config,
+  changeOperator,
+  listPeople,
+  makeSetupLink,
+  OPERATOR,
+  type PersonId,
+  readPublicUrl,
+  removePerson,
+  resetPerson,
+  typeId,
+} from "@tidemill/server";
+import { printJson, printRecord, printTable } from "../output/table.ts";
+import { notifyNodes } from "./notify-nodes.ts";
+import { readAllPages } from "./read-all-pages.ts";
 import { withDatabase } from "./with-database.ts";
+import { parseWorkspaceId } from "./workspace.ts";
+
+interface Json {
+  readonly json?: boolean;
+}
+
+const COLUMNS = ["id", "name", "email", "verified", "operator", "workspaces", "created_at"];
+const MAIL_ADDRESS = /^[^\s@<>]+@[^\s@<>]+$/;
+
+/** `tidemill people list`: lists all people, the newest first. */
+export const listPeopleCommand = ({ json }: Json): Promise<void> =>
+  withDatabase(async ({ api }) => {
+    const found = await readAllPages((before: PersonId | null, limit) => listPeople(api, before, limit));
+    const people = found.map(({ id, ...person }) => ({ id: typeId("usr", id), ...person }));
+    if (json) printJson(people);
+    else printTable(people, COLUMNS);
+  });
+
+/** `tidemill people add`: makes a person, or gives one a place in a workspace. */
+export async function addPersonCommand(
+  email: string,
+  { name, workspace, role, operator = false, json }: Json & { name?: string; workspace?: string; role: string; operator?: boolean },
+): Promise<void> {
+  if (!MAIL_ADDRESS.test(email)) throw new Error(`"${email}" is not a mail address.`);
+  if (!PERSON_ROLES.includes(role as PersonRole)) throw new Error(`The role must be one of ${PERSON_ROLES.join(", ")}.`);
+  const workspaceId = workspace === undefined ? null : parseWorkspaceId(workspace);
+  await withDatabase(async ({ api }, adminContext, config) => {
+    const terms = { name: name ?? email, email, operator, workspaceId, role: role as PersonRole };
+    const { id, url } = await addPerson(api, { ...adminContext, ...addressesOf(config) }, terms);
+    printRecord({ id, email, ...(url === null ? {} : { set_password_at: url }) }, json);
+  });
+}
+
+/** `tidemill people reset`: takes away how a person signs in, and prints a link to set a new password. */
+export const resetPersonCommand = (email: string, { json }: Json): Promise<void> =>
+  withDatabase(async ({ api }, adminContext, config) => {
+    const url = await resetPerson(api, { ...adminContext, ...addressesOf(config) }, email);
+    if (url === null) throw nobody(email);
+    printRecord({ email, set_password_at: url }, json);
+  });
+
+/** `tidemill people operator`: makes a person an operator, or with `--off` ends that. */
+export const changeOperatorCommand = (email: string, { off = false, json }: Json & { off?: boolean }): Promise<void> =>
+  withDatabase(async ({ api }) => {
+    if (!(await changeOperator(api, email, !off))) throw nobody(email);
+    printRecord({ email, operator: !off }, json);
+  });
+
+/** `tidemill people remove`: removes a person, with their sessions and memberships. */
+export const removePersonCommand = (email: string, { force = false, json }: Json & { force?: boolean }): Promise<void> =>
+  withDatabase(async (databases, adminContext) => {
+    const workspaceIds = await removePerson(databases.api, adminContext, email, force);
+    if (workspaceIds === null) throw nobody(email);
+    for (const workspaceId of workspaceIds) await notifyNodes(databases, { kind: "workspaceChanged", workspaceId });
+    printRecord({ email, removed: true }, json);
+  });
 
 /** `tidemill people setup-link`: makes a link for a new operator. */
-export const makeSetupLinkCommand = ({ json }: { json?: boolean }): Promise<void> =>
+export const makeSetupLinkCommand = ({ json }: Json): Promise<void> =>
   withDatabase(async ({ api }, adminContext, config) => {
     const url = await makeSetupLink(api, { ...adminContext, ...addressesOf(config) }, OPERATOR);
     printRecord({ url }, json);
   });
+
+const nobody = (email: string) => new Error(`Nobody has the mail address "${email}": "tidemill people list" shows all people.`);
 
 /** Where links lead. A node on a free port has another address than this one, which the operator then knows. */
 const addressesOf = ({ publicUrl, host, port }: Config) => ({

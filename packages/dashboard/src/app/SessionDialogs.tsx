@@ -2,8 +2,9 @@ import { Button, Group, Modal, PasswordInput, TextInput } from "@mantine/core";
 import { useLocation } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import { auth } from "../api/api.ts";
+import { askPasskey } from "../api/passkey.ts";
 import { ROOT, search } from "../api/request.ts";
-import { usePerson } from "../api/session.ts";
+import { usePerson, useSession } from "../api/session.ts";
 import { ErrorState } from "../ui/ErrorState.tsx";
 import { useAsked } from "./dialogs.ts";
 
@@ -40,15 +41,15 @@ function SessionEnded() {
 /** Asks who the person is before something that gives access. It is good for ten minutes. */
 function ConfirmAgain({ answer }: { answer: (confirmed: boolean) => void }) {
   const { has_password: hasPassword, totp } = usePerson();
+  const { sign_in: ways } = useSession();
   const [text, setText] = useState("");
   const [error, setError] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
+  const confirm = async (proof: () => Promise<object>) => {
     setBusy(true);
     setError(null);
     try {
-      await auth.post("/confirm", hasPassword ? { password: text } : { code: text });
+      await auth.post("/confirm", await proof());
       answer(true);
     } catch (problem) {
       setError(problem);
@@ -62,7 +63,12 @@ function ConfirmAgain({ answer }: { answer: (confirmed: boolean) => void }) {
   };
   return (
     <Modal opened onClose={() => answer(false)} title="Confirm that it is you" closeButtonProps={{ "aria-label": "Close" }}>
-      <form onSubmit={(event) => void submit(event)}>
+      <form
+        onSubmit={(event: FormEvent) => {
+          event.preventDefault();
+          void confirm(async () => (hasPassword ? { password: text } : { code: text }));
+        }}
+      >
         {hasPassword ? (
           <PasswordInput label="Your password" autoComplete="current-password" data-autofocus {...shared} />
         ) : totp ? (
@@ -73,6 +79,11 @@ function ConfirmAgain({ answer }: { answer: (confirmed: boolean) => void }) {
         {error !== null && <ErrorState error={error} what="" title="Not confirmed" />}
         <Group justify="flex-end" mt="md">
           <Button onClick={() => answer(false)}>Cancel</Button>
+          {ways.passkeys && (
+            <Button onClick={() => void confirm(async () => ({ passkey: await askPasskey() }))} disabled={busy}>
+              Use a passkey
+            </Button>
+          )}
           <Button type="submit" variant="filled" loading={busy} disabled={!hasPassword && !totp}>
             Confirm
           </Button>

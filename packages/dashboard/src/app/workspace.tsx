@@ -22,7 +22,7 @@ export function useWorkspaceOrNull(): Workspace | null {
   const { workspaces, person } = useSession();
   return useMemo(() => {
     if (id === undefined) return null;
-    const operators = person?.operator ? { id, name: id, plan: "", role: "admin" as const } : undefined;
+    const operators = person?.operator ? { id, name: id, plan: "", role: "read" as const } : undefined;
     const found = workspaces.find((one) => one.id === id) ?? operators;
     return found ? { ...found, api: workspaceApi(id), may: (role) => INCLUDES[found.role].includes(role) } : null;
   }, [id, workspaces, person]);

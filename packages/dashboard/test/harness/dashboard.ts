@@ -17,6 +17,8 @@ export interface Opened {
   readonly width?: number;
   /** Below what a proxy serves the pages: `/a/b`. */
   readonly prefix?: string;
+  /** Another name of the node: `localhost`, for passkeys. */
+  readonly host?: string;
 }
 
 /** The pages of a node in a real browser. */
@@ -35,8 +37,10 @@ export class Dashboard {
   }
 
   /** Opens a page of the workspace: `open("queues")`. A path that begins with `/` is below `/dashboard`. */
-  async open(path: string, { as, theme = "light", width = 1280, prefix = "" }: Opened = {}): Promise<Page> {
-    const origin = prefix === "" ? this.#service.node.url : await this.#behindProxy(prefix);
+  async open(path: string, { as, theme = "light", width = 1280, prefix = "", host }: Opened = {}): Promise<Page> {
+    const at = new URL(prefix === "" ? this.#service.node.url : await this.#behindProxy(prefix));
+    if (host !== undefined) at.hostname = host;
+    const { origin } = at;
     const context = await this.#browser.newContext({
       viewport: { width, height: 800 },
       colorScheme: theme,

@@ -1,9 +1,10 @@
-import { ChangePassword, type OwnSession, PatchProfile, SessionPath } from "@tidemill/contract";
+import { ChangePassword, OwnNewWorkspace, type OwnSession, PatchProfile, SessionPath } from "@tidemill/contract";
 import type { Api } from "#http";
 import { notFound, typeId, uuidOf } from "#kernel";
 import { changePassword } from "./change-password.ts";
 import { changeProfile } from "./change-profile.ts";
 import { endOpenCalls } from "./end-sessions.ts";
+import { addOwnWorkspace } from "./own-workspaces.ts";
 import type { PeopleContext } from "./people-context.ts";
 import { config, empty, hidden } from "./route-parts.ts";
 import { deleteSession, deleteSessions, listSessions } from "./session-store.ts";
@@ -21,6 +22,11 @@ export function mountAccount(api: Api, context: PeopleContext): void {
     const opened = await changePassword(context, request, request.body);
     opened.setCookie(reply);
     return empty(reply);
+  });
+
+  api.post("/dashboard/auth/workspaces", { config, schema: hidden({ body: OwnNewWorkspace }) }, async (request, reply) => {
+    const { personId } = await sessions.require(request);
+    return reply.code(201).send(await addOwnWorkspace(context, personId, request.body));
   });
 
   api.get("/dashboard/auth/sessions", { config, schema: hidden({}) }, async (request): Promise<{ data: OwnSession[] }> => {

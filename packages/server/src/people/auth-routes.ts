@@ -11,6 +11,7 @@ import { requestReset } from "./request-reset.ts";
 import { config, empty, hidden } from "./route-parts.ts";
 import { showSession } from "./show-session.ts";
 import { signIn } from "./sign-in.ts";
+import { requestSignUp } from "./sign-up.ts";
 import { takeLink } from "./take-link.ts";
 import { throttle } from "./throttle.ts";
 
@@ -45,6 +46,11 @@ export function mountAuth(api: Api, context: PeopleContext, howToSignIn: Omit<Se
 
   api.post("/dashboard/auth/reset", { config, schema: hidden({ body: RequestReset }) }, async (request, reply) => {
     await requestReset(context, request, request.body.email);
+    return empty(reply);
+  });
+
+  api.post("/dashboard/auth/sign-up", { config, schema: hidden({ body: RequestReset }) }, async (request, reply) => {
+    await requestSignUp(context, request, request.body.email);
     return empty(reply);
   });
 

@@ -75,6 +75,18 @@ export const updateRole = (db: Db, workspaceId: WorkspaceId, personId: PersonId,
 export const deleteMembership = (db: Db, workspaceId: WorkspaceId, personId: PersonId): Promise<unknown> =>
   row(db, sql`delete from membership where workspace_id = ${workspaceId} and person_id = ${personId} returning role`);
 
+/** Of how many workspaces a person is an admin. Uses index membership_person. */
+export const countAdminOf = async (db: Db, personId: PersonId): Promise<number> =>
+  (
+    await row<{ count: number }>(
+      db,
+      sql`
+      select count(*)::int as count
+      from membership m join workspace w on w.id = m.workspace_id and w.deleted_at is null
+      where m.person_id = ${personId} and m.role = 'admin'`,
+    )
+  )?.count ?? 0;
+
 export interface OwnWorkspace {
   readonly id: WorkspaceId;
   readonly name: string;

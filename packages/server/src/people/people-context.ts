@@ -20,6 +20,8 @@ export interface PeopleContext extends AdminContext {
   readonly ownKey: OwnKey;
   /** Null when no mail is sent. */
   readonly mailer: Mailer | null;
+  /** Whether strangers make accounts and workspaces. */
+  readonly signUpIsOpen: boolean;
   readonly clientAddress: (request: FastifyRequest) => string;
   readonly emit: EmitEvent;
   /** Called when somebody's session or rights have ended: what they have open in the workspace must end on all nodes. */

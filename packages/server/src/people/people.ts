@@ -60,6 +60,7 @@ export function createPeople({
   const sessions = new Sessions({ ...adminContext, database, cookie, publicOrigin: publicUrl.origin, clientAddress, emit });
   const mailer = Mailer.of(config, publicUrl, emit);
   const passwords = new Passwords(adminContext.random);
+  const signUpIsOpen = mailer !== null && config.signUp === "open";
   const context: PeopleContext = {
     ...adminContext,
     database,
@@ -69,6 +70,7 @@ export function createPeople({
     publicUrl,
     ownKey: new OwnKey({ database, keyring, random: adminContext.random, name: "totp" }),
     mailer,
+    signUpIsOpen,
     clientAddress,
     emit,
     nodeUrl,
@@ -77,7 +79,7 @@ export function createPeople({
   const provider = IdentityProvider.of(config, emit);
   const howToSignIn = {
     oidc: provider && { name: config.oidcName },
-    sign_up: mailer && config.signUp === "open" ? "open" : "closed",
+    sign_up: signUpIsOpen ? "open" : "closed",
     mail: mailer !== null,
   } as const;
   let setupUrl: string | null = null;

@@ -1,4 +1,4 @@
-import { type Db, type PersonId, row, rows, sql, type WorkspaceId } from "#kernel";
+import { type Db, type PersonId, row, rows, sql, type Timestamp, type WorkspaceId } from "#kernel";
 
 /** How a person signs in. */
 export interface Credentials {
@@ -91,6 +91,34 @@ export const updateEmail = async (db: Db, id: PersonId, email: string, verified:
 /** Uses the primary key. */
 export const markVerified = (db: Db, id: PersonId): Promise<unknown> =>
   row(db, sql`update person set email_verified_at = coalesce(email_verified_at, moment()) where id = ${id} returning id`);
+
+/** Removes a person, with all that is theirs. Uses the primary key. */
+export const deletePerson = (db: Db, id: PersonId): Promise<unknown> => row(db, sql`delete from person where id = ${id} returning id`);
+
+/** Makes a person an operator by hand, or ends that. Uses the primary key. */
+export const setOperator = (db: Db, id: PersonId, operator: boolean): Promise<unknown> =>
+  row(db, sql`update person set operator = ${operator}, operator_managed = false, updated_at = moment() where id = ${id} returning id`);
+
+export interface ListedPerson {
+  readonly id: PersonId;
+  readonly name: string;
+  readonly email: string;
+  readonly verified: boolean;
+  readonly operator: boolean;
+  readonly workspaces: number;
+  readonly created_at: Timestamp;
+}
+
+/** Lists people with older accounts than `before`, the newest first. Uses the primary key. */
+export const listPeople = (db: Db, before: PersonId | null, limit: number): Promise<ListedPerson[]> =>
+  rows(
+    db,
+    sql`
+      select p.id, p.name, p.email, p.email_verified_at is not null as verified, p.operator,
+        (select count(*)::int from membership m where m.person_id = p.id) as workspaces, p.created_at
+      from person p where ${before}::uuid is null or p.id < ${before}
+      order by p.id desc limit ${limit}`,
+  );
 
 /** The workspaces of a person. Uses index membership_person. */
 export const listWorkspaceIdsAcrossWorkspaces = async (db: Db, id: PersonId): Promise<WorkspaceId[]> =>

@@ -4,6 +4,7 @@ import { networkOf } from "./client-address.ts";
 import { findLink } from "./links.ts";
 import type { PeopleContext } from "./people-context.ts";
 import type { OpenedSession } from "./sessions.ts";
+import { takeSignUp } from "./sign-up.ts";
 import { takeInvitation } from "./take-invitation.ts";
 import { takeReset } from "./take-reset.ts";
 import { takeSetup } from "./take-setup.ts";
@@ -26,5 +27,6 @@ export async function takeLink(
 ): Promise<OpenedSession | null> {
   await throttle(context.database, { link: networkOf(context.clientAddress(request)) });
   const link = await findLink(context.database, token);
+  if (link.kind === "verify" && link.personId === null) return takeSignUp(context, request, link, fields);
   return TAKE[link.kind](context, request, link, fields);
 }

@@ -64,7 +64,7 @@ export function mountWebhooks(api: Api, { tenants, waker, aborter, ...context }:
   api.post(
     "/v1/webhooks",
     {
-      config: { access: "write" },
+      config: { access: "write", confirm: true },
       schema: {
         tags,
         security,
@@ -111,7 +111,7 @@ export function mountWebhooks(api: Api, { tenants, waker, aborter, ...context }:
   api.patch(
     "/v1/webhooks/:name",
     {
-      config: { access: "write" },
+      config: { access: "write", confirm: true },
       schema: {
         tags,
         security,
@@ -139,7 +139,7 @@ export function mountWebhooks(api: Api, { tenants, waker, aborter, ...context }:
   api.delete(
     "/v1/webhooks/:name",
     {
-      config: { access: "write" },
+      config: { access: "write", confirm: true },
       schema: {
         tags,
         security,

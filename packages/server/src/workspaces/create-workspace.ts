@@ -25,18 +25,39 @@ export const createFirstWorkspace = (
     return (await anyWorkspace(tx)) ? null : create(tx, adminContext, SYSTEM, workspace, key ?? undefined);
   });
 
+/** Creates a workspace without a key, within the caller's transaction. */
+export async function createWorkspaceFor(
+  tx: Db,
+  { ids, audit }: Pick<AdminContext, "ids" | "audit">,
+  workspace: CreateWorkspace,
+  actorId: string,
+): Promise<WorkspaceId> {
+  return (await insert(tx, { ids, audit }, actorId, workspace)).workspaceId;
+}
+
 async function create(
   tx: Db,
   adminContext: AdminContext,
   actorId: string,
-  { name, plan = "free", limits }: CreateWorkspace,
+  workspace: CreateWorkspace,
   key?: string,
 ): Promise<CreatedWorkspace> {
-  const workspaceId = adminContext.ids.next() as WorkspaceId;
+  const { workspaceId, shown } = await insert(tx, adminContext, actorId, workspace);
+  const first = await addKey(tx, adminContext, { workspaceId, actorId }, { name: "First key", role: "admin" }, key);
+  return { ...shown, key: first.key };
+}
+
+async function insert(
+  tx: Db,
+  { ids, audit }: Pick<AdminContext, "ids" | "audit">,
+  actorId: string,
+  { name, plan = "free", limits }: CreateWorkspace,
+) {
+  const workspaceId = ids.next() as WorkspaceId;
   const stored = await insertWorkspace(tx, workspaceId, name, plan, { ...PLANS[plan].limits, ...limits });
   if (!stored) throw new Error("An insert returned no row.");
   const shown = { id: showWorkspaceId(workspaceId), name, plan, limits: limitsOf(stored), created_at: stored.created_at };
-  await adminContext.audit.record(tx, {
+  await audit.record(tx, {
     workspaceId,
     eventType: "workspace.created",
     actorId,
@@ -45,6 +66,5 @@ async function create(
     input: { name, plan, limits: shown.limits },
     output: null,
   });
-  const first = await addKey(tx, adminContext, { workspaceId, actorId }, { name: "First key", role: "admin" }, key);
-  return { ...shown, key: first.key };
+  return { workspaceId, shown };
 }

@@ -7,11 +7,11 @@ import { ApiError } from "../../api/api-error.ts";
 import { ROOT, search } from "../../api/request.ts";
 import type { Person } from "../../api/session.ts";
 import { ErrorState } from "../../ui/ErrorState.tsx";
+import { useSubmit } from "../../ui/use-submit.ts";
 import classes from "./BareFrame.module.css";
 import { BareFrame } from "./BareFrame.tsx";
 import { goOn } from "./go-on.ts";
 import { type NewPerson, PersonFields } from "./PersonFields.tsx";
-import { useSubmit } from "./use-submit.ts";
 
 interface LinkFormProps {
   readonly token: string;

@@ -1,16 +1,17 @@
 import { Button } from "@mantine/core";
+import { auth } from "../../api/api.ts";
+import { askPasskey } from "../../api/passkey.ts";
 import { ROOT, search } from "../../api/request.ts";
 import type { Session } from "../../api/session.ts";
 import { ErrorState } from "../../ui/ErrorState.tsx";
+import { useSubmit } from "../../ui/use-submit.ts";
 import classes from "./BareFrame.module.css";
 import { goOn } from "./go-on.ts";
-import { signInByPasskey } from "./passkey.ts";
-import { useSubmit } from "./use-submit.ts";
 
 /** Ways to sign in without a password, where the service has them. */
 export function OtherWays({ ways }: { ways: Session["sign_in"] }) {
   const { busy, error, run } = useSubmit(async () => {
-    await signInByPasskey();
+    await auth.post("/passkeys/sign-in", { response: await askPasskey() });
     goOn();
   });
   if (!ways.passkeys && !ways.oidc) return null;

@@ -3,9 +3,9 @@ import { useState } from "react";
 import { auth } from "../../api/api.ts";
 import { ROOT } from "../../api/request.ts";
 import { ErrorState } from "../../ui/ErrorState.tsx";
+import { useSubmit } from "../../ui/use-submit.ts";
 import classes from "./BareFrame.module.css";
 import { BareFrame } from "./BareFrame.tsx";
-import { useSubmit } from "./use-submit.ts";
 
 /** Asks for a link with which to set a new password. */
 export default function ResetPage() {

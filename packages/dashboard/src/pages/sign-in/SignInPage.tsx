@@ -1,4 +1,4 @@
-import { Button, PasswordInput, TextInput } from "@mantine/core";
+import { Alert, Button, PasswordInput, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { auth } from "../../api/api.ts";
@@ -7,11 +7,21 @@ import { ROOT } from "../../api/request.ts";
 import { sessionQuery } from "../../api/session.ts";
 import { ErrorState } from "../../ui/ErrorState.tsx";
 import { LoadingState } from "../../ui/LoadingState.tsx";
+import { useSubmit } from "../../ui/use-submit.ts";
 import classes from "./BareFrame.module.css";
 import { BareFrame } from "./BareFrame.tsx";
 import { goOn } from "./go-on.ts";
 import { OtherWays } from "./OtherWays.tsx";
-import { useSubmit } from "./use-submit.ts";
+
+/** Why the identity provider's answer did not sign somebody in. */
+const REFUSALS: Readonly<Record<string, string>> = {
+  no_access: "Your groups there give you no access here. Ask an administrator.",
+  no_email: "It did not tell your mail address, which an account needs.",
+  email_taken: "Somebody has an account with your mail address. If it is yours, sign in to it, and add the provider on its account page.",
+  linked_elsewhere: "That account belongs to another person here, or you signed out meanwhile.",
+  expired: "That took too long, or began in another browser. Try again.",
+  refused: "Its answer was not accepted. Try again.",
+};
 
 export default function SignInPage() {
   const { data: session, error: sessionError, refetch } = useQuery(sessionQuery);
@@ -28,6 +38,7 @@ export default function SignInPage() {
     }
     goOn();
   });
+  const refusal = REFUSALS[new URLSearchParams(globalThis.location.search).get("refused") ?? ""];
   const isSignedIn = session?.person != null;
   useEffect(() => {
     if (isSignedIn) goOn();
@@ -59,6 +70,11 @@ export default function SignInPage() {
         </>
       }
     >
+      {refusal && (
+        <Alert color="red" variant="light" role="alert" mb="md" title={`Not signed in with ${ways.oidc?.name ?? "the identity provider"}`}>
+          {refusal}
+        </Alert>
+      )}
       <form className={classes.fields} onSubmit={onSubmit}>
         {code === null ? (
           <>

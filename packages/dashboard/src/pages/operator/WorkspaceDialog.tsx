@@ -1,0 +1,81 @@
+import { Button, Group, Modal, NumberInput, Select, TextInput } from "@mantine/core";
+import type { CreatedWorkspace, Workspace } from "@tidemill/contract";
+import { useState } from "react";
+import { operator } from "../../api/api.ts";
+import { ErrorState } from "../../ui/ErrorState.tsx";
+import { notify } from "../../ui/notices.ts";
+import { useSubmit } from "../../ui/use-submit.ts";
+
+const PLANS = ["free", "pro", "team", "enterprise"];
+const LIMITS = [
+  ["executions_per_month", "Executions a month", 0],
+  ["requests_per_minute", "Requests a minute", 1],
+  ["retention_days", "Days that history is kept", 1],
+] as const;
+
+interface WorkspaceDialogProps {
+  /** Null: a new one. */
+  readonly workspace: Workspace | null;
+  readonly onClose: () => void;
+  /** With the workspace if it is new. */
+  readonly onSaved: (made: CreatedWorkspace | null) => void;
+}
+
+/** Makes a workspace, or changes its name, plan and limits. An empty limit is none. */
+export function WorkspaceDialog({ workspace, onClose, onSaved }: WorkspaceDialogProps) {
+  const [name, setName] = useState(workspace?.name ?? "");
+  const [plan, setPlan] = useState<string>(workspace?.plan ?? "free");
+  const [limits, setLimits] = useState(workspace?.limits ?? null);
+  const { busy, error, onSubmit } = useSubmit(async () => {
+    if (!workspace) return onSaved(await operator.post<CreatedWorkspace>("/workspaces", { name, plan }));
+    // A plan in the request starts from the limits of that plan.
+    await operator.patch(`/workspaces/${workspace.id}`, { name, ...(plan === workspace.plan ? { limits } : { plan }) });
+    notify({ tone: "done", text: `${name} is changed` });
+    onSaved(null);
+  });
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      title={workspace ? `Change ${workspace.name}` : "New workspace"}
+      closeButtonProps={{ "aria-label": "Close" }}
+    >
+      <form onSubmit={onSubmit}>
+        <TextInput
+          label="Name"
+          maxLength={128}
+          value={name}
+          onChange={({ currentTarget }) => setName(currentTarget.value)}
+          required
+          data-autofocus
+          mb="sm"
+        />
+        <Select label="Plan" data={PLANS} value={plan} onChange={(value) => setPlan(value ?? plan)} allowDeselect={false} mb="sm" />
+        {limits && plan === workspace?.plan ? (
+          LIMITS.map(([field, label, min]) => (
+            <NumberInput
+              key={field}
+              label={label}
+              description="Empty: no limit."
+              min={min}
+              allowDecimal={false}
+              thousandSeparator=","
+              value={limits[field] ?? ""}
+              onChange={(value) => setLimits({ ...limits, [field]: value === "" ? null : Number(value) })}
+              mb="sm"
+            />
+          ))
+        ) : (
+          <p>It gets the limits of the plan.</p>
+        )}
+        {error !== null && <ErrorState error={error} what="" title="Not saved" />}
+        <Group justify="flex-end" mt="md">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" variant="filled" loading={busy}>
+            {workspace ? "Save" : "Make the workspace"}
+          </Button>
+        </Group>
+      </form>
+    </Modal>
+  );
+}

@@ -1,0 +1,138 @@
+import { describe, expect } from "vitest";
+import { codeAt } from "../../server/src/people/totp-code.ts";
+import { newPerson, PASSWORD } from "../../server/test/harness/people.ts";
+import { test } from "./harness/dashboard.ts";
+
+describe("members", () => {
+  test("an admin invites, changes a role and removes, by keyboard, after having confirmed once", async ({ dashboard, service }) => {
+    const admin = await newPerson(service, { confirmed: false });
+    const other = await newPerson(service, { role: "read" });
+    await service.database.query("update person set name = 'Somebody else' where email = $1", [other.email]);
+    const page = await dashboard.open("members", { as: admin });
+    await page.getByText(other.email).waitFor();
+    expect(await dashboard.axe(page)).toEqual([]);
+
+    await page.getByRole("button", { name: "Invite", exact: true }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").getByLabel("Mail address").waitFor();
+    expect(await dashboard.axe(page)).toEqual([]);
+    await page.keyboard.type("guest@example.com");
+    await page.keyboard.press("Enter");
+    // What gives access must be confirmed.
+    await page.getByRole("dialog", { name: "Confirm that it is you" }).waitFor();
+    await page.keyboard.type(PASSWORD);
+    await page.keyboard.press("Enter");
+    const made = page.getByRole("dialog", { name: "The invitation's link" });
+    await made.waitFor();
+    expect(await made.locator("output").textContent()).toMatch(/\/dashboard\/link\/[\w-]{43}$/);
+    await made.getByRole("button", { name: "I have stored it" }).press("Enter");
+    await page.getByText("guest@example.com").waitFor();
+
+    await page.getByRole("button", { name: "Change role of Somebody else" }).press("Enter");
+    await page.getByRole("radio", { name: "write" }).check();
+    await page.getByRole("button", { name: "Change the role", exact: true }).press("Enter");
+    await page.getByText("Somebody else has the role write").waitFor();
+    await page.getByRole("button", { name: "Remove Somebody else" }).press("Enter");
+    await page.getByRole("dialog").getByRole("button", { name: "Remove", exact: true }).press("Enter");
+    await page.getByText("Somebody else no longer belongs to Test").waitFor();
+    expect((await other.auth("GET", "session")).body.workspaces).toEqual([]);
+    expect(dashboard.violations).toEqual([]);
+  });
+});
+
+describe("the account page", () => {
+  test("an authenticator is set up, with its codes shown once, and asked for at sign-in", async ({ dashboard, service }) => {
+    const person = await newPerson(service);
+    const page = await dashboard.open("/account", { as: person, theme: "dark" });
+    await page.getByRole("button", { name: "Set up an authenticator" }).press("Enter");
+    const secret = (await page.locator("form code").textContent()) ?? "";
+    await page.getByRole("img", { name: "QR code of the secret" }).waitFor();
+    expect(await dashboard.axe(page)).toEqual([]);
+    const step = Math.floor(service.clock.nowMs() / 30_000);
+    await page.getByLabel("Code that the app shows").fill(codeAt(secret, step));
+    await page.keyboard.press("Enter");
+    await page.getByRole("list", { name: "Recovery codes" }).waitFor();
+    expect(await page.getByRole("list", { name: "Recovery codes" }).locator("li").count()).toBe(10);
+
+    const signIn = await dashboard.open("/sign-in", { as: null });
+    await signIn.keyboard.type(person.email);
+    await signIn.keyboard.press("Tab");
+    await signIn.keyboard.type(PASSWORD);
+    await signIn.keyboard.press("Enter");
+    await signIn.locator("input[name=code]").waitFor();
+    await signIn.keyboard.type(codeAt(secret, step + 1));
+    await signIn.keyboard.press("Enter");
+    await signIn.getByRole("navigation", { name: "Pages" }).waitFor();
+    expect(dashboard.violations).toEqual([]);
+  });
+
+  test("a passkey is added, signs in, and confirms; then it is removed", async ({ dashboard, service }) => {
+    const person = await newPerson(service);
+    const page = await dashboard.open("/account", { as: person, host: "localhost" });
+    const cdp = await page.context().newCDPSession(page);
+    await cdp.send("WebAuthn.enable");
+    await cdp.send("WebAuthn.addVirtualAuthenticator", {
+      options: {
+        protocol: "ctap2",
+        transport: "internal",
+        hasResidentKey: true,
+        hasUserVerification: true,
+        isUserVerified: true,
+        automaticPresenceSimulation: true,
+      },
+    });
+    await page.getByLabel("Name of the new passkey").fill("My laptop");
+    await page.keyboard.press("Enter");
+    await page.getByRole("list", { name: "Passkeys" }).getByText("My laptop").waitFor();
+    expect(await dashboard.axe(page)).toEqual([]);
+
+    await page.context().clearCookies();
+    await page.goto(new URL("/dashboard/sign-in", page.url()).href);
+    await page.getByRole("button", { name: "Sign in with a passkey" }).press("Enter");
+    await page.getByRole("navigation", { name: "Pages" }).waitFor();
+
+    await service.database.query("update session set confirmed_until = null");
+    await page.goto(new URL("/dashboard/account", page.url()).href);
+    await page.getByRole("button", { name: "Remove the passkey My laptop" }).press("Enter");
+    await page.getByRole("dialog").getByRole("button", { name: "Remove", exact: true }).press("Enter");
+    await page.getByRole("button", { name: "Use a passkey" }).press("Enter");
+    await page.getByRole("list", { name: "Passkeys" }).getByText("My laptop").waitFor({ state: "hidden" });
+    expect(dashboard.violations).toEqual([]);
+  });
+
+  test("the password is changed, and other sessions are ended", async ({ dashboard, service }) => {
+    const person = await newPerson(service);
+    const page = await dashboard.open("/account", { as: person });
+    await page.getByLabel("Present password").fill(PASSWORD);
+    await page.getByLabel("New password").fill("an entirely new password");
+    await page.getByRole("button", { name: "Change the password" }).press("Enter");
+    await page.getByText("Your password is changed").waitFor();
+    expect(await page.getByRole("list", { name: "Sessions" }).locator("li").count()).toBe(1);
+    expect((await person.auth("GET", "session")).body.person).toBeNull();
+    expect(await dashboard.axe(page)).toEqual([]);
+    expect(dashboard.violations).toEqual([]);
+  });
+});
+
+describe("the operator's pages", () => {
+  test("an operator makes a workspace and changes its plan; others do not see the page", async ({ dashboard, service }) => {
+    const operator = await newPerson(service, { operator: true });
+    const page = await dashboard.open("/operator/workspaces", { as: operator });
+    await page.getByRole("table", { name: "Workspaces" }).waitFor();
+    expect(await dashboard.axe(page)).toEqual([]);
+    await page.getByRole("button", { name: "New workspace" }).press("Enter");
+    await page.getByRole("dialog").getByLabel("Name").fill("Acme");
+    await page.keyboard.press("Enter");
+    const made = page.getByRole("dialog", { name: "The first key of Acme" });
+    expect(await made.locator("output").textContent()).toMatch(/^svc_ws_/);
+    await made.getByRole("button", { name: "I have stored it" }).press("Enter");
+    await page.getByRole("button", { name: "Change Acme" }).press("Enter");
+    await page.getByLabel("Requests a minute").fill("1234");
+    expect(await dashboard.axe(page)).toEqual([]);
+    await page.getByRole("button", { name: "Save" }).press("Enter");
+    await page.getByRole("row", { name: /Acme.*1,234/ }).waitFor();
+    const other = await dashboard.open("members");
+    expect(await other.getByRole("link", { name: "Workspaces" }).count()).toBe(0);
+    expect(dashboard.violations).toEqual([]);
+  });
+});

@@ -1,0 +1,110 @@
+import type { PersonRole } from "@tidemill/contract";
+import { type Db, type PersonId, problem, type Transactional, typeId, type WorkspaceId } from "#kernel";
+import type { AdminContext } from "#workspaces";
+import { OPERATOR } from "#workspaces";
+import { normalizeEmail } from "./email.ts";
+import type { LinkContext } from "./make-link.ts";
+import { auditMember } from "./members.ts";
+import { hasOtherAdmin, insertMembership, listOwnAcrossWorkspaces, lockMembers } from "./membership-store.ts";
+import {
+  deletePerson,
+  findPersonByEmail,
+  insertPerson,
+  listWorkspaceIdsAcrossWorkspaces,
+  lockPerson,
+  type PersonRow,
+  setOperator,
+} from "./person-store.ts";
+import { dropCredentials, makeResetLink } from "./reset.ts";
+
+/** For commands: what they need, and where links lead. */
+export type ManageContext = AdminContext & LinkContext;
+
+export interface NewPersonTerms {
+  readonly name: string;
+  readonly email: string;
+  readonly operator: boolean;
+  readonly workspaceId: WorkspaceId | null;
+  readonly role: PersonRole;
+}
+
+/**
+ * Makes a person who sets their password by a link, or gives one that there is a place in a workspace.
+ *
+ * @returns the link; null for a person that there was
+ */
+export const addPerson = (
+  database: Transactional,
+  context: ManageContext,
+  terms: NewPersonTerms,
+): Promise<{ id: string; url: string | null }> =>
+  database.transaction(async (tx) => {
+    const email = normalizeEmail(terms.email);
+    const known = await findPersonByEmail(tx, email);
+    const id = known?.id ?? (context.ids.next() as PersonId);
+    if (!known) {
+      await insertPerson(tx, { id, name: terms.name, email, passwordHash: null, operator: terms.operator, verified: false });
+    } else if (terms.operator) await setOperator(tx, id, true);
+    if (terms.workspaceId !== null) {
+      const actor = { workspaceId: terms.workspaceId, actorId: OPERATOR };
+      if (!(await insertMembership(tx, terms.workspaceId, id, terms.role))) {
+        throw problem("CONFLICT", {}, { message: "There is no such workspace, or the person belongs to it already." });
+      }
+      await auditMember(tx, context.audit, actor, "member.added", id, { role: terms.role }, null);
+    }
+    const url = known ? null : await makeResetLink(tx, context, { personId: id, email: null, createdBy: OPERATOR });
+    return { id: typeId("usr", id), url };
+  });
+
+/** Takes away every way in which a person signs in, ends their sessions, and makes a link to set a new password. Null: nobody has the address. */
+export const resetPerson = (database: Transactional, context: ManageContext, email: string): Promise<string | null> =>
+  database.transaction(async (tx) => {
+    const person = await lockByEmail(tx, email);
+    if (!person) return null;
+    await dropCredentials(tx, person.id);
+    return makeResetLink(tx, context, { personId: person.id, email: null, createdBy: OPERATOR });
+  });
+
+/** Makes a person an operator, or ends that, at once. Returns false when nobody has the address. */
+export const changeOperator = (database: Transactional, email: string, operator: boolean): Promise<boolean> =>
+  database.transaction(async (tx) => {
+    const person = await lockByEmail(tx, email);
+    if (person) await setOperator(tx, person.id, operator);
+    return person !== null;
+  });
+
+/**
+ * Removes a person, with their sessions and memberships.
+ *
+ * @param force also removes the last admin of a workspace
+ * @returns the workspaces that they belonged to; null when nobody has the address
+ * @throws INVALID_STATE for the last admin of a workspace
+ */
+export const removePerson = (
+  database: Transactional,
+  { audit }: Pick<AdminContext, "audit">,
+  email: string,
+  force: boolean,
+): Promise<WorkspaceId[] | null> =>
+  database.transaction(async (tx) => {
+    const person = await lockByEmail(tx, email);
+    if (!person) return null;
+    const workspaceIds = [...(await listWorkspaceIdsAcrossWorkspaces(tx, person.id))].sort();
+    const roles = new Map((await listOwnAcrossWorkspaces(tx, person.id)).map(({ id, role, name }) => [id, { role, name }]));
+    for (const workspaceId of workspaceIds) {
+      await lockMembers(tx, workspaceId);
+      const own = roles.get(workspaceId);
+      if (!force && own?.role === "admin" && !(await hasOtherAdmin(tx, workspaceId, person.id))) {
+        const message = `This is the last admin of the workspace ${JSON.stringify(own.name)}. Make another one first, or use --force.`;
+        throw problem("INVALID_STATE", { state: "last_admin", allowed_from: [] }, { message });
+      }
+      if (own) await auditMember(tx, audit, { workspaceId, actorId: OPERATOR }, "member.removed", person.id, { role: own.role }, null);
+    }
+    await deletePerson(tx, person.id);
+    return workspaceIds;
+  });
+
+async function lockByEmail(tx: Db, email: string): Promise<PersonRow | null> {
+  const found = await findPersonByEmail(tx, normalizeEmail(email));
+  return found && lockPerson(tx, found.id);
+}

@@ -1,0 +1,59 @@
+import type { TakeLink } from "@tidemill/contract";
+import type { FastifyRequest } from "fastify";
+import { type PersonId, problem } from "#kernel";
+import { networkOf } from "./client-address.ts";
+import { normalizeEmail } from "./email.ts";
+import { deleteLink, type LinkRow } from "./link-store.ts";
+import { given, linkNotFound, signInRequired } from "./links.ts";
+import { resetMail, verifyMail } from "./mails.ts";
+import { makeLink } from "./make-link.ts";
+import { makeOwnWorkspace } from "./own-workspaces.ts";
+import type { PeopleContext } from "./people-context.ts";
+import { findPersonByEmail, insertPerson } from "./person-store.ts";
+import { makeResetLink } from "./reset.ts";
+import type { OpenedSession } from "./sessions.ts";
+import { throttle } from "./throttle.ts";
+
+const SIGN_UP_HOURS = 24;
+
+/**
+ * Sends a link with which a stranger makes an account. Who has one gets a link to set a new password. The answer is the same.
+ *
+ * @throws FORBIDDEN where strangers cannot sign up; RATE_LIMITED
+ */
+export async function requestSignUp(context: PeopleContext, request: FastifyRequest, address: string): Promise<void> {
+  const { database, mailer, clientAddress, signUpIsOpen } = context;
+  if (!signUpIsOpen || !mailer) throw problem("FORBIDDEN", {}, { message: "Ask an administrator of a workspace for an invitation." });
+  const email = normalizeEmail(address);
+  await throttle(database, { signUpAddress: networkOf(clientAddress(request)), signUpTo: email });
+  // Not awaited: how long it takes would tell whether there is such a person.
+  void (async () => {
+    const person = await findPersonByEmail(database, email);
+    if (person) {
+      const terms = { personId: person.id, email: person.email, createdBy: "system" };
+      const url = await database.transaction((tx) => makeResetLink(tx, context, terms));
+      mailer.send(resetMail(person.email, url));
+      return;
+    }
+    const { url } = await makeLink(database, context, { kind: "verify", email, mailed: true, createdBy: "system", hours: SIGN_UP_HOURS });
+    mailer.send(verifyMail(email, url));
+  })().catch((error: unknown) => context.emit("mail_failed", { subject: "Confirm your mail address", error }));
+}
+
+/** Makes the account of whoever has proven their address, with a workspace on the plan Free. */
+export async function takeSignUp(context: PeopleContext, request: FastifyRequest, link: LinkRow, fields: TakeLink): Promise<OpenedSession> {
+  const { database, sessions, passwords, ids } = context;
+  const email = link.email ?? "";
+  const name = given(fields, "name").trim();
+  const passwordHash = await passwords.hash(given(fields, "password"));
+  return database.transaction(async (tx) => {
+    if (!(await deleteLink(tx, link.id))) throw linkNotFound();
+    const id = ids.next() as PersonId;
+    const inserted = await insertPerson(tx, { id, name, email, passwordHash, operator: false, verified: true });
+    if (!inserted) throw signInRequired();
+    await makeOwnWorkspace(tx, context, id, `${name.slice(0, 100)}'s workspace`);
+    const opened = await sessions.open(tx, request, { id, version: inserted.version }, "link");
+    if (!opened) throw linkNotFound();
+    return opened;
+  });
+}
