@@ -75,12 +75,22 @@ const CONFIRM = "Confirm that it is you: POST /dashboard/auth/confirm with your 
  *
  * @throws FORBIDDEN
  */
-export function checkRole({ principal, person, routeOptions }: FastifyRequest): void {
+export function checkRole(request: FastifyRequest): void {
+  const { principal, person, routeOptions } = request;
   const { access, confirm } = routeOptions.config;
   if (principal && access !== undefined && access !== "operator" && !hasRole(principal, access)) {
     throw problem("FORBIDDEN", { role: principal.role, needs: access }, person ? { message: "Your role does not allow this." } : {});
   }
-  if (confirm && person && !person.confirmed) throw problem("FORBIDDEN", { confirm: true }, { message: CONFIRM });
+  if (confirm) requireConfirmedPerson(request);
+}
+
+/**
+ * For routes of which only some requests need it (`confirm` is for all).
+ *
+ * @throws FORBIDDEN for a person who has not proven lately that it is them
+ */
+export function requireConfirmedPerson({ person }: FastifyRequest): void {
+  if (person && !person.confirmed) throw problem("FORBIDDEN", { confirm: true }, { message: CONFIRM });
 }
 
 /** Whether a key may do what that role may. */

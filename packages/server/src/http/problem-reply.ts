@@ -36,13 +36,19 @@ function closeUnread({ raw }: FastifyRequest, reply: FastifyReply): void {
   socket.destroySoon = () => closeLater(socket);
 }
 
+/** The URL of a request without what lets its reader in: tokens of links, and what an identity provider answers. */
+function urlToLog({ url, routeOptions }: FastifyRequest): string {
+  const isOfSignIn = routeOptions?.config?.page === true;
+  return isOfSignIn ? (routeOptions.url ?? "") : url.replace(/^(\/dashboard\/link\/).*/s, "$1…");
+}
+
 /** Replies to every error with the error envelope. An unknown error is a fault of the service: it is logged, and callers see INTERNAL. */
 export const replyProblem =
   (emit: EmitEvent) =>
   (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
     const known = asProblem(error, request);
     if (!known || known.code === "UNAVAILABLE") {
-      emit(known ? "request_refused" : "request_failed", { requestId: request.id, method: request.method, url: request.url, error });
+      emit(known ? "request_refused" : "request_failed", { requestId: request.id, method: request.method, url: urlToLog(request), error });
     }
     if (isUnread(request)) closeUnread(request, reply);
     const { code, message, details, status, headers } = known ?? problem("INTERNAL");

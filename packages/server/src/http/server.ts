@@ -38,6 +38,8 @@ const KEEP_ALIVE_MS = 72_000;
 /** A connection that has not sent a complete head by then is closed, also one that sends nothing. */
 const HEAD_TIMEOUT_MS = 10_000;
 const STALLED_RESPONSE_MS = 30_000;
+/** Of requests that anybody may send, to sign in. No workspace's share limits how much of the node they take. */
+const SIGN_IN_BODY_BYTES = 64 * 1024;
 const SMALL_BODY_TIMEOUT_MS = 10_000;
 
 export interface ApiOptions {
@@ -132,6 +134,9 @@ export function createApi(options: ApiOptions): Api {
     if (request.body === undefined && rawBody) request.body = new RawJson("null");
     if (request.routeOptions.schema?.body === undefined) refuseBody(request.body);
     done();
+  });
+  api.addHook("onRoute", (route) => {
+    if (route.config?.page) route.bodyLimit ??= SIGN_IN_BODY_BYTES;
   });
   api.decorateRequest("principal", null);
   api.decorateRequest("person", null);

@@ -1,6 +1,7 @@
 import { type Db, type PersonId, typeId } from "#kernel";
 import type { AdminContext } from "#workspaces";
 import type { GroupRights } from "./group-roles.ts";
+import { revokeInvitationsBy } from "./invitations.ts";
 import { findManagedRole, putManagedMembership, putManagedOperator } from "./managed-store.ts";
 import { auditMember } from "./members.ts";
 import { deleteMembership, hasOtherAdmin, lockMembers } from "./membership-store.ts";
@@ -19,6 +20,7 @@ export async function applyGroups(
     const leaves = before === "admin" && role !== "admin";
     if (leaves && !(await hasOtherAdmin(tx, workspaceId, personId))) continue;
     const actor = { workspaceId, actorId: typeId("usr", personId) };
+    if (leaves) await revokeInvitationsBy(tx, audit, actor, actor.actorId);
     if (role !== null) {
       const changed = await putManagedMembership(tx, workspaceId, personId, role);
       const eventType = before === null ? "member.added" : "member.updated";

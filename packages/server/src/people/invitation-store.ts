@@ -29,6 +29,15 @@ export const deleteInvitation = (db: Db, workspaceId: WorkspaceId, id: Uuid): Pr
       returning id, role, email, created_by, created_at, expires_at`,
   );
 
+/** Deletes the invitations that somebody has made. Uses index link_workspace. */
+export const deleteInvitationsBy = (db: Db, workspaceId: WorkspaceId, createdBy: string): Promise<InvitationRow[]> =>
+  rows(
+    db,
+    sql`
+      delete from link where workspace_id = ${workspaceId} and kind = 'invitation' and created_by = ${createdBy} and expires_at > moment()
+      returning id, role, email, created_by, created_at, expires_at`,
+  );
+
 /** Uses index link_workspace. */
 export const removeInvitations = (db: Db, workspaceId: WorkspaceId): Promise<unknown> =>
   rows(db, sql`delete from link where workspace_id = ${workspaceId}`);

@@ -1,8 +1,9 @@
 import type { CreatedInvitation, CreateInvitation, Invitation } from "@tidemill/contract";
 import type { Actor } from "#audit";
-import { notFound, problem, type Transactional, typeId, type Uuid, uuidOf } from "#kernel";
+import { type Db, notFound, problem, type Transactional, typeId, type Uuid, uuidOf } from "#kernel";
+import type { AdminContext } from "#workspaces";
 import { normalizeEmail } from "./email.ts";
-import { deleteInvitation, type InvitationRow } from "./invitation-store.ts";
+import { deleteInvitation, deleteInvitationsBy, type InvitationRow } from "./invitation-store.ts";
 import { invitationMail } from "./mails.ts";
 import { makeLink } from "./make-link.ts";
 import { isMemberByEmail } from "./membership-store.ts";
@@ -58,13 +59,26 @@ export const revokeInvitation = (
   database.transaction(async (tx) => {
     const deleted = await deleteInvitation(tx, workspaceId, id);
     if (!deleted) throw notFound({ resource: "invitation", id: typeId("inv", id) });
-    await audit.record(tx, {
-      workspaceId,
-      eventType: "invitation.revoked",
-      actorId,
-      resourceType: "invitation",
-      resourceId: typeId("inv", id),
-      input: { role: deleted.role, email: deleted.email },
-      output: null,
-    });
+    await auditRevoked(tx, audit, { workspaceId, actorId }, deleted);
+  });
+
+/** Revokes what somebody has made who may no longer invite: with one of them they would come back. */
+export async function revokeInvitationsBy(tx: Db, audit: AdminContext["audit"], actor: Actor, createdBy: string): Promise<void> {
+  for (const deleted of await deleteInvitationsBy(tx, actor.workspaceId, createdBy)) await auditRevoked(tx, audit, actor, deleted);
+}
+
+const auditRevoked = (
+  tx: Db,
+  audit: AdminContext["audit"],
+  { workspaceId, actorId }: Actor,
+  { id, role, email }: InvitationRow,
+): Promise<void> =>
+  audit.record(tx, {
+    workspaceId,
+    eventType: "invitation.revoked",
+    actorId,
+    resourceType: "invitation",
+    resourceId: typeId("inv", id),
+    input: { role, email },
+    output: null,
   });

@@ -2,6 +2,7 @@ import type { AddMember, Member, PersonRole } from "@tidemill/contract";
 import type { Actor } from "#audit";
 import { type Db, notFound, type PersonId, type ProblemError, problem, type Transactional, typeId, uuidOf } from "#kernel";
 import type { AdminContext } from "#workspaces";
+import { revokeInvitationsBy } from "./invitations.ts";
 import {
   deleteMembership,
   findMember,
@@ -53,6 +54,7 @@ export const patchMember = (
     const before = await lockMember(tx, actor, personId);
     if (role !== "admin") await refuseLastAdmin(tx, actor, before);
     await updateRole(tx, actor.workspaceId, personId, role);
+    if (role !== "admin") await revokeInvitationsBy(tx, audit, actor, typeId("usr", personId));
     const changed = { before: { role: before.role }, after: { role } };
     await auditMember(tx, audit, actor, "member.updated", personId, { role }, changed);
     return showMember({ ...before, role });
@@ -64,6 +66,7 @@ export const removeMember = (database: Transactional, { audit }: MembersContext,
     const before = await lockMember(tx, actor, personId);
     await refuseLastAdmin(tx, actor, before);
     await deleteMembership(tx, actor.workspaceId, personId);
+    await revokeInvitationsBy(tx, audit, actor, typeId("usr", personId));
     await auditMember(tx, audit, actor, "member.removed", personId, { role: before.role }, null);
   });
 

@@ -1,9 +1,10 @@
 import type { TakeLink } from "@tidemill/contract";
 import type { FastifyRequest } from "fastify";
-import { type PersonId, problem } from "#kernel";
+import { type PersonId, problem, typeId } from "#kernel";
 import { normalizeEmail } from "./email.ts";
 import { deleteLink, deleteSetupLinks, type LinkRow, lockSetup } from "./link-store.ts";
 import { given, linkNotFound } from "./links.ts";
+import { auditMember } from "./members.ts";
 import { insertMembership } from "./membership-store.ts";
 import type { PeopleContext } from "./people-context.ts";
 import { insertPerson } from "./person-store.ts";
@@ -11,7 +12,7 @@ import type { OpenedSession } from "./sessions.ts";
 
 /** Makes the first person, or another operator. @throws CONFLICT for an address that is taken */
 export async function takeSetup(context: PeopleContext, request: FastifyRequest, link: LinkRow, fields: TakeLink): Promise<OpenedSession> {
-  const { database, sessions, passwords, ids } = context;
+  const { database, sessions, passwords, ids, audit } = context;
   const person = { name: given(fields, "name").trim(), email: normalizeEmail(given(fields, "email")) };
   const passwordHash = await passwords.hash(given(fields, "password"));
   return database.transaction(async (tx) => {
@@ -22,7 +23,10 @@ export async function takeSetup(context: PeopleContext, request: FastifyRequest,
     const id = ids.next() as PersonId;
     const inserted = await insertPerson(tx, { ...person, id, passwordHash, operator: true, verified: false });
     if (!inserted) throw problem("CONFLICT", {}, { message: "There is already a person with this mail address." });
-    if (link.workspaceId) await insertMembership(tx, link.workspaceId, id, "admin");
+    if (link.workspaceId && (await insertMembership(tx, link.workspaceId, id, "admin"))) {
+      const actor = { workspaceId: link.workspaceId, actorId: typeId("usr", id) };
+      await auditMember(tx, audit, actor, "member.added", id, { role: "admin", by: "set-up link" }, null);
+    }
     const opened = await sessions.open(tx, request, { id, version: inserted.version }, "link");
     if (!opened) throw linkNotFound();
     return opened;

@@ -21,6 +21,7 @@ import {
   principalOf,
   readPage,
   replies,
+  requireConfirmedPerson,
   routeDefaults,
   sealNumber,
 } from "#http";
@@ -157,6 +158,8 @@ export function mountQueues(api: Api, { tenants, waker, aborter, onKeyLimitChang
     async (request) => {
       const principal = principalOf(request);
       const db = tenants.of(principal.workspaceId);
+      // The response has a secret.
+      if (request.body.rotate_callback_secret) requireConfirmedPerson(request);
       const patched = await patchQueue(db, context, queueActor(request), request.params.name, request.body);
       const { workspace_id, id, reassign_after_key } = patched.queue;
       waker.wake([{ workspaceId: workspace_id, laneId: id }]);
@@ -168,7 +171,7 @@ export function mountQueues(api: Api, { tenants, waker, aborter, onKeyLimitChang
   api.delete(
     "/v1/queues/:name",
     {
-      config: { access: "write" },
+      config: { access: "write", confirm: true },
       schema: {
         tags,
         security,

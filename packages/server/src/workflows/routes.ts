@@ -1,6 +1,18 @@
 import { ListWorkflows, Page, PutWorkflow, WorkflowPath, Workflow as WorkflowRecord, WorkflowWithSecret } from "@tidemill/contract";
 import { requestActor } from "#audit";
-import { type Api, checkMayServe, noContent, openNumber, PAGE_END, principalOf, readPage, replies, routeDefaults, sealNumber } from "#http";
+import {
+  type Api,
+  checkMayServe,
+  noContent,
+  openNumber,
+  PAGE_END,
+  principalOf,
+  readPage,
+  replies,
+  requireConfirmedPerson,
+  routeDefaults,
+  sealNumber,
+} from "#http";
 import { cutPage, type Tenants } from "#kernel";
 import { type Aborter, type LaneId, laneNotFound, type PulledWaker, type Waker } from "#lanes";
 import { readCursorKey } from "#workspaces";
@@ -45,6 +57,8 @@ export function mountWorkflows(api: Api, { tenants, waker, aborter, onNextRun, .
       const { plan } = principal;
       const { name } = request.params;
       checkMayServe(principal, "workflow", name);
+      // The response has a secret.
+      if (request.body.rotate_endpoint_secret || request.body.endpoint_secret !== undefined) requireConfirmedPerson(request);
       const actor = { ...requestActor(request), plan };
       const { workflow, isNew, nextMs, secret } = await putWorkflow(tenants.of(actor.workspaceId), context, actor, name, request.body);
       const lane = { workspaceId: workflow.workspace_id, laneId: workflow.id };
@@ -112,7 +126,7 @@ export function mountWorkflows(api: Api, { tenants, waker, aborter, onNextRun, .
   api.delete(
     "/v1/workflows/:name",
     {
-      config: { access: "write" },
+      config: { access: "write", confirm: true },
       schema: {
         tags,
         security,

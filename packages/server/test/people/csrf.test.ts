@@ -50,6 +50,12 @@ describe("requests that another site makes a browser send", () => {
     expect((await operator.auth("GET", "session")).body.person).toMatchObject({ id: operator.id });
   });
 
+  test("what anybody may send is small", async ({ service }) => {
+    const browser = new Browser(service.node.url);
+    const reply = await browser.auth("POST", "sign-in", { email: "a@example.com", password: "x".repeat(70_000) });
+    expect(reply).toMatchObject({ status: 413, body: { error: { details: { limit_bytes: 65_536 } } } });
+  });
+
   test("another site cannot read either", async ({ service }) => {
     const person = await newPerson(service);
     const get = async (headers: Record<string, string>) =>

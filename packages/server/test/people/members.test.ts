@@ -78,7 +78,9 @@ describe("members", () => {
 });
 
 describe("who must confirm", () => {
-  test("members, keys, secrets, purges and workspaces are changed only by a person who has confirmed lately", async ({ service }) => {
+  test("members, keys, secrets, webhooks, purges and workspaces are changed only by a person who has confirmed lately", async ({
+    service,
+  }) => {
     const ws = service.workspaceId;
     const person = await newPerson(service, { operator: true, confirmed: false });
     const requests: [string, string, unknown?][] = [
@@ -93,6 +95,14 @@ describe("who must confirm", () => {
       ["PATCH", "/v1/secrets/A", { value: "c" }],
       ["DELETE", "/v1/secrets/A"],
       ["POST", "/v1/dlq/purge", {}],
+      ["POST", "/v1/jobs/remove", { ids: ["job_01kajv3k4ve6nsd9z5kgtzx0rw"] }],
+      ["DELETE", "/v1/queues/a"],
+      ["DELETE", "/v1/workflows/a"],
+      ["PATCH", "/v1/queues/a", { rotate_callback_secret: true }],
+      ["PUT", "/v1/workflows/a", { rotate_endpoint_secret: true }],
+      ["POST", "/v1/webhooks", { name: "a", url: "https://example.com/", events: ["job.failed"] }],
+      ["PATCH", "/v1/webhooks/a", { rotate_secret: true }],
+      ["DELETE", "/v1/webhooks/a"],
     ];
     for (const [method, path, body] of requests) {
       const reply = await person.api(ws, method, path, body);
@@ -205,5 +215,24 @@ describe("invitations", () => {
     );
     expect(replies.map(({ status }) => status).sort()).toEqual([204, 404, 404]);
     expect(await service.database.query("select from person where email like $1", [`%-${id}@example.com`])).toHaveLength(1);
+  });
+
+  test("an admin who is removed, or no longer one, cannot come back by an invitation of their own", async ({ service }) => {
+    const ws = service.workspaceId;
+    await newPerson(service);
+    const cases = [
+      ["DELETE", undefined],
+      ["PATCH", { role: "read" }],
+    ] as const;
+    for (const [method, body] of cases) {
+      const gone = await newPerson(service);
+      const { id, url } = (await gone.api(ws, "POST", "/v1/invitations", { role: "admin" })).body;
+      const kept = await invite(service, { role: "read" });
+      expect((await service.api(method, `/v1/members/${gone.id}`, body)).status).toBeLessThan(300);
+      expect((await new Browser(service.node.url).auth("GET", `links/${tokenOf(url)}`)).status).toBe(404);
+      expect((await new Browser(service.node.url).auth("GET", `links/${kept.token}`)).status).toBe(200);
+      const events = (await service.ok("GET", "/v1/audit-events?event_type=invitation.revoked")).data;
+      expect(events.map((one: { resource_id: string }) => one.resource_id)).toContain(id);
+    }
   });
 });

@@ -22,6 +22,8 @@ describe("the set-up link", () => {
       const { body } = await browser.auth("GET", "session");
       expect(body.person).toMatchObject({ name: "First", email: "first@example.com", email_verified: false, operator: true });
       expect(body.workspaces).toMatchObject([{ name: "Default", role: "admin" }]);
+      const events = await browser.api(body.workspaces[0].id, "GET", "/v1/audit-events?resource_type=member");
+      expect(events.body.data).toMatchObject([{ event_type: "member.added", actor_id: body.person.id, resource_id: body.person.id }]);
 
       for (const url of [one.setupUrl, other.setupUrl]) {
         const again = new Browser(one.url);
