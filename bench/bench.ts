@@ -7,6 +7,7 @@ import { batchEnqueue } from "./scenarios/batch-enqueue.ts";
 import { callbacks } from "./scenarios/callbacks.ts";
 import { claim } from "./scenarios/claim.ts";
 import { claimFlow } from "./scenarios/claim-flow.ts";
+import { dashboard } from "./scenarios/dashboard.ts";
 import { fairness } from "./scenarios/fairness.ts";
 import { idle } from "./scenarios/idle.ts";
 import { idleWorkers } from "./scenarios/idle-workers.ts";
@@ -50,6 +51,8 @@ const SCENARIOS: Record<string, (environment: Environment) => Promise<Figure[]>>
   "idle-workers": idleWorkers,
   "live-streams": liveStreams,
   workflows,
+  // Last: it leaves six million jobs.
+  dashboard,
 };
 
 /** Runs alone, and only when it is named. */

@@ -65,6 +65,13 @@ function roughly(ms: number): string {
   return `${Math.floor(ms / DAY)} d`;
 }
 
+/** `850 ms`, `1.2 s`, `3.2 min`, `1.4 h`: short, for the axes of charts. */
+export function formatRough(ms: number): string {
+  const [size, name] =
+    ms < SECOND ? [1, "ms"] : ms < MINUTE ? [SECOND, "s"] : ms < HOUR ? [MINUTE, "min"] : ms < DAY ? [HOUR, "h"] : [DAY, "d"];
+  return `${Number((ms / size).toFixed(1))} ${name}`;
+}
+
 /** `850 ms`, `1.24 s`, `3 min 12 s`, `2 d 4 h`. */
 export function formatDuration(ms: number): string {
   if (ms < SECOND) return `${Math.round(ms)} ms`;

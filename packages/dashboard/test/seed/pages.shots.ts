@@ -28,6 +28,7 @@ const more = ({ finishedRun, waitingRun, failedRun }: SeededNames): Shot[] => [
     path: `runs/${waitingRun}`,
     prepare: (page) => page.getByRole("button", { name: "Complete the signal" }).click(),
   },
+  { name: "queue-settings", path: "queues/crm-sync", prepare: (page) => page.getByRole("button", { name: "Settings" }).click() },
   { name: "palette", path: "runs", prepare: (page) => page.keyboard.press("Control+k") },
   { name: "shortcuts", path: "runs", prepare: (page) => page.keyboard.press("?") },
 ];

@@ -35,8 +35,8 @@ export async function seedRuns(
     { key: "reserve stock", ms: 310, output: { reserved: 3 }, undoable: true },
     { key: "charge card", ms: 1_240, output: { charge: "ch_81" }, attempt: 2, undoable: true },
   ]);
-  await end(run, { outcome: "suspended", steps: [{ key: "wait for the pick-up", type: "sleep", status: "waiting", sleepFor: 5_400_000 }] });
-  await service.advance(5_400);
+  await end(run, { outcome: "suspended", steps: [{ key: "wait for the pick-up", type: "sleep", status: "waiting", sleepFor: 600_000 }] });
+  await service.advance(600);
   run = await take("order.fulfil");
   await report(run, [
     { key: "print label", ms: 420, output: { label: "https://labels.example.com/81.pdf" } },

@@ -1,4 +1,5 @@
-import type { Service } from "../../../server/test/harness/service.ts";
+import { Handler } from "../../../server/test/harness/handler.ts";
+import { type Service, until } from "../../../server/test/harness/service.ts";
 
 /** Schedules, secrets and keys. */
 export async function seedSettings(service: Service): Promise<void> {
@@ -14,4 +15,17 @@ export async function seedSettings(service: Service): Promise<void> {
   await service.ok("POST", "/v1/keys", { name: "web shop", role: "write" });
   await service.ok("POST", "/v1/keys", { name: "resizer fleet", role: "worker", queues: ["image-resize"] });
   await service.ok("POST", "/v1/keys", { name: "grafana", role: "read" });
+}
+
+/** A webhook that gets events. Returns the id of a delivery. */
+export async function seedWebhook(service: Service, name: string): Promise<string> {
+  const receiver = await Handler.listen(200);
+  try {
+    await service.ok("POST", "/v1/webhooks", { name, url: receiver.url, events: ["job.failed", "circuit.opened", "approval.requested"] });
+    const { id } = await service.ok("POST", `/v1/webhooks/${name}/test`);
+    await until(async () => (await service.ok("GET", `/v1/webhooks/${name}/deliveries/${id}`)).attempts > 0, "an attempt");
+    return id;
+  } finally {
+    await receiver.close();
+  }
 }

@@ -58,7 +58,7 @@ const columnsOf = (served: ReadonlySet<string> | null): Column<ListedQueue>[] =>
   {
     id: "state",
     header: "State",
-    width: "minmax(9rem, 1fr)",
+    width: "minmax(11.5rem, 1fr)",
     cell: (queue) => {
       const { label, tone } = conditionOf(queue, served);
       return <StateBadge state={label} tone={tone} />;

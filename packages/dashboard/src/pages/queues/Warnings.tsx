@@ -12,8 +12,8 @@ export function Warnings({ queue, served }: { queue: QueueWithMetrics; served: R
     <>
       {circuit.state === "open" && (
         <Alert color="red" variant="light" mb="xs" title={`The circuit is open: ${circuit.host} does not answer`}>
-          {circuit.last_error?.message} It opened <Time at={circuit.opened_at} />. Jobs wait without using attempts, except for one probe at
-          a time; the next one <Time at={circuit.next_probe_at} />. A change of the callback URL closes it.
+          {sentence(circuit.last_error?.message)} It opened <Time at={circuit.opened_at} />. Jobs wait without using attempts, except for
+          one probe at a time; the next one <Time at={circuit.next_probe_at} />. A change of the callback URL closes it.
         </Alert>
       )}
       {callbacks_stopped && (
@@ -40,3 +40,6 @@ export function Warnings({ queue, served }: { queue: QueueWithMetrics; served: R
     </>
   );
 }
+
+/** A message as a sentence, so that another one can follow. */
+const sentence = (text = ""): string => (text === "" || /[.!?]$/.test(text) ? text : `${text}.`);

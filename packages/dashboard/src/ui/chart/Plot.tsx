@@ -41,10 +41,11 @@ export default function Plot({ timesMs, series, marks = [], height = 160, format
           {
             ...axis,
             space: 70,
+            size: 26,
             values: (_plot, at) =>
               at.map((s) => (spanMs > DAY_MS ? formatExact(s * 1000, zone).slice(5, 10) : formatClock(s * 1000, zone).slice(0, 5))),
           },
-          { ...axis, size: 48, values: (_plot, at) => at.map(format) },
+          { ...axis, size: 64, values: (_plot, at) => at.map(format) },
         ],
         series: [
           {},

@@ -3,7 +3,7 @@ import type { Metrics } from "@tidemill/contract";
 import { useMemo } from "react";
 import { useFilters } from "../../app/use-filters.ts";
 import { toMs } from "../../time/clock.ts";
-import { formatDuration } from "../../time/format.ts";
+import { formatRough } from "../../time/format.ts";
 import { Chart } from "../chart/Chart.tsx";
 import type { ChartSeries } from "../chart/chart-props.ts";
 import { ErrorState } from "../ErrorState.tsx";
@@ -16,8 +16,8 @@ import { RANGES, rangeOf } from "./ranges.ts";
 import { useChanges, useMetrics } from "./use-metrics.ts";
 
 const SHOWN_CHANGES = 12;
-const ms = (value: number): string => formatDuration(value);
-const seconds = (value: number): string => formatDuration(value * 1_000);
+const ms = (value: number): string => formatRough(value);
+const seconds = (value: number): string => formatRough(value * 1_000);
 
 /** What happened over time, of one queue or of all, with what changed laid over it. The range stands in the address. */
 export function MetricCharts({ queue }: { queue?: string }) {
