@@ -37,7 +37,7 @@ const GivenPassword = Type.String({ maxLength: PASSWORD_LENGTH.max });
 const Code = Type.String({ maxLength: 64 });
 
 export const SignIn = Type.Object(
-  { email: Type.String({ maxLength: 254 }), password: GivenPassword, code: Type.Optional(Code) },
+  { email: Type.String({ format: "storable", maxLength: 254 }), password: GivenPassword, code: Type.Optional(Code) },
   { title: "SignIn", ...strict },
 );
 export type SignIn = Static<typeof SignIn>;
@@ -250,7 +250,10 @@ export type PatchProfile = Static<typeof PatchProfile>;
 export const OwnNewWorkspace = Type.Object({ name: PersonName }, { title: "OwnNewWorkspace", ...strict });
 export type OwnNewWorkspace = Static<typeof OwnNewWorkspace>;
 
-export const RequestReset = Type.Object({ email: Type.String({ maxLength: 254 }) }, { title: "RequestReset", ...strict });
+export const RequestReset = Type.Object(
+  { email: Type.String({ format: "storable", maxLength: 254 }) },
+  { title: "RequestReset", ...strict },
+);
 export type RequestReset = Static<typeof RequestReset>;
 
 export const TotpCode = Type.Object({ code: Code }, { title: "TotpCode", ...strict });

@@ -20,6 +20,8 @@ import type { ProvenPerson } from "./sessions.ts";
 
 const ADD = "passkey.add";
 const USE = "passkey.use";
+/** Base64url of up to 1,023 bytes (WebAuthn, 4). */
+const CREDENTIAL_ID = /^[\w-]{1,1364}$/;
 
 /** What the browser needs to make a passkey. */
 export async function beginPasskey(
@@ -89,7 +91,8 @@ export async function provePasskey(context: PeopleContext, request: FastifyReque
   const { database } = context;
   const party = requireParty(context, request);
   const answer = response as unknown as AuthenticationResponseJSON;
-  const credential = typeof answer.id === "string" ? await findCredential(database, answer.id, party.id) : null;
+  const credential =
+    typeof answer.id === "string" && CREDENTIAL_ID.test(answer.id) ? await findCredential(database, answer.id, party.id) : null;
   if (!credential) throw unknownPasskey();
   const verified = await verifyAuthenticationResponse({
     response: answer,

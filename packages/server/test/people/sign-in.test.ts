@@ -43,6 +43,16 @@ describe("sign-in", () => {
     expect(replies[2]).toEqual(replies[0]);
   });
 
+  test("what no database can store is refused as any other nonsense", async ({ service }) => {
+    const browser = new Browser(service.node.url);
+    const email = "a\u0000@example.com";
+    expect((await browser.auth("POST", "sign-in", { email, password: PASSWORD })).status).toBe(400);
+    expect((await browser.auth("POST", "reset", { email })).status).toBe(400);
+    const { port } = new URL(service.node.url);
+    const answer = await browser.auth("POST", "passkeys/sign-in", { response: { id: "a\u0000" } }, { host: `localhost:${port}` });
+    expect(answer.status).toBe(401);
+  });
+
   test("a sign-in ends the session that the browser had", async ({ service }) => {
     const person = await newPerson(service);
     const { cookie } = person;
