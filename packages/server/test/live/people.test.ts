@@ -1,0 +1,47 @@
+import { expect } from "vitest";
+import { newPerson, type TestPerson } from "../harness/people.ts";
+import { startTestNode, test, until } from "../harness/service.ts";
+
+/** Opens the stream of a person. Resolves with what tells whether it has ended. */
+async function follow(url: string, workspaceId: string, { cookie }: TestPerson): Promise<{ status: number; hasEnded: () => boolean }> {
+  const response = await fetch(`${url}/dashboard/api/${workspaceId}/v1/live`, { headers: { cookie } });
+  let ended = false;
+  void response.text().finally(() => {
+    ended = true;
+  });
+  return { status: response.status, hasEnded: () => ended };
+}
+
+test("a person's streams end on all nodes when they are removed, sign out or get a new password, and others' go on", async ({
+  service,
+  database,
+  clock,
+}) => {
+  const other = await startTestNode(database, clock);
+  try {
+    const ws = service.workspaceId;
+    const admin = await newPerson(service);
+    const people = [
+      await newPerson(service, { role: "read" }),
+      await newPerson(service, { role: "read" }),
+      await newPerson(service),
+    ] as const;
+    const nodes = [service.node.url, other.url];
+    const streamsOf = (person: TestPerson) => Promise.all(nodes.map((url) => follow(url, ws, person)));
+    const kept = await streamsOf(admin);
+    const [removed, left, changed] = await Promise.all(people.map(streamsOf));
+    expect([kept, removed, left, changed].flatMap((streams = []) => streams.map(({ status }) => status))).toEqual(Array(8).fill(200));
+
+    const endsBoth = (streams: typeof kept = []) => until(async () => streams.every(({ hasEnded }) => hasEnded()));
+    expect((await admin.api(ws, "DELETE", `/v1/members/${people[0].id}`)).status).toBe(204);
+    await endsBoth(removed);
+    expect((await people[1].auth("POST", "sign-out")).status).toBe(204);
+    await endsBoth(left);
+    const passwords = { password: "correct horse battery staple", new_password: "another long password" };
+    expect((await people[2].auth("POST", "password", passwords)).status).toBe(204);
+    await endsBoth(changed);
+    expect(kept.map(({ hasEnded }) => hasEnded())).toEqual([false, false]);
+  } finally {
+    await other.stop();
+  }
+});
