@@ -141,7 +141,7 @@ describe("queues", () => {
     await page.getByText("The plan free does not have callbacks.").waitFor();
     const reader = await dashboard.open(`/w/${free.workspaceId}/queues/${queue}`, { as: await newPerson(free, { role: "read" }) });
     await reader.getByRole("heading", { name: queue, level: 1 }).waitFor();
-    await reader.getByRole("region", { name: "Settings" }).waitFor();
+    await reader.getByRole("main").getByRole("region", { name: "Settings" }).waitFor();
     expect(await reader.getByRole("button", { name: "Delete" }).count()).toBe(0);
   });
 });
