@@ -18,7 +18,7 @@ export function mountDeploys(api: Api, { tenants, audit, ids }: MetricRoutes): v
         description: "Marks that something of yours was deployed now: on the charts of the dashboard, and in the audit log.",
         operationId: "markDeploy",
         body: NewDeploy,
-        response: replies({ 201: Deploy }),
+        response: replies({ 201: Deploy }, "PAYLOAD_TOO_LARGE"),
       },
     },
     async (request, reply) => {
