@@ -49,7 +49,7 @@ export const EVENTS = {
     personId: "string",
     issuer: "string",
   }),
-  mail_off: event("warn", "`TIDEMILL_SMTP_URL` is set but no mail is sent: links in mail need `TIDEMILL_PUBLIC_URL`."),
+  mail_disabled: event("warn", "`TIDEMILL_SMTP_URL` is set but no mail is sent: links in mail need `TIDEMILL_PUBLIC_URL`."),
   mail_sent: event("info", "The SMTP server took a mail.", { subject: "string" }, [
     { type: "counter", name: "tidemill_mails_sent_total", help: "Mails that the SMTP server took." },
   ]),

@@ -46,7 +46,7 @@ export class Mailer {
   static of({ smtpUrl, mailFrom }: Config, { base }: PublicUrl, emit: EmitEvent): Mailer | null {
     if (smtpUrl === null) return null;
     if (base === null) {
-      emit("mail_off", {});
+      emit("mail_disabled", {});
       return null;
     }
     return new Mailer(smtpUrl, mailFrom || `tidemill@${new URL(base).hostname}`, emit);

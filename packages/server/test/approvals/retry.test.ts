@@ -36,7 +36,7 @@ describe("a retry by hand", () => {
     await cancel(service, job);
     const reply = await retry(service, job);
     expect([reply.status, reply.body]).toMatchObject([200, { state: "pending_approval", finished_at: null, approval: null }]);
-    expect((await service.ok("GET", "/v1/approvals")).data).toEqual([reply.body]);
+    expect((await service.ok("GET", "/v1/approvals")).data).toEqual([{ ...reply.body, decide_at: null, on_timeout: null }]);
     expect((await service.ok("GET", `/v1/queues/${job.queue}`)).metrics).toMatchObject({ cancelled: 0, pending_approval: 1 });
     await service.advance(1);
     expect(handler.received).toEqual([]);

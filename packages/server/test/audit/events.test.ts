@@ -37,7 +37,16 @@ describe("queues", () => {
     await service.ok("POST", "/v1/queues", { name: "plain" });
     await service.ok("PATCH", "/v1/queues/plain", { callback_url: "https://example.com/hook?token=unguessable" });
     const events = await told(service);
-    const same = { id: expect.any(String), occurred_at: expect.any(String), actor_id: await actorOf(service), resource_type: "queue" };
+    const same = {
+      id: expect.any(String),
+      occurred_at: expect.any(String),
+      actor_id: await actorOf(service),
+      resource_type: "queue",
+      seq: expect.any(Number),
+      hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+      previous: expect.stringMatching(/^[0-9a-f]{64}$/),
+      canonical: expect.any(String),
+    };
     expect(events).toEqual([
       {
         ...same,

@@ -13,8 +13,8 @@ describe("a workspace's status", () => {
       checks: [
         { name: "quota", status: "ok", message: expect.stringMatching(/\S/) },
         { name: "callbacks", status: "ok", message: expect.stringMatching(/\S/) },
-        { name: "circuits", status: "ok", message: "No circuit is open." },
         { name: "webhooks", status: "ok", message: expect.stringMatching(/\S/) },
+        { name: "circuits", status: "ok", message: "No circuit is open." },
         { name: "dead_letters", status: "ok", message: expect.stringMatching(/\S/) },
       ],
       jobs: NONE,

@@ -20,17 +20,17 @@ test("the plans are the specification's", () => {
     pro: {
       price: 19,
       limits: { executions_per_month: 100_000, requests_per_minute: 300, retention_days: 30 },
-      features: ["callback_url"],
+      features: ["callback_url", "webhooks"],
     },
     team: {
       price: 99,
       limits: { executions_per_month: 1_000_000, requests_per_minute: 1_000, retention_days: 90 },
-      features: ["callback_url"],
+      features: ["callback_url", "webhooks"],
     },
     enterprise: {
       price: null,
       limits: { executions_per_month: null, requests_per_minute: null, retention_days: 365 },
-      features: ["callback_url"],
+      features: ["callback_url", "webhooks"],
     },
   });
 });
