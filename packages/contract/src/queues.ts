@@ -315,7 +315,7 @@ export type QueueWithMetrics = Static<typeof QueueWithMetrics>;
 export const ListedQueue = Type.Object(
   { ...queueFields, circuit: Type.Optional(QueueCircuit), metrics: Type.Optional(QueueMetrics) },
   {
-    title: "ListedQueue",
+    title: "Queue",
     description: "A queue's settings, with its circuit and metrics if the request includes them.",
     examples: [queueExample],
   },

@@ -256,13 +256,16 @@ const TRIGGER_ERRORS = ["QUOTA_EXCEEDED", "PAYLOAD_TOO_LARGE", "VALIDATION_ERROR
 export const TriggeredMany = Type.Object(
   {
     triggered: Type.Array(
-      Type.Object({
-        runIds: Type.Array(RunId, { description: "As for one trigger; empty if it was refused." }),
-        duplicate: Type.Boolean({ description: "Whether its key was known." }),
-        code: Nullable(Type.Enum([...TRIGGER_ERRORS]), { description: "Why it was refused; null: it was not." }),
-        message: Nullable(Type.String(), { description: "Why, in words." }),
-        details: Type.Unknown({ description: "More about the refusal, as the error of one trigger has it." }),
-      }),
+      Type.Object(
+        {
+          runIds: Type.Array(RunId, { description: "As for one trigger; empty if it was refused." }),
+          duplicate: Type.Boolean({ description: "Whether its key was known." }),
+          code: Nullable(Type.Enum([...TRIGGER_ERRORS]), { description: "Why it was refused; null: it was not." }),
+          message: Nullable(Type.String(), { description: "Why, in words." }),
+          details: Type.Unknown({ description: "More about the refusal, as the error of one trigger has it." }),
+        },
+        { title: "TriggeredOne", description: "What became of one trigger." },
+      ),
       { description: "What became of each trigger, in the order sent." },
     ),
   },
@@ -746,7 +749,10 @@ const reportedRun = { id: RUN_ID, lease_token: TOKEN };
 export const StepReports = Type.Object(
   {
     reports: Type.Array(
-      Type.Object({ id: RunId, lease_token: LeaseToken, progress: Type.Optional(Progress) }, { additionalProperties: false }),
+      Type.Object(
+        { id: RunId, lease_token: LeaseToken, progress: Type.Optional(Progress) },
+        { title: "ReportOfRun", description: "An execution, and its progress if that is reported.", additionalProperties: false },
+      ),
       { minItems: 1, maxItems: LIMITS.stepReports, description: "The executions of which something is reported." },
     ),
     steps: Type.Optional(
@@ -760,7 +766,7 @@ export const StepReports = Type.Object(
             }),
             ...ReportedStep.properties,
           },
-          { additionalProperties: false },
+          { title: "StepOfReport", description: "A step of one of the executions.", additionalProperties: false },
         ),
         {
           minItems: 1,
@@ -786,15 +792,18 @@ const REPORT_ERRORS = ["LEASE_LOST", "VALIDATION_ERROR", "PAYLOAD_TOO_LARGE"] as
 export const StepReportsStored = Type.Object(
   {
     reports: Type.Array(
-      Type.Object({
-        id: RunId,
-        ok: Type.Boolean({ description: "Whether it was stored." }),
-        steps: Nullable(Type.Integer(), { description: "How many steps the journal has; null if the report was refused." }),
-        code: Nullable(Type.Enum([...REPORT_ERRORS]), {
-          description: "Why not: the error that `POST /v1/runs/:id/steps` gives. A run that is not there is lost.",
-        }),
-        message: Nullable(Type.String(), { description: "Why not, in words." }),
-      }),
+      Type.Object(
+        {
+          id: RunId,
+          ok: Type.Boolean({ description: "Whether it was stored." }),
+          steps: Nullable(Type.Integer(), { description: "How many steps the journal has; null if the report was refused." }),
+          code: Nullable(Type.Enum([...REPORT_ERRORS]), {
+            description: "Why not: the error that `POST /v1/runs/:id/steps` gives. A run that is not there is lost.",
+          }),
+          message: Nullable(Type.String(), { description: "Why not, in words." }),
+        },
+        { title: "StoredReport", description: "What became of one report." },
+      ),
       { description: "What became of each report, in the order sent." },
     ),
   },

@@ -1,3 +1,4 @@
+import { LIMITS } from "@tidemill/contract";
 import { describe, expect } from "vitest";
 import { bodySchemaOf, type Operation, operationsOf, pathOf, type Schema } from "../harness/api-doc.ts";
 import { type Bad, complaintsAbout } from "../harness/problem.ts";
@@ -122,7 +123,45 @@ const webhook = {
   headers: settings.callback_headers,
 };
 const filter = { tag: [...NO_TEXT, ...UNSTORABLE, text(129)] };
-const deadLetters = { ...filter, queue: [...NO_TEXT, ...UNSTORABLE], error: [...NO_TEXT, '"NOPE"', '"timeout"', '""'] };
+const FINGERPRINT = [...NO_TEXT, ...UNSTORABLE, '""', '"x"', '"5F1C0A9B3E7D2468"', '"5f1c0a9b3e7d246"', '"5f1c0a9b3e7d24681"'];
+const deadLetters = {
+  ...filter,
+  queue: [...NO_TEXT, ...UNSTORABLE],
+  error: [...NO_TEXT, '"NOPE"', '"timeout"', '""'],
+  fingerprint: FINGERPRINT,
+};
+const JOB = '"job_01kajv3k4ve6nsd9z5kgtzx0rw"';
+const NO_JOB = [
+  '""',
+  '"x"',
+  '"job_1"',
+  '"JOB_01kajv3k4ve6nsd9z5kgtzx0rw"',
+  '"job_81kajv3k4ve6nsd9z5kgtzx0rw"',
+  '"run_01kajv3k4ve6nsd9z5kgtzx0rw"',
+];
+const jobsOfAllQueues = {
+  filter: NO_OBJECT,
+  "filter.state": [...NO_TEXT, ...UNSTORABLE, '""', '"nope"', '"Waiting"', '"waiting,"', '"waiting,nope"'],
+  "filter.queue": [...NO_TEXT, ...UNSTORABLE],
+  "filter.tag": [...NO_TEXT, ...UNSTORABLE],
+  "filter.concurrency_key": [...NO_TEXT, ...UNSTORABLE],
+  "filter.error_code": [...NO_TEXT, ...UNSTORABLE, '""', '"NOPE"', '"timeout"', '"TIMEOUT,"'],
+  "filter.fingerprint": FINGERPRINT,
+  "filter.created_after": NO_MOMENT,
+  "filter.created_before": NO_MOMENT,
+  "filter.id": [...NO_TEXT, ...UNSTORABLE, ...NO_JOB, `"${Array.from({ length: 101 }, () => JOB.slice(1, -1)).join()}"`],
+  "filter.payload_contains": [...NO_TEXT, ...UNSTORABLE, '""', text(257)],
+  ids: [
+    ...NO_LIST,
+    "null",
+    "[]",
+    "[7]",
+    "[null]",
+    ...NO_JOB.map((one) => `[${JOB},${one}]`),
+    `[${Array.from({ length: LIMITS.operationIds + 1 }, () => JOB).join()}]`,
+  ],
+};
+const PERSON_ROLE = [...NO_TEXT, '""', '"owner"', '"Admin"', '"worker"', '"read,write"'];
 
 /**
  * What each operation with a JSON body takes, and for each field what it refuses there. `around` puts a job among others, so
@@ -292,6 +331,36 @@ const ROWS: Record<string, Row> = {
     },
   },
   patchSchedule: { good: {}, fields: schedule },
+  // Either of the two is required: a test below.
+  retryJobs: { good: {}, fields: jobsOfAllQueues },
+  cancelJobs: { good: {}, fields: jobsOfAllQueues },
+  removeJobs: { good: {}, fields: jobsOfAllQueues },
+  addMember: {
+    good: { id: '"usr_01kajv3k4ve6nsd9z5kgtzx0rw"', role: '"read"' },
+    fields: {
+      id: [...NO_TEXT, ...UNSTORABLE, '""', '"x"', '"usr_1"', '"usr_81kajv3k4ve6nsd9z5kgtzx0rw"', '"key_01kajv3k4ve6nsd9z5kgtzx0rw"'],
+      role: PERSON_ROLE,
+    },
+  },
+  updateMember: { good: { role: '"read"' }, fields: { role: PERSON_ROLE } },
+  createInvitation: {
+    good: { role: '"read"' },
+    fields: {
+      role: PERSON_ROLE,
+      email: [
+        ...NO_TEXT.filter((one) => one !== "null"),
+        ...UNSTORABLE,
+        '""',
+        '"ada"',
+        '"@example.com"',
+        '"ada@"',
+        '"a b@example.com"',
+        '"ada@example.com,eve@example.com"',
+        String.raw`"ada@example.com\r\nBcc: eve@example.com"`,
+        `"${"x".repeat(250)}@example.com"`,
+      ],
+    },
+  },
   retryAll: { good: {}, fields: { ...filter, failed_before: NO_MOMENT, failed_after: NO_MOMENT } },
   retryDeadLetters: { good: {}, fields: deadLetters },
   purgeDeadLetters: { good: {}, fields: deadLetters },
@@ -409,6 +478,32 @@ test.for(ids.filter((id) => Object.keys((ROWS[id] as Row).good).length > 0))(
     expect(await complaintsAbout(service, "VALIDATION_ERROR", missing)).toEqual([]);
   },
 );
+
+test("a change of many jobs is for those of a filter or those with ids, and for states that it changes", async ({ service }) => {
+  const post = (action: string, body: string, names: string, says: string) => ({
+    method: "POST",
+    path: `/v1/jobs/${action}`,
+    body,
+    names,
+    says,
+  });
+  const requests = ["retry", "cancel", "remove"].flatMap((action) => [
+    post(action, "{}", "", "filter or ids"),
+    post(action, `{"filter":{},"ids":[${JOB}]}`, "", "filter or ids"),
+    post(action, '{"filter":{"quue":"a"}}', "filter.quue", 'did you mean "queue"?'),
+    post(action, '{"filter":{"toString":"a"}}', "filter.toString", "is not a known field"),
+    post(action, `{"ids":[${JOB}],"dry_run":true}`, "dry_run", "is not a known field"),
+    { method: "POST", path: `/v1/jobs/${action}`, body: `{"ids":[${JOB}],"__proto__":{"polluted":1}}` },
+    { method: "POST", path: `/v1/jobs/${action}`, body: '{"filter":{"__proto__":{"polluted":1}}}' },
+    { method: "POST", path: `/v1/jobs/${action}`, body: '{"filter":{"constructor":{"prototype":{}}}}' },
+  ]);
+  const states = [
+    post("retry", '{"filter":{"state":"completed,waiting"}}', "filter.state", "failed"),
+    post("cancel", '{"filter":{"state":"completed"}}', "filter.state", "waiting"),
+    post("remove", '{"filter":{"state":"active"}}', "filter.state", "completed"),
+  ];
+  expect(await complaintsAbout(service, "VALIDATION_ERROR", [...requests, ...states])).toEqual([]);
+});
 
 test("a job is due either after a delay or at a moment", async ({ service }) => {
   const path = `/v1/queues/${await service.queue()}/jobs`;

@@ -1,4 +1,4 @@
-import { ERRORS } from "@tidemill/contract";
+import { ERRORS, type PersonRole } from "@tidemill/contract";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, inject } from "vitest";
 import { uuidOf } from "#kernel";
@@ -10,6 +10,7 @@ import { laneOf, putCircuit } from "../harness/engine.ts";
 import { limitedTo } from "../harness/limits.ts";
 import { putOperation } from "../harness/operations.ts";
 import { makeKey } from "../harness/operator.ts";
+import { newPerson } from "../harness/people.ts";
 import { STATUS } from "../harness/problem.ts";
 import { sendRaw } from "../harness/raw-request.ts";
 import { newWorkspace, Service, startTestNode, test, until } from "../harness/service.ts";
@@ -106,6 +107,26 @@ const schedule =
     if (change === "strand") await service.database.query("update schedule set timezone = 'Mars/Olympus' where paused");
     if (change === "trigger") await service.ok("POST", `/v1/schedules/${made.name}/trigger`);
     return plain({ values: { name: made.name }, ...spoilt })(service, operation);
+  };
+
+/** As `plain`, for a person in this role, or in none, whose id the body names where it names one. */
+const member =
+  (role: PersonRole | null, query?: string): Ask =>
+  async (service, operation) => {
+    const { id, email } = await newPerson(service, { role });
+    const bodies: Record<string, object> = { addMember: { id, role: "read" }, createInvitation: { role: "read", email } };
+    return plain({ values: { id }, body: bodies[operation.id], ...(query && { query }) })(service, operation);
+  };
+
+/** As `plain`, for the only admin of a workspace. */
+const lastAdmin: Ask = async (service, operation) => member("admin")(await limitedTo(service, {}), operation);
+
+/** As `plain`, for an invitation that there is. */
+const invitation =
+  (query?: string): Ask =>
+  async (service, operation) => {
+    const { id } = await service.ok("POST", "/v1/invitations", { role: "read" });
+    return plain({ values: { id }, ...(query && { query }) })(service, operation);
   };
 
 const STATES = ["completed", "failed", "active", "delayed", "cancelled", "waiting", "pending_approval", "rejected"] as const;
@@ -309,7 +330,7 @@ const served: Ask = async (service, operation) => {
 
 /** How to get each success response. */
 const SUCCESSES: Record<string, Ask[]> = {
-  "listQueues 200": [plain(), queue(), queue({ query: "?limit=1" })],
+  "listQueues 200": [plain(), queue(), queue({ query: "?include=metrics" }), queue({ query: "?limit=1" })],
   "createQueue 201": [plain(), plain({ body: { name: "plain" } })],
   "getQueue 200": [queue(), ...everyJob],
   "patchQueue 200": [queue(), queue({ body: {} }), queue({ body: { callback_url: null } })],
@@ -407,6 +428,13 @@ const SUCCESSES: Record<string, Ask[]> = {
   "revokeKey 204": [
     async (service, operation) => plain({ values: { id: (await service.ok("POST", "/v1/keys", { name: "old" })).id } })(service, operation),
   ],
+  "listMembers 200": [plain(), member("admin"), member("read", "?limit=1")],
+  "addMember 201": [member(null)],
+  "updateMember 200": [member("write"), member("read")],
+  "removeMember 204": [member("write")],
+  "listInvitations 200": [plain(), invitation(), invitation("?limit=1")],
+  "createInvitation 201": [plain(), plain({ body: { role: "admin" } }), plain({ body: { role: "read", email: null } }), member(null)],
+  "revokeInvitation 204": [invitation()],
   "listAuditEvents 200": [
     plain(),
     queue(),
@@ -491,7 +519,7 @@ const ERRORS_OF: Record<string, (operation: Operation) => Ask[]> = {
     ...(path.includes("{name}") ? [plain({ values: { name: absentName(path) } })] : []),
     ...(path.includes("{id}") ? [path.includes("{name}") ? queue() : plain()] : []),
     ...(path === "/v1/dlq/retry" || path === "/v1/dlq/purge" ? [plain({ body: { queue: "absent" } })] : []),
-    ...(id === "work" ? [plain()] : []),
+    ...(id === "work" || id === "addMember" ? [plain()] : []),
     ...(id === "getMetrics" ? [plain({ query: "?queue=absent" })] : []),
     ...(id === "invokeWorkflow" ? [run("running", { invokes: "absent" })] : []),
     ...(id === "createSchedule" ? [plain({ body: { queue: "absent", cron: "@daily", timezone: "UTC" } })] : []),
@@ -523,6 +551,10 @@ const ERRORS_OF: Record<string, (operation: Operation) => Ask[]> = {
         cancelJobs: [operated(10)],
         removeJobs: [operated(10)],
         cancelOperation: [ended],
+        addMember: [member("read")],
+        updateMember: [lastAdmin],
+        removeMember: [lastAdmin],
+        createInvitation: [member("read")],
         cancelRun: [run("failed"), run("completed"), run("cancelled")],
         retryRun: [run("pending"), run("running"), run("sleeping"), run("completed")],
         reportSteps: [run("running", { lose: true }), run("completed"), run("sleeping")],

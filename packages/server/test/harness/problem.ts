@@ -73,6 +73,10 @@ export async function everythingStored(database: TestDatabase): Promise<unknown>
     "audit_event",
     "quota_month",
     "deploy",
+    "operation",
+    "membership",
+    "link",
+    "webhook",
   ];
   const counts = tables.map(
     (name) => `select '${name}' as name, count(*)::int as rows, md5(string_agg(row, ' ' order by row)) as content
