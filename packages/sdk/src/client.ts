@@ -20,7 +20,9 @@ import { AuditEvents } from "./resources/audit-events.ts";
 import { DeadLetters } from "./resources/dead-letters.ts";
 import { Deploys } from "./resources/deploys.ts";
 import { Events } from "./resources/events.ts";
+import { Invitations } from "./resources/invitations.ts";
 import { Keys } from "./resources/keys.ts";
+import { Members } from "./resources/members.ts";
 import { Operations } from "./resources/operations.ts";
 import { Queues } from "./resources/queues.ts";
 import { Runs } from "./resources/runs.ts";
@@ -63,6 +65,8 @@ export class Tidemill {
   readonly schedules: Schedules;
   readonly secrets: Secrets;
   readonly keys: Keys;
+  readonly members: Members;
+  readonly invitations: Invitations;
   readonly auditEvents: AuditEvents;
   readonly webhooks: Webhooks;
   readonly workers: Workers;
@@ -86,6 +90,8 @@ export class Tidemill {
     this.schedules = new Schedules(api);
     this.secrets = new Secrets(api);
     this.keys = new Keys(api);
+    this.members = new Members(api);
+    this.invitations = new Invitations(api);
     this.auditEvents = new AuditEvents(api);
     this.webhooks = new Webhooks(api);
     this.workers = new Workers(api);

@@ -71,6 +71,7 @@ const PATTERNS: Readonly<Record<string, string>> = {
   "\\S": "must not be blank",
   "^[ -~]*$": "must contain only printable ASCII characters",
   "^cbs_[A-Za-z0-9_-]{43}$": "must be cbs_ followed by 43 letters, digits, dashes or underscores",
+  "^[0-9a-f]{16}$": "must be the fingerprint of a group of failed jobs: 16 digits or letters from a to f",
   "^2[0-9]{3}-(0[1-9]|1[0-2])$": "must be a month like 2026-11",
 };
 

@@ -102,25 +102,30 @@ async function nextJobs(tx: Db, { workspace_id, action, filter, before_id, until
   return { found: records.map(({ lane_id, id }) => ({ laneId: lane_id, id })), next };
 }
 
-/** Changes the jobs of a portion, until none is left that can be changed. */
-async function changePortion(execution: Execution, { workspace_id, id }: RunningOperation): Promise<void> {
-  const key = { workspaceId: workspace_id, id };
+/** Changes the jobs of a portion, until none is left that can be changed. Several nodes may be at it. */
+async function changePortion(execution: Execution, portion: RunningOperation): Promise<void> {
   for (let moved = 1; moved > 0; ) {
     moved = 0;
-    const operation = await execution.database.transaction((tx) => lockRunning(tx, key));
-    for (const step of operation ? STEPS[operation.action] : []) moved += await changeSome(execution, key, step);
+    for (const step of STEPS[portion.action]) moved += await changeSome(execution, portion, step);
   }
   await execution.database.transaction(async (tx) => {
-    const operation = await lockRunning(tx, key);
-    if (operation && operation.jobs.length > 0) await storeProgress(tx, key, [], { done: 0, skipped: operation.jobs.length });
+    const operation = await lockPortion(tx, portion);
+    if (operation) await storeProgress(tx, keyOf(portion), [], { done: 0, skipped: operation.jobs.length });
   });
 }
 
+/** Locks what is left of a portion. Null: another node finished it. */
+async function lockPortion(tx: Db, portion: RunningOperation): Promise<RunningOperation | null> {
+  const operation = await lockRunning(tx, keyOf(portion));
+  return operation && operation.jobs.length > 0 && operation.before_id === portion.before_id ? operation : null;
+}
+
 /** Makes one of the steps for what is left of the portion. Returns how many jobs it changed. */
-async function changeSome({ database, waker, aborter, report }: Execution, key: OperationKey, step: Step): Promise<number> {
+async function changeSome({ database, waker, aborter, report }: Execution, portion: RunningOperation, step: Step): Promise<number> {
+  const key = keyOf(portion);
   const changed = await database.transaction(async (tx) => {
-    const operation = await lockRunning(tx, key);
-    if (!operation || operation.jobs.length === 0) return [];
+    const operation = await lockPortion(tx, portion);
+    if (!operation) return [];
     const jobs = operation.jobs.map((id, index) => ({ laneId: operation.lanes[index] as LaneId, id }));
     const states = statesOf(operation);
     const done = await step(tx, { workspaceId: key.workspaceId, jobs, states, until: operation.until });

@@ -198,6 +198,30 @@ describe("the execution of operations", () => {
     expect(log?.n).toBe(1);
   });
 
+  test("a node that finds its portion finished leaves the next portion to the node that picked it", async ({
+    service,
+    database,
+    engine,
+  }) => {
+    const lane = await laneOf(service, await service.queue({ paused: true }));
+    await putJobs(database, lane, { state: "failed", count: 700 });
+    await putOperation(database, lane.workspaceId);
+    // The last transaction of a portion ends it: just before, the other node picks the next portion, and does not change it yet.
+    let transactions = 0;
+    const late: typeof engine.transaction = async (work) => {
+      transactions += 1;
+      if (transactions === 6) await expect(executeNext({ ...quiet, database: losing(engine, 1) })).rejects.toThrow("The node is lost.");
+      return engine.transaction(work);
+    };
+    await executeNext({ ...quiet, database: { ...engine, transaction: late } });
+    expect(transactions).toBe(6);
+    while (await executeNext({ ...quiet, database: engine }));
+    const [operation] = await database.query("select state, done::int, skipped::int from operation where workspace_id = $1", [
+      lane.workspaceId,
+    ]);
+    expect(operation).toEqual({ state: "completed", done: 700, skipped: 0 });
+  });
+
   test("several nodes that execute at once change each job once", async ({ service, database, engine }) => {
     const lane = await laneOf(service, await service.queue({ paused: true }));
     await putJobs(database, lane, { state: "failed", count: 1_100 });

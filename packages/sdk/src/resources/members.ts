@@ -1,0 +1,33 @@
+import type { AddMember, ListMembers, Member, PatchMember } from "@tidemill/contract";
+import { type Api, pathOf } from "../api.ts";
+import type { CallOptions } from "../options.ts";
+import type { List } from "../page.ts";
+
+/** The people of the workspace. */
+export class Members {
+  readonly #api: Api;
+
+  constructor(api: Api) {
+    this.#api = api;
+  }
+
+  /** Those with the newest accounts first. */
+  list(filter: ListMembers = {}, call?: CallOptions): List<Member, ListMembers> {
+    return this.#api.list("/v1/members", filter, call);
+  }
+
+  /** Adds a person who has an account on the service. */
+  add(member: AddMember, call?: CallOptions): Promise<Member> {
+    return this.#api.post("/v1/members", member, call);
+  }
+
+  /** Changes the role of a person, at once. */
+  update(id: string, changes: PatchMember, call?: CallOptions): Promise<Member> {
+    return this.#api.patch(pathOf("members", id), changes, call);
+  }
+
+  /** Removes a person from the workspace, at once. The last admin stays. */
+  remove(id: string, call?: CallOptions): Promise<void> {
+    return this.#api.delete(pathOf("members", id), call);
+  }
+}
