@@ -26,7 +26,7 @@ export function handleSession(given: SessionHandlers): void {
 }
 
 /** Makes an `Api`. A request for which the person must confirm who they are is sent again when they have. */
-export function createApi(base: string): Api {
+function createApi(base: string): Api {
   const send = async <T>(method: Parameters<typeof request>[0], path: string, options: RequestOptions): Promise<T> => {
     for (;;) {
       try {

@@ -19,7 +19,7 @@ export interface Page {
 }
 
 export const NAV_SECTIONS = ["Work", "Workflows", "Settings", "Operator"] as const;
-export type NavSection = (typeof NAV_SECTIONS)[number];
+type NavSection = (typeof NAV_SECTIONS)[number];
 
 const found = import.meta.glob<{ pages: readonly Page[] }>("../pages/*/pages.ts", { eager: true });
 

@@ -213,7 +213,7 @@ describe("the execution of operations", () => {
       if (transactions === 6) await expect(executeNext({ ...quiet, database: losing(engine, 1) })).rejects.toThrow("The node is lost.");
       return engine.transaction(work);
     };
-    await executeNext({ ...quiet, database: { ...engine, transaction: late } });
+    await executeNext({ ...quiet, database: { query: (statement) => engine.query(statement), transaction: late } });
     expect(transactions).toBe(6);
     while (await executeNext({ ...quiet, database: engine }));
     const [operation] = await database.query("select state, done::int, skipped::int from operation where workspace_id = $1", [
