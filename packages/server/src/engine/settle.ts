@@ -189,7 +189,7 @@ export class Settler {
     const withIds = settlements.some(({ isReported }) => isReported);
     const [done, refusals] = await Promise.all([
       completed.length > 0 ? completeAcrossWorkspaces(this.#db, completed, withIds) : NOTHING_MOVED,
-      refused.length > 0 ? refuse(this.#db, refused, [], withIds) : NOTHING_MOVED,
+      refuse(this.#db, refused, [], withIds),
     ]);
     const ids = withIds ? [...(done.ids ?? []), ...(refusals.ids ?? [])] : null;
     return { moved: done.moved + refusals.moved, ids, opened: refusals.opened };
@@ -201,10 +201,12 @@ export class Settler {
     const completed = settlements.filter((one) => one.verdict.kind === "complete" && one.recorded);
     const refused = settlements.filter((one) => !discarded.includes(one) && !completed.includes(one));
     const related = settlements.flatMap(({ claim }) => this.#kinds.of(claim)?.related?.(claim) ?? []);
-    await lockJobsAcrossWorkspaces(tx, [...settlements.map(keyOf), ...related]);
+    const locked = [...settlements.map(keyOf), ...related];
+    // One job needs no order.
+    if (locked.length > 1) await lockJobsAcrossWorkspaces(tx, locked);
     const gone = discarded.length > 0 ? await discardAcrossWorkspaces(tx, discarded.map(keyOf)) : NOTHING_MOVED;
     const done = completed.length > 0 ? await completeAcrossWorkspaces(tx, completed.flatMap(completionOf), true) : NOTHING_MOVED;
-    const refusals = refused.length + discarded.length > 0 ? await refuse(tx, refused, discarded, true) : NOTHING_MOVED;
+    const refusals = await refuse(tx, refused, discarded, true);
     const moved = new Set<JobId>([gone, done, refusals].flatMap(({ ids }) => ids ?? []));
     const enqueued = new Map<LaneId, EnqueuedLane>();
     for (const kind of this.#kinds) {
@@ -231,9 +233,16 @@ type Write = (settlements: readonly Settlement[]) => Promise<Written>;
 const NOTHING_MOVED: Written = { moved: 0, ids: null, opened: [] };
 
 /** Writes outcomes of jobs that did not complete, and the effects on circuits of these and of `discarded` jobs. */
-function refuse(db: Db, settlements: readonly Settlement[], discarded: readonly Settlement[] = [], withIds = false) {
+async function refuse(
+  db: Db,
+  settlements: readonly Settlement[],
+  discarded: readonly Settlement[] = [],
+  withIds = false,
+): Promise<Written> {
   const all = [...settlements, ...discarded];
-  return refuseAcrossWorkspaces(db, settlements.map(refusalOf), all.flatMap(openingOf), all.flatMap(spentProbeOf), withIds);
+  const [openings, probes] = [all.flatMap(openingOf), all.flatMap(spentProbeOf)];
+  if (settlements.length + openings.length + probes.length === 0) return NOTHING_MOVED;
+  return refuseAcrossWorkspaces(db, settlements.map(refusalOf), openings, probes, withIds);
 }
 
 const UNSTORABLE: Verdict = {

@@ -21,26 +21,23 @@ const columnsOf = (claims: readonly RunKeyClaim[]) => ({
 export async function claimRunKeysAcrossWorkspaces(tx: Db, claims: readonly RunKeyClaim[]): Promise<RunId[]> {
   const { workspaceIds, laneIds, keys, runIds } = columnsOf(claims);
   for (;;) {
-    await rows(
-      tx,
-      sql`
-        insert into run_key (workspace_id, lane_id, key, run_id)
-        select workspace_id, lane_id, key, run_id
-        from unnest(${workspaceIds}::uuid[], ${laneIds}::bigint[], ${keys}::text[], ${runIds}::uuid[])
-          with ordinality c (workspace_id, lane_id, key, run_id, number)
-        order by workspace_id, lane_id, key, number
-        on conflict do nothing`,
-    );
     const named = await rows<{ run_id: RunId | null }>(
       tx,
       sql`
-        select k.run_id from unnest(${workspaceIds}::uuid[], ${laneIds}::bigint[], ${keys}::text[])
-          with ordinality c (workspace_id, lane_id, key, number)
+        with asked as (
+          select * from unnest(${workspaceIds}::uuid[], ${laneIds}::bigint[], ${keys}::text[], ${runIds}::uuid[])
+            with ordinality c (workspace_id, lane_id, key, run_id, number)
+        ), taken as (
+          insert into run_key (workspace_id, lane_id, key, run_id)
+          select workspace_id, lane_id, key, run_id from asked order by workspace_id, lane_id, key, number
+          on conflict do nothing returning run_id
+        )
+        select case when c.run_id in (select run_id from taken) then c.run_id else k.run_id end as run_id from asked c
         left join run_key k on k.workspace_id = any(array[c.workspace_id]) and k.lane_id = c.lane_id and k.key = c.key
         order by c.number`,
     );
     const found = named.flatMap(({ run_id }) => run_id ?? []);
-    // A run whose retention has ended takes its key with it: between the two statements.
+    // A statement does not see the key that another claim of it takes, nor one that was taken or deleted since it began: the next one does.
     if (found.length === claims.length) return found;
   }
 }

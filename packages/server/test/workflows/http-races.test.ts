@@ -48,7 +48,7 @@ test("a cancel does not wait for a call that is being settled, whose outcome is 
   const lock = hold(engine, lockOf(pending.jobId));
   await lock.held;
   server.release();
-  await until(() => isWaiting(service.database, ") locked"), "the settle to wait");
+  await until(() => isWaiting(service.database, "with gone as"), "the settle to wait");
   await service.ok("POST", `/v1/runs/${pending.runId}/cancel`);
   await lock.release();
   await until(async () => !(await hasCalls(service)), "the call to be gone");
