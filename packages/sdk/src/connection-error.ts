@@ -1,4 +1,5 @@
 import { TidemillError } from "./error.ts";
+import { CONNECT_TIMEOUT } from "./node-http.ts";
 
 /** Errors of Node and Bun, and texts of Deno, that occur before anything of a request is sent. */
 const NEVER_SENT = new Set([
@@ -8,6 +9,7 @@ const NEVER_SENT = new Set([
   "EHOSTUNREACH",
   "ENETUNREACH",
   "UND_ERR_CONNECT_TIMEOUT",
+  CONNECT_TIMEOUT,
   "ConnectionRefused",
   "FailedToOpenSocket",
 ]);

@@ -13,7 +13,7 @@ export interface TidemillOptions {
   readonly retryForMs?: number | undefined;
   /** Whether concurrent `enqueue` calls for a queue share requests. True by default. */
   readonly batching?: boolean | undefined;
-  /** Replaces the runtime's `fetch`. */
+  /** Sends all requests. By default the runtime's `fetch` does, or on Node `node:http`, which is faster. */
   readonly fetch?: typeof fetch | undefined;
   /** Replaces `JSON.parse` for responses, for example to keep all digits of numbers beyond 2^53. It throws for what is not JSON. */
   readonly parseJson?: ((text: string) => unknown) | undefined;
@@ -33,7 +33,8 @@ export interface Settings {
   readonly timeoutMs: number;
   readonly retryForMs: number;
   readonly batching: boolean;
-  readonly fetch: typeof fetch;
+  /** Undefined: the runtime's. */
+  readonly fetch: typeof fetch | undefined;
   readonly parseJson: (text: string) => unknown;
 }
 
@@ -61,7 +62,7 @@ export function readOptions(options: TidemillOptions): Settings {
     timeoutMs: milliseconds("timeoutMs", settings.timeoutMs, 1),
     retryForMs: milliseconds("retryForMs", settings.retryForMs, 0),
     batching: ofType("batching", "boolean", settings.batching),
-    fetch: ofType("fetch", "function", options.fetch ?? ((input, init) => fetch(input, init))),
+    fetch: options.fetch === undefined ? undefined : ofType("fetch", "function", options.fetch),
     parseJson: ofType("parseJson", "function", options.parseJson ?? ((text) => JSON.parse(text))),
   };
 }

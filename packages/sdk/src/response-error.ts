@@ -1,8 +1,9 @@
 import type { Problem } from "@tidemill/contract";
 import { TidemillError } from "./error.ts";
+import type { ResponseHead } from "./node-http.ts";
 
 /** The error of a response that is not a success. */
-export function responseError({ status, headers }: Response, text: string): TidemillError {
+export function responseError({ status, headers }: Pick<ResponseHead, "status" | "headers">, text: string): TidemillError {
   const requestId = headers.get("x-request-id");
   const retryAfterMs = readRetryAfter(headers.get("retry-after"));
   const problem = readProblem(text);

@@ -1,6 +1,7 @@
 import { connectionError } from "./connection-error.ts";
 import { Deadline } from "./deadline.ts";
 import { TidemillError } from "./error.ts";
+import { nodeHttp, type ResponseHead, type WholeResponse } from "./node-http.ts";
 import { type CallOptions, checkCall, milliseconds, type Settings } from "./options.ts";
 import { chance } from "./random.ts";
 import { responseError } from "./response-error.ts";
@@ -68,31 +69,47 @@ export class Transport {
     return new TextStream({ url, open, type: "text/event-stream", opensInMs, idleMs, signal });
   }
 
-  #fetch({ method, path, headers, body, trace }: ApiRequest, signal: AbortSignal): Promise<Response> {
-    const { url, key, fetch } = this.settings;
-    return fetch(url + path, {
+  #fetch(request: ApiRequest, signal: AbortSignal): Promise<Response> {
+    const { url, fetch } = this.settings;
+    const { method, path, body } = request;
+    // A redirected POST would become a GET.
+    const init: RequestInit = {
       method,
-      headers: {
-        authorization: `Bearer ${key}`,
-        ...(body !== undefined && { "content-type": "application/json" }),
-        ...headers,
-        ...trace,
-      },
-      ...(body !== undefined && { body }),
-      // A redirected POST would become a GET.
+      headers: this.#headersOf(request),
       redirect: "manual",
       signal,
-    });
+      ...(body !== undefined && { body }),
+    };
+    return (fetch ?? globalThis.fetch)(url + path, init);
+  }
+
+  async #sendWhole(request: ApiRequest, signal: AbortSignal): Promise<WholeResponse> {
+    const { url, fetch } = this.settings;
+    const { method, path, body } = request;
+    const send = fetch ? null : nodeHttp();
+    if (send) return send({ method, url: url + path, headers: this.#headersOf(request), body, signal });
+    const response = await this.#fetch(request, signal);
+    const { status, ok, headers } = response;
+    return { status, ok, headers, body: await response.text() };
+  }
+
+  #headersOf({ headers, body, trace }: ApiRequest): Record<string, string> {
+    return {
+      authorization: `Bearer ${this.settings.key}`,
+      ...(body !== undefined && { "content-type": "application/json" }),
+      ...headers,
+      ...trace,
+    };
   }
 
   async #send(request: ApiRequest, timeoutMs: number, signal: AbortSignal | undefined): Promise<unknown> {
     const { url, parseJson } = this.settings;
     const deadline = new Deadline(timeoutMs, signal);
     try {
-      const response = await this.#fetch(request, deadline.signal);
-      const text = await response.text();
-      if (!response.ok) throw responseError(response, text);
-      return text === "" ? undefined : parse(response, text, parseJson);
+      const response = await this.#sendWhole(request, deadline.signal);
+      const { ok, body } = response;
+      if (!ok) throw responseError(response, body);
+      return body === "" ? undefined : parse(response, body, parseJson);
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
       if (error instanceof TidemillError) throw error;
@@ -111,7 +128,7 @@ function checkPath(path: string): void {
   throw new TidemillError({ code: "VALIDATION_ERROR", message: 'A name or id must not be empty, "." or "..".' });
 }
 
-function parse(response: Response, text: string, parseJson: (text: string) => unknown): unknown {
+function parse(response: ResponseHead, text: string, parseJson: (text: string) => unknown): unknown {
   try {
     return parseJson(text);
   } catch {

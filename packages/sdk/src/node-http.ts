@@ -1,0 +1,117 @@
+/** A request, whole. */
+export interface HttpRequestToSend {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** What is read of a response before its body. */
+export interface ResponseHead {
+  readonly status: number;
+  readonly ok: boolean;
+  readonly headers: { get(name: string): string | null };
+}
+
+export interface WholeResponse extends ResponseHead {
+  readonly body: string;
+}
+
+/** Sends a request and reads its response. Redirects are not followed. */
+export type SendWhole = (request: HttpRequestToSend) => Promise<WholeResponse>;
+
+/** What is used of `node:http`. */
+interface Http {
+  readonly Agent: new (options: { keepAlive: boolean }) => object;
+  request(url: string, options: object, onResponse: (response: Incoming) => void): Outgoing;
+}
+
+interface Outgoing {
+  on(event: "error", listener: (error: Error) => void): void;
+  on(event: "socket", listener: (socket: Socket) => void): void;
+  end(body?: string): void;
+  destroy(error: Error): void;
+}
+
+interface Incoming {
+  readonly statusCode?: number;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  setEncoding(encoding: "utf8"): void;
+  on(event: "data", listener: (text: string) => void): void;
+  on(event: "error", listener: (error: Error) => void): void;
+  on(event: "end", listener: () => void): void;
+}
+
+interface Socket {
+  readonly connecting: boolean;
+  once(event: "connect" | "secureConnect" | "close", listener: () => void): void;
+}
+
+interface Host {
+  readonly process?: { getBuiltinModule?(name: string): Http | undefined };
+  readonly navigator?: { readonly userAgent?: string };
+  readonly Bun?: unknown;
+  readonly Deno?: unknown;
+}
+
+/** How long a connection may take to open, as with `fetch`. Milliseconds. */
+const CONNECT_MS = 10_000;
+
+/** `code` of the error of a connection that took longer. */
+export const CONNECT_TIMEOUT = "CONNECT_TIMEOUT";
+
+const builtinFetch = globalThis.fetch;
+
+let sender: SendWhole | null | undefined;
+
+/**
+ * Sends by `node:http`, which takes Node a third of the processor time of `fetch`. Null where there is no Node, and while something has
+ * replaced the runtime's `fetch`: it means to see all requests.
+ */
+export function nodeHttp(): SendWhole | null {
+  sender ??= openSender();
+  return globalThis.fetch === builtinFetch ? sender : null;
+}
+
+function openSender(): SendWhole | null {
+  const { process, navigator, Bun, Deno } = globalThis as Host;
+  const isNode = Bun === undefined && Deno === undefined && (navigator?.userAgent?.startsWith("Node.js/") ?? true);
+  const [http, https] = ["node:http", "node:https"].map((name) => (isNode ? process?.getBuiltinModule?.(name) : undefined));
+  if (!http || !https) return null;
+  const [plain, encrypted] = [senderOf(http, "connect"), senderOf(https, "secureConnect")];
+  return (request) => (request.url.startsWith("https:") ? encrypted : plain)(request);
+}
+
+function senderOf({ Agent, request: open }: Http, opened: "connect" | "secureConnect"): SendWhole {
+  const agent = new Agent({ keepAlive: true });
+  return ({ method, url, headers, body, signal }) =>
+    new Promise((resolve, reject) => {
+      const request = open(url, { method, headers, agent, signal }, (response) => readWhole(response).then(resolve, reject));
+      request.on("error", reject);
+      request.on("socket", (socket) => {
+        if (!socket.connecting) return;
+        const late = () => request.destroy(Object.assign(new Error(`No connection in ${CONNECT_MS} ms.`), { code: CONNECT_TIMEOUT }));
+        const timer = setTimeout(late, CONNECT_MS);
+        const end = () => clearTimeout(timer);
+        socket.once(opened, end);
+        socket.once("close", end);
+      });
+      request.end(body);
+    });
+}
+
+const readWhole = (response: Incoming): Promise<WholeResponse> =>
+  new Promise((resolve, reject) => {
+    const { statusCode: status = 0, headers } = response;
+    let body = "";
+    response.setEncoding("utf8");
+    response.on("data", (text) => {
+      body += text;
+    });
+    response.on("error", reject);
+    response.on("end", () => {
+      const get = (name: string) => headers[name]?.toString() ?? null;
+      resolve({ status, ok: status >= 200 && status < 300, headers: { get }, body });
+    });
+  });
