@@ -57,7 +57,8 @@ export function addKeyCommands(program: Command): void {
   );
   revoke.action(async (named: string[], options: { json?: boolean }) => {
     const [first = "", second, ...more] = named;
-    if (more.length > 0 || (second === undefined && first.startsWith("ws_"))) throw new Error("Give the id of a key, key_…. Operators give its workspace before it.");
+    if (more.length > 0 || (second === undefined && first.startsWith("ws_")))
+      throw new Error("Give the id of a key, key_…. Operators give its workspace before it.");
     if (second !== undefined) return (await load()).revokeKeyCommand(first, second, options);
     await runOnService(revoke, async (tidemill) => {
       await tidemill.keys.revoke(first);
