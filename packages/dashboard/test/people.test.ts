@@ -169,7 +169,7 @@ describe("the operator's pages", () => {
     await page.getByRole("button", { name: "Delete Acme" }).press("Enter");
     const question = page.getByRole("dialog", { name: "Delete Acme?" });
     expect(await question.getByRole("button", { name: "Delete the workspace" }).isDisabled()).toBe(true);
-    await page.keyboard.type("Acme");
+    await question.getByLabel("Type Acme to confirm").fill("Acme");
     await page.keyboard.press("Enter");
     await page.getByText("Acme is deleted").waitFor();
     await page.getByRole("row", { name: /Acme/ }).waitFor({ state: "detached" });

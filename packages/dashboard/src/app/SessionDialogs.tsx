@@ -1,10 +1,11 @@
-import { Button, Group, Modal, PasswordInput, TextInput } from "@mantine/core";
+import { Button, Group, PasswordInput, TextInput } from "@mantine/core";
 import { useLocation } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import { auth } from "../api/api.ts";
 import { askPasskey } from "../api/passkey.ts";
 import { ROOT, search } from "../api/request.ts";
 import { usePerson, useSession } from "../api/session.ts";
+import { Dialog } from "../ui/dialogs/Dialog.tsx";
 import { ErrorState } from "../ui/ErrorState.tsx";
 import { useAsked } from "./dialogs.ts";
 
@@ -20,21 +21,14 @@ export function SessionDialogs() {
 function SessionEnded() {
   const { href } = useLocation();
   return (
-    <Modal
-      opened
-      onClose={() => {}}
-      withCloseButton={false}
-      closeOnEscape={false}
-      closeOnClickOutside={false}
-      title="Your session has ended"
-    >
+    <Dialog onClose={() => {}} withCloseButton={false} closeOnEscape={false} closeOnClickOutside={false} title="Your session has ended">
       <p>Sign in again to go on. You come back to this page.</p>
       <Group justify="flex-end">
         <Button variant="filled" component="a" href={`${ROOT}sign-in${search({ next: href })}`} data-autofocus>
           Sign in
         </Button>
       </Group>
-    </Modal>
+    </Dialog>
   );
 }
 
@@ -62,7 +56,7 @@ function ConfirmAgain({ answer }: { answer: (confirmed: boolean) => void }) {
     required: true,
   };
   return (
-    <Modal opened onClose={() => answer(false)} title="Confirm that it is you" closeButtonProps={{ "aria-label": "Close" }}>
+    <Dialog onClose={() => answer(false)} title="Confirm that it is you">
       <form
         onSubmit={(event: FormEvent) => {
           event.preventDefault();
@@ -89,6 +83,6 @@ function ConfirmAgain({ answer }: { answer: (confirmed: boolean) => void }) {
           </Button>
         </Group>
       </form>
-    </Modal>
+    </Dialog>
   );
 }

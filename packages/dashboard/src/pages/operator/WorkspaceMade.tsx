@@ -1,7 +1,8 @@
-import { Button, Group, Modal, TextInput } from "@mantine/core";
+import { Button, Group, TextInput } from "@mantine/core";
 import type { CreatedInvitation, CreatedWorkspace } from "@tidemill/contract";
 import { useState } from "react";
 import { operator } from "../../api/api.ts";
+import { Dialog } from "../../ui/dialogs/Dialog.tsx";
 import { SecretOnce } from "../../ui/dialogs/SecretOnce.tsx";
 import { ErrorState } from "../../ui/ErrorState.tsx";
 import { useSubmit } from "../../ui/use-submit.ts";
@@ -38,7 +39,7 @@ function InviteFirst({ workspace: { id, name }, onClose, onMade }: InviteFirstPr
     onMade(await operator.post<CreatedInvitation>(`/workspaces/${id}/invitations`, body));
   });
   return (
-    <Modal opened onClose={onClose} title={`Who administers ${name}?`} closeButtonProps={{ "aria-label": "Close" }}>
+    <Dialog onClose={onClose} title={`Who administers ${name}?`}>
       <form onSubmit={onSubmit}>
         <p>Invite its first administrator, who invites the others. You can also do that later, on its page of members.</p>
         <TextInput
@@ -58,6 +59,6 @@ function InviteFirst({ workspace: { id, name }, onClose, onMade }: InviteFirstPr
           </Button>
         </Group>
       </form>
-    </Modal>
+    </Dialog>
   );
 }
