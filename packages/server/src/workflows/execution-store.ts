@@ -94,6 +94,8 @@ const begin = (db: Db, workspaceId: WorkspaceId, ids: readonly RunId[], version:
             'message', case
               when o.child_run_id is null then 'The signal "' || o.signal ||
                 case when o.is_lost then '" belongs to another run, which has not ended.' else '" was not completed in time.' end
+              -- The message of the innermost run: not one that repeats those of all runs between.
+              when o.child_status = 'failed' and o.child_error::json ->> 'name' = 'WorkflowFailedError' then o.child_error::json ->> 'message'
               when o.child_status = 'failed' then 'The run of "' || o.child_workflow || '" failed: ' ||
                 (o.child_error::json ->> 'name') || ': ' || (o.child_error::json ->> 'message')
               when o.child_status = 'cancelled' then 'The run of "' || o.child_workflow || '" was cancelled.'

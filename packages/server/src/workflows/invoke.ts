@@ -74,10 +74,15 @@ async function findInvoked(tx: Db, run: RunKey, key: string): Promise<RunId | nu
   throw problem("CONFLICT", { step: key, reason: "StepStored" }, { message });
 }
 
-const tooDeep = (names: readonly string[]) => {
-  const message = `At most ${LIMITS.invokeDepth} runs may have invoked one another in a row: ${names.join(" → ")}.`;
+/** @param names the workflows of the runs in a row, the last of which is not started */
+function tooDeep(names: readonly string[]): Error {
+  const message = `At most ${LIMITS.invokeDepth} runs may have invoked one another in a row: ${cycleOf(names).join(" → ")}.`;
   return problem("CONFLICT", { reason: "InvokedTooDeep", workflows: names }, { message });
-};
+}
+
+/** From the last run of the workflow that comes next again: what invokes itself over and over. All of them if there is none. */
+const cycleOf = (names: readonly string[]): readonly string[] =>
+  names.slice(Math.max(names.slice(0, -1).lastIndexOf(names.at(-1) ?? ""), 0));
 
 /** Uses the primary key. */
 const findDepth = async (tx: Db, { workspaceId, id }: RunKey): Promise<number> =>
