@@ -25,7 +25,7 @@ test("somebody on call signs in, finds a failing job, sees why, mends the queue'
   await page.getByRole("heading", { name: "Jobs", level: 1 }).waitFor();
   await page.getByRole("grid", { name: "Jobs" }).getByRole("link", { name: jobs[2].id }).waitFor();
   await page.getByRole("button", { name: /^State/ }).click();
-  await page.getByRole("menuitem", { name: "failed" }).click();
+  await page.getByRole("menuitemcheckbox", { name: "failed" }).click();
   await page.keyboard.press("Escape");
   await page.getByRole("grid", { name: "Jobs" }).getByRole("link", { name: jobs[2].id }).click();
   await page.getByRole("note").getByText("HTTP_STATUS 410").waitFor(TOLD);

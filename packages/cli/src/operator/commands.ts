@@ -48,6 +48,7 @@ export function addDatabaseCommands(program: Command): void {
   addWorkspaceCommands(program.command("workspace").description("Manage workspaces, one per tenant"));
   addKeyCommands(program.command("key").description("Manage the API keys of workspaces"));
   addPeopleCommands(program.command("people").description("Manage the people who sign in to the dashboard"));
+  addNodeListCommand(program.command("node").description("Nodes of the service"));
   addVaultCommands(program.command("vault").description("Manage the master key of the secrets vault"));
 }
 
@@ -67,6 +68,19 @@ function numberOrNone(text: string): number | "none" {
   if (text === "none") return text;
   if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('It takes a whole number or "none".');
   return Number(text);
+}
+
+function addNodeListCommand(node: Command): void {
+  node
+    .command("list")
+    .description("List the nodes that run, and those that ended within the last hour, newest first")
+    .option(...JSON_OPTION)
+    .action(
+      lazily(
+        () => import("./node.ts"),
+        ({ listNodesCommand }) => listNodesCommand,
+      ),
+    );
 }
 
 function addWorkspaceCommands(workspace: Command): void {

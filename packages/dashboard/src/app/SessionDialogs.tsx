@@ -1,4 +1,4 @@
-import { Button, Group, Modal, PasswordInput, TextInput } from "@mantine/core";
+import { Button, Group, PasswordInput, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useLocation } from "@tanstack/react-router";
 import { type FormEvent, useEffect, useState } from "react";
@@ -6,6 +6,7 @@ import { auth } from "../api/api.ts";
 import { askPasskey } from "../api/passkey.ts";
 import { ROOT, search } from "../api/request.ts";
 import { type Session, usePerson, useSession } from "../api/session.ts";
+import { Dialog } from "../ui/dialogs/Dialog.tsx";
 import { ErrorState } from "../ui/ErrorState.tsx";
 import { sessionGoesOn, useAsked } from "./dialogs.ts";
 
@@ -39,14 +40,7 @@ function SessionEnded() {
   }, [client, id]);
   const address = `${ROOT}sign-in${search({ next: href })}`;
   return (
-    <Modal
-      opened
-      onClose={() => {}}
-      withCloseButton={false}
-      closeOnEscape={false}
-      closeOnClickOutside={false}
-      title="Your session has ended"
-    >
+    <Dialog onClose={() => {}} withCloseButton={false} closeOnEscape={false} closeOnClickOutside={false} title="Your session has ended">
       <p>Sign in again to go on. You come back to this page. In a new tab, what you have typed here is kept.</p>
       <Group justify="flex-end">
         <Button component="a" href={address} target="_blank" rel="noopener">
@@ -56,7 +50,7 @@ function SessionEnded() {
           Sign in
         </Button>
       </Group>
-    </Modal>
+    </Dialog>
   );
 }
 
@@ -84,7 +78,7 @@ function ConfirmAgain({ answer }: { answer: (confirmed: boolean) => void }) {
     required: true,
   };
   return (
-    <Modal opened onClose={() => answer(false)} title="Confirm that it is you" closeButtonProps={{ "aria-label": "Close" }}>
+    <Dialog onClose={() => answer(false)} title="Confirm that it is you">
       <form
         onSubmit={(event: FormEvent) => {
           event.preventDefault();
@@ -111,6 +105,6 @@ function ConfirmAgain({ answer }: { answer: (confirmed: boolean) => void }) {
           </Button>
         </Group>
       </form>
-    </Modal>
+    </Dialog>
   );
 }
