@@ -37,7 +37,10 @@ describe("signing in", () => {
     expect(dashboard.violations).toEqual([]);
   });
 
-  test("a session that ends leaves what was typed, and the page goes on after signing in in another tab", async ({ dashboard, service }) => {
+  test("a session that ends leaves what was typed, and the page goes on after signing in in another tab", async ({
+    dashboard,
+    service,
+  }) => {
     const person = await newPerson(service);
     const page = await dashboard.open(`queues/${await service.queue()}`, { as: person });
     await page.getByRole("button", { name: "Settings" }).click();
@@ -60,6 +63,18 @@ describe("signing in", () => {
     await dialog.waitFor({ state: "detached" });
     expect(await page.getByLabel("Callback URL").inputValue()).toBe("http://127.0.0.1:9/typed");
     expect(dashboard.violations).toEqual([]);
+  });
+
+  test("says so if the browser does not send the session's cookie, as below a path that the service does not know", async ({
+    dashboard,
+    service,
+  }) => {
+    const person = await newPerson(service);
+    const page = await dashboard.open("jobs", { as: null, prefix: "/a/b" });
+    await page.locator("input[name=email]").fill(person.email);
+    await page.locator("input[name=password]").fill(PASSWORD);
+    await page.keyboard.press("Enter");
+    await page.getByRole("alert").getByText("The operator must set TIDEMILL_PUBLIC_URL").waitFor();
   });
 
   test("a link that was used says so", async ({ dashboard }) => {

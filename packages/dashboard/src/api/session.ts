@@ -41,10 +41,16 @@ export const sessionQuery = queryOptions({
 
 /** A page keeps its person: a session that has ended leaves it as it is, with what was typed, and somebody else's loads it anew. */
 function afterwards(before: Session | undefined, now: Session): Session {
-  if (!before?.person || now.person?.id === before.person.id) return now;
+  if (!before?.person || now.person?.id === before.person.id) return withPasskeys(now);
   if (now.person) globalThis.location.reload();
   else sessionHasEnded();
   return before;
+}
+
+/** The service cannot see whether the page came over TLS, without which browsers have no passkeys. */
+function withPasskeys(session: Session): Session {
+  const { sign_in: ways } = session;
+  return { ...session, sign_in: { ...ways, passkeys: ways.passkeys && globalThis.isSecureContext } };
 }
 
 /** The session, which the gate has loaded before any page is shown. */
