@@ -1,7 +1,7 @@
-import { registerNode } from "../../packages/server/src/engine/leases/store.ts";
 import { claimAcrossWorkspaces } from "../../packages/server/src/jobs/index.ts";
 import { Database, row, rows, sql, type WorkspaceId } from "../../packages/server/src/kernel/index.ts";
 import type { LaneId, LaneKey } from "../../packages/server/src/lanes/index.ts";
+import { register } from "../../packages/server/test/harness/node-leases.ts";
 import type { Environment } from "../environment.ts";
 import { insertJobs } from "../insert-jobs.ts";
 import { type Figure, median } from "../table.ts";
@@ -18,7 +18,7 @@ export async function claim(environment: Environment): Promise<Figure[]> {
   const large = await fill(node, database, environment.queueName(), 1_000_000);
   await node.stop();
   await rows(database, sql`update lane set paused = false where id = ${small.laneId} or id = ${large.laneId}`);
-  const lease = await registerNode(database, 3_600, []);
+  const lease = await register(database, 3_600);
   if (!lease) throw new Error("No lease was granted.");
   const few: number[] = [];
   const many: number[] = [];
