@@ -124,8 +124,9 @@ export const listGroups = (db: Db, { workspaceId, after, limit }: GroupsPage): P
         select p.fingerprint, d.code, d.status, d.host, coalesce(d.message, ''), p.jobs, p.lanes, p.first_at, p.last_at
         from pending p cross join lateral failure_of_error(p.host, p.error) f
         cross join lateral (select (case when f.fingerprint = p.fingerprint then f else failure_of_rest(f.code) end).*) d
-        where p.error is not null and not exists (
-          select from dead_letter_group g where g.workspace_id = ${workspaceId} and g.fingerprint = p.fingerprint)
+        left join lateral (
+          select true as yes from dead_letter_group g where g.workspace_id = ${workspaceId} and g.fingerprint = p.fingerprint limit 1) known on true
+        where p.error is not null and known.yes is null
       ), page as (
         select *, (extract(epoch from last_seen_at) * 1000000)::bigint as last_seen_us from known
         where jobs > 0
