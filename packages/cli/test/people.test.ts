@@ -21,6 +21,8 @@ test("tidemill people makes, resets, promotes and removes people, with effect on
   const password = { password: PASSWORD };
   expect((await browser.auth("POST", `links/${token(added.shown.set_password_at)}`, password)).status).toBe(204);
   expect((await browser.auth("GET", "session")).body.workspaces).toMatchObject([{ id: workspace.id, role: "admin" }]);
+  const nodes = JSON.parse((await stage.run(["node", "list", "--json"], settings)).stdout);
+  expect(nodes).toMatchObject([{ state: "alive", in_flight: 0, memory_bytes: expect.any(Number) }]);
   expect((await people("list")).shown).toMatchObject([{ name: "Ada", email: "ada@example.com", operator: false, workspaces: 1 }]);
 
   expect((await browser.operate("GET", "/workspaces")).status).toBe(403);
