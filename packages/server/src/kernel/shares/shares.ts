@@ -11,7 +11,7 @@ const MAX_LOOKUPS = 256;
 const MAX_EVENT_STREAMS = 1_000;
 const EVENT_STREAMS_OF_CONNECTIONS = 0.5;
 /** Names of workers that a node knows. */
-const MAX_WORKERS = 50_000;
+export const MAX_WORKERS = 50_000;
 
 export interface SharesOptions {
   readonly callbacksInFlight: number;
