@@ -1,7 +1,7 @@
-import { registerNode } from "../packages/server/src/engine/leases/store.ts";
 import { type Claim, claimAcrossWorkspaces, completeAcrossWorkspaces } from "../packages/server/src/jobs/index.ts";
 import { Database, rows, sql } from "../packages/server/src/kernel/index.ts";
 import type { LaneKey } from "../packages/server/src/lanes/index.ts";
+import { register } from "../packages/server/test/harness/node-leases.ts";
 import type { Environment } from "./environment.ts";
 import { putJobs, putQueue, type QueueToPut, vacuumAnalyze } from "./put-jobs.ts";
 
@@ -34,7 +34,7 @@ export class FlowFixture {
     const node = await environment.node({ DATABASE_URL: `postgres://${user}@${encodeURIComponent(host)}:${port}/${name}` });
     await node.stop();
     const database = new Database({ connection, size: 2, statementTimeoutMs: 600_000 });
-    const lease = await registerNode(database, LEASE_SECONDS, []);
+    const lease = await register(database, LEASE_SECONDS);
     if (!lease) throw new Error("No lease was granted.");
     return new FlowFixture(database, lease.id);
   }

@@ -46,7 +46,7 @@ export const TABLES: Readonly<Record<string, Table>> = {
   queue: { owner: "queues", holds: "Settings of queues that are not settings of their lane." },
   queue_record: { owner: "queues", holds: "View: queues that are not deleted, with the settings of their lane." },
   lease: { owner: "engine", holds: "Leases of nodes and workers. Each claim is held under one." },
-  node: { owner: "engine", holds: "Running nodes, and the ids of their master keys." },
+  node: { owner: "engine", holds: "Nodes: what they are, the load they last told, and the ids of their master keys." },
   worker: { owner: "engine", holds: "Workers, as they last called." },
   job: { owner: "jobs", holds: "Unfinished jobs and dead letters." },
   job_history: { owner: "jobs", holds: "Finished jobs, in one partition per month of expiry." },

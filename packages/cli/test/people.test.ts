@@ -21,12 +21,19 @@ test("tidemill people makes, resets, promotes and removes people, with effect on
   const password = { password: PASSWORD };
   expect((await browser.auth("POST", `links/${token(added.shown.set_password_at)}`, password)).status).toBe(204);
   expect((await browser.auth("GET", "session")).body.workspaces).toMatchObject([{ id: workspace.id, role: "admin" }]);
+  const nodes = JSON.parse((await stage.run(["node", "list", "--json"], settings)).stdout);
+  expect(nodes).toMatchObject([{ state: "alive", in_flight: 0, memory_bytes: expect.any(Number) }]);
   expect((await people("list")).shown).toMatchObject([{ name: "Ada", email: "ada@example.com", operator: false, workspaces: 1 }]);
 
   expect((await browser.operate("GET", "/workspaces")).status).toBe(403);
   expect((await people("operator", "ada@example.com")).shown).toEqual({ email: "ada@example.com", operator: true });
   expect((await browser.operate("GET", "/workspaces")).status).toBe(200);
+  // Who is no operator any more must not come back by an invitation of theirs.
+  const { body: acme } = await browser.operate("POST", "/workspaces", { name: "Acme" });
+  const { body: invitation } = await browser.operate("POST", `/workspaces/${acme.id}/invitations`, { role: "admin" });
+  expect((await browser.auth("GET", `links/${token(invitation.url)}`)).body).toMatchObject({ workspace: { name: "Acme" }, role: "admin" });
   await people("operator", "ada@example.com", "--off");
+  expect((await browser.auth("GET", `links/${token(invitation.url)}`)).status).toBe(404);
   expect((await browser.operate("GET", "/workspaces")).status).toBe(403);
 
   const reset = await people("reset", "ada@example.com");

@@ -13,6 +13,7 @@ export * from "./limits.ts";
 export * from "./live.ts";
 export * from "./metrics.ts";
 export * from "./names.ts";
+export * from "./nodes.ts";
 export * from "./not-found.ts";
 export * from "./paging.ts";
 export * from "./people.ts";

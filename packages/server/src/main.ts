@@ -92,6 +92,7 @@ export async function composeNode({
   const webhookSender = createWebhookSender({ ...shared, secrets: vault.secrets, guard, names, hosts, ownPorts, version: VERSION });
   const engine = createEngine({
     ...shared,
+    version: VERSION,
     databases,
     kinds: [
       callbacks.kind,
@@ -196,6 +197,7 @@ export async function composeNode({
     webhookSender,
     createWebhooks({ ...shared, guard, waker, aborter }),
     createDashboard(shared),
+    { operatorRoutes: engine.operatorRoutes },
   ];
   const authenticator = { ...workspaces.authenticator, pages: people.pages };
   const drain = () => {

@@ -28,6 +28,7 @@ import {
   type Transactional,
   tolerate,
   typeId,
+  type UuidSource,
 } from "#kernel";
 import type { Aborter, LaneKey, PulledWaker, Waker } from "#lanes";
 import { reassignKeySlotsAcrossWorkspaces } from "./assign-key-slots.ts";
@@ -37,7 +38,9 @@ import { Dispatcher } from "./dispatcher.ts";
 import { finishForWorker, type WorkerResult } from "./finish-for-worker.ts";
 import { type JobKind, JobKinds } from "./kinds.ts";
 import type { AttemptShares } from "./lane-shares.ts";
+import { factsOfNode } from "./leases/node-facts.ts";
 import { NodeLease } from "./leases/node-lease.ts";
+import { mountNodes } from "./leases/node-routes.ts";
 import { removeOldLeases } from "./leases/store.ts";
 import { WorkLook } from "./look-for-work.ts";
 import { recordsOf, reportingWaker } from "./report-changes.ts";
@@ -53,10 +56,13 @@ export interface EngineOptions {
   readonly shares: AttemptShares;
   readonly clock: DatabaseClock;
   readonly random: Random;
+  readonly ids: UuidSource;
+  readonly version: string;
   readonly emit: EmitEvent;
   /** Gets what changes in workspaces. */
   readonly report: ReportChange;
   readonly databases: {
+    readonly api: Database;
     readonly engine: Database;
     readonly claims: Database;
     readonly housekeeping: Transactional;
@@ -84,7 +90,7 @@ export interface EngineOptions {
 }
 
 /** The engine as other modules use it. */
-export interface Engine extends Required<Pick<Module, "due">> {
+export interface Engine extends Required<Pick<Module, "due" | "operatorRoutes">> {
   readonly waker: Waker & PulledWaker;
   readonly aborter: Aborter;
   readonly outlet: Outlet;
@@ -116,7 +122,7 @@ export interface Engine extends Required<Pick<Module, "due">> {
 
 /** Claims, delivers and settles jobs for this node, takes back claims of lost nodes, and keeps the node's lease. */
 export function createEngine(options: EngineOptions): Engine {
-  const { config, shares, clock, random, emit, report, databases, masterKeys, handlers, look, onPulled } = options;
+  const { config, shares, clock, random, ids, version, emit, report, databases, masterKeys, handlers, look, onPulled } = options;
   const db = databases.engine;
   const kinds = new JobKinds(options.kinds);
   const settler = new Settler(
@@ -138,6 +144,7 @@ export function createEngine(options: EngineOptions): Engine {
     random,
     emit,
     leaseSeconds: config.nodeLeaseSeconds,
+    facts: factsOfNode(config, ids.next(), version),
     masterKeyIds: masterKeys.ids,
     onKeyMissing: masterKeys.onMissing,
     onLost: () => dispatcher.abortAll(),
@@ -237,6 +244,7 @@ export function createEngine(options: EngineOptions): Engine {
   const drain = () => {
     emit("node_drain_started", { inFlight: dispatcher.inFlight });
     dispatcher.stopClaiming();
+    lease.drain();
     drainUntilMs = clock.elapsedMs() + config.drainSeconds * 1000;
   };
   /** Stopping waits for the attempts under way, aborts the rest, and settles all of them. */
@@ -294,6 +302,7 @@ export function createEngine(options: EngineOptions): Engine {
       listener,
     ],
     attempts,
+    operatorRoutes: (api) => mountNodes(api, databases.api),
     due: [
       { loop: lookForWork, nextDue: WORK_MAY_WAIT },
       { loop: comeDue, nextDue: fragment`select run_at from job where state = 'delayed' order by run_at limit 1` },

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { NodeLease } from "#engine";
 import { DatabaseClock, type Statement } from "#kernel";
+import { FACTS } from "../harness/node-leases.ts";
 
 const LEASE_SECONDS = 15;
 
@@ -42,6 +43,7 @@ beforeEach(async () => {
     random: { bytes: (length) => Buffer.alloc(length), fraction: () => 0 },
     emit: () => {},
     leaseSeconds: LEASE_SECONDS,
+    facts: FACTS,
     masterKeyIds: () => keys,
     onKeyMissing: (id) => told.push(`missing ${id}`),
     onLost: () => told.push("lost"),

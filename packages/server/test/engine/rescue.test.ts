@@ -1,8 +1,9 @@
 import { describe, expect } from "vitest";
 import { claimAcrossWorkspaces } from "#jobs";
-import { registerNode, removeOldLeases, renewNode } from "../../src/engine/leases/store.ts";
+import { removeOldLeases } from "../../src/engine/leases/store.ts";
 import { putLane, putNode, test } from "../harness/engine.ts";
 import { putJobs } from "../harness/jobs.ts";
+import { register, renew } from "../harness/node-leases.ts";
 import { rescue } from "../harness/rescue.ts";
 
 // No node runs on this file's database. Only these tests rescue jobs.
@@ -23,9 +24,9 @@ describe("a node whose lease has run out", () => {
   });
 
   test("never has it back", async ({ database, engine }) => {
-    expect(await renewNode(engine, await putNode(database, { alive: false }), 15, [])).toBeNull();
-    expect(await renewNode(engine, await putNode(database), 15, [])).not.toBeNull();
-    const [one, two] = [await registerNode(engine, 15, []), await registerNode(engine, 15, [])];
+    expect(await renew(engine, await putNode(database, { alive: false }), 15)).toBeNull();
+    expect(await renew(engine, await putNode(database), 15)).not.toBeNull();
+    const [one, two] = [await register(engine, 15), await register(engine, 15)];
     expect(two?.id).toBeGreaterThan(one?.id ?? Number.NaN);
   });
 

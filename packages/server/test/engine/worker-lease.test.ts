@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { giveBackAll, JobKinds, recordCallsAcrossWorkspaces, registerNode, Settler } from "#engine";
+import { giveBackAll, JobKinds, recordCallsAcrossWorkspaces, Settler } from "#engine";
 import { explainJob } from "#explain";
 import { type Claim, claimAcrossWorkspaces, claimForWorkersAcrossWorkspaces, extendClaims } from "#jobs";
 import { type Database, sql, toMoment } from "#kernel";
@@ -8,6 +8,7 @@ import type { TestDatabase } from "../harness/database.ts";
 import { test as base, putLane, putNode } from "../harness/engine.ts";
 import { putJobs, stateOf } from "../harness/jobs.ts";
 import { hold } from "../harness/locks.ts";
+import { register } from "../harness/node-leases.ts";
 import { rescue } from "../harness/rescue.ts";
 
 const test = base.extend("lane", async ({ database }): Promise<LaneKey> => {
@@ -43,7 +44,7 @@ async function claim(
   { take = 10, served = "pull" as "push" | "pull", limited = false } = {},
 ): Promise<Claim[]> {
   if (served === "push") return (await claimAcrossWorkspaces(engine, { leaseId, served }, [{ ...lane, take }], limited)).claims;
-  const node = (await registerNode(engine, 30, []))?.id as number;
+  const node = (await register(engine, 30))?.id as number;
   const holder = { ...lane, take, leaseId, leaseSeconds: 30, request: null, version: null };
   return (await claimForWorkersAcrossWorkspaces(engine, node, [holder], limited)).claims;
 }

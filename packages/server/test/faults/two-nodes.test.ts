@@ -1,6 +1,8 @@
 import { describe, expect } from "vitest";
 import type { TestDatabase } from "../harness/database.ts";
 import { LeaseWatch } from "../harness/lease-watch.ts";
+import { OPERATOR_TOKEN } from "../harness/operator.ts";
+import { sendRaw } from "../harness/raw-request.ts";
 import { until } from "../harness/service.ts";
 import { type Stage, test } from "../harness/stage.ts";
 
@@ -12,7 +14,7 @@ const shares = (database: TestDatabase) =>
 
 async function twoNodes(stage: Stage, settings: Record<string, string> = {}) {
   const database = await stage.database();
-  const all = { DATABASE_URL: database.url, TIDEMILL_NODE_LEASE_SECONDS: "2", ...settings };
+  const all = { DATABASE_URL: database.url, TIDEMILL_NODE_LEASE_SECONDS: "2", TIDEMILL_ADMIN_TOKEN: OPERATOR_TOKEN, ...settings };
   // One after the other, so that the first has the lower id.
   return { database, nodes: [await stage.node(all), await stage.node(all)] as const };
 }
@@ -46,6 +48,15 @@ describe("two nodes on one database", () => {
       expect(again?.jobs).toBeGreaterThanOrEqual(32);
       expect(watch.violations).toEqual([]);
       expect(survivor.ended).toBeNull();
+      const { body } = await sendRaw(survivor.internalUrl, {
+        method: "GET",
+        path: "/admin/v1/nodes",
+        headers: { authorization: `Bearer ${OPERATOR_TOKEN}` },
+      });
+      const states = ["alive", "alive"].with(killed, "lost");
+      expect(body.data.map(({ state, in_flight }: Record<string, unknown>) => [state, in_flight])).toEqual(
+        states.toReversed().map((state) => [state, 0]),
+      );
     },
   );
 

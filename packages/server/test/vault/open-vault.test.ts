@@ -3,8 +3,8 @@ import { countNodesWithout, systemRandom } from "@tidemill/server";
 import { expect } from "vitest";
 import { readConfig } from "#kernel";
 import { openVault } from "#vault";
-import { registerNode, renewNode } from "../../src/engine/leases/store.ts";
 import { makeMasterKey, writeMasterKey } from "../../src/vault/master-key.ts";
+import { register, renew } from "../harness/node-leases.ts";
 import { until } from "../harness/service.ts";
 import { test as base } from "../harness/stage.ts";
 import { VaultFixture } from "../harness/vault.ts";
@@ -37,7 +37,7 @@ test("a node that registers anew without a key either is counted as without it o
   const rotation = await vault.stage.session(vault.database);
   await rotation.query("begin");
   await rotation.query("select from vault for update");
-  const registering = registerNode(vault.engine, 15, ["the old key"]);
+  const registering = register(vault.engine, 15, ["the old key"]);
   await until(
     async () =>
       (await vault.database.query("select from pg_stat_activity where datname = current_database() and wait_event = 'transactionid'"))
@@ -54,6 +54,6 @@ test("a node that registers anew without a key either is counted as without it o
 test("a renewal tells which key the vault is locked with", async ({ vault }) => {
   await (await vault.node()).stop();
   const { vault: current } = await vault.keys();
-  const node = await registerNode(vault.engine, 15, []);
-  expect(await renewNode(vault.engine, node?.id ?? 0, 15, [])).toMatchObject({ vault_key: current });
+  const node = await register(vault.engine, 15);
+  expect(await renew(vault.engine, node?.id ?? 0, 15)).toMatchObject({ vault_key: current });
 });

@@ -1,5 +1,6 @@
 import { type DatabaseClock, type Db, type EmitEvent, PeriodicLoop, type Random } from "#kernel";
-import { endLease, type NodeLeaseRow, registerNode, renewNode } from "./store.ts";
+import { type NodeFacts, type NodeLoad, usedMemoryBytes } from "./node-facts.ts";
+import { endNode, type NodeLeaseRow, registerNode, renewNode } from "./store.ts";
 
 /** A node trusts its lease for this part of its length after a renewal, so that its attempts end before others may take the jobs. */
 const TRUSTED_PART = 0.8;
@@ -10,6 +11,7 @@ export interface LeaseOptions {
   readonly random: Random;
   readonly emit: EmitEvent;
   readonly leaseSeconds: number;
+  readonly facts: NodeFacts;
   /** The master keys that this node has. They are stored in its row, for rotations. */
   readonly masterKeyIds: () => readonly string[];
   /** Called at each renewal while this node lacks the master key that the vault uses. */
@@ -29,10 +31,13 @@ export class NodeLease {
   #id: number | null = null;
   #trustedUntilMs = 0;
   #peers = 0;
+  #isDraining = false;
+  readonly #startedMs: number;
   #watch: NodeJS.Timeout | undefined;
 
   constructor(options: LeaseOptions) {
     this.#options = options;
+    this.#startedMs = options.clock.elapsedMs();
     const everyMs = (options.leaseSeconds * 1000) / 3;
     this.#loop = new PeriodicLoop({ name: "lease", everyMs, pass: () => this.#renew() }, options.emit, options.random);
   }
@@ -57,6 +62,12 @@ export class NodeLease {
     this.#loop.wake();
   }
 
+  /** Tells, with a renewal, that this node is about to stop. */
+  drain(): void {
+    this.#isDraining = true;
+    this.#loop.wakeUnlessFailed();
+  }
+
   /** Stops renewing. `release` ends the lease, when nothing is claimed under it any more. */
   async stop(): Promise<void> {
     clearTimeout(this.#watch);
@@ -64,7 +75,7 @@ export class NodeLease {
   }
 
   async release(): Promise<void> {
-    if (this.#id !== null) await endLease(this.#options.db, this.#id);
+    if (this.#id !== null) await endNode(this.#options.db, this.#id);
     this.#id = null;
   }
 
@@ -73,17 +84,23 @@ export class NodeLease {
   }
 
   async #renew(): Promise<undefined> {
-    const { db, clock, leaseSeconds, masterKeyIds } = this.#options;
+    const { db, clock, facts, leaseSeconds, masterKeyIds } = this.#options;
     const sentMs = clock.elapsedMs();
-    const renewed = this.#id === null ? null : await renewNode(db, this.#id, leaseSeconds, masterKeyIds());
+    const terms = () => ({ leaseSeconds, masterKeyIds: masterKeyIds() });
+    const renewed = this.#id === null ? null : await renewNode(db, this.#id, terms(), this.#load());
     if (renewed) {
       this.#hold(renewed, sentMs);
       return;
     }
     if (this.#id !== null) this.#lose();
     const registeringMs = clock.elapsedMs();
-    const registered = await registerNode(db, leaseSeconds, masterKeyIds());
+    const ageSeconds = (registeringMs - this.#startedMs) / 1000;
+    const registered = await registerNode(db, { ...facts, ...terms(), ageSeconds }, this.#load());
     if (registered) this.#hold(registered, registeringMs);
+  }
+
+  #load(): NodeLoad {
+    return { memoryBytes: usedMemoryBytes(), isDraining: this.#isDraining };
   }
 
   #hold({ id, peers, now_ms, vault_key }: NodeLeaseRow, sentMs: number): void {

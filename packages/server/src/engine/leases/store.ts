@@ -1,4 +1,5 @@
 import { type Db, row, sql, textArray } from "#kernel";
+import type { NodeFacts, NodeLoad } from "./node-facts.ts";
 
 /** A node's lease, the number of other live nodes, the database's time, and the vault's master key. */
 export interface NodeLeaseRow {
@@ -8,8 +9,20 @@ export interface NodeLeaseRow {
   vault_key: string | null;
 }
 
+/** What a new lease of a node is opened with. */
+export interface NewNode extends NodeFacts {
+  readonly leaseSeconds: number;
+  readonly masterKeyIds: readonly string[];
+  /** How long ago the node started. Seconds. */
+  readonly ageSeconds: number;
+}
+
 /** Opens a node's lease. It waits for a rotation of the master key that is under way, and returns the new key. */
-export const registerNode = (db: Db, leaseSeconds: number, masterKeyIds: readonly string[]): Promise<NodeLeaseRow | null> =>
+export const registerNode = (
+  db: Db,
+  { leaseSeconds, masterKeyIds, ageSeconds, process, host, version, maxMemoryBytes, maxInFlight }: NewNode,
+  { memoryBytes, isDraining }: NodeLoad,
+): Promise<NodeLeaseRow | null> =>
   row(
     db,
     sql`
@@ -17,7 +30,11 @@ export const registerNode = (db: Db, leaseSeconds: number, masterKeyIds: readonl
       opened as (
         insert into lease (holder, expires_at) values ('node', now() + ${leaseSeconds} * interval '1 second') returning id
       ), registered as (
-        insert into node (lease_id, master_key_ids) select id, ${textArray(masterKeyIds)} from opened
+        insert into node (lease_id, master_key_ids, process, host, version, started_at, seen_at, memory_bytes, max_memory_bytes,
+          max_in_flight, draining_at)
+        select id, ${textArray(masterKeyIds)}, ${process}, ${host}, ${version}, now() - ${ageSeconds} * interval '1 second', now(),
+          ${memoryBytes}, ${maxMemoryBytes}, ${maxInFlight}, case when ${isDraining} then now() end
+        from opened
       )
       select id, (select count(*) from lease where holder = 'node' and expires_at > now()) as peers,
         (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms, (select master_key_id from vault) as vault_key
@@ -28,15 +45,21 @@ export const registerNode = (db: Db, leaseSeconds: number, masterKeyIds: readonl
  * Renews a node's lease. Returns null when it has expired: it never becomes valid again, since others may hold its jobs by now. Uses the
  * primary keys.
  */
-export const renewNode = (db: Db, leaseId: number, leaseSeconds: number, masterKeyIds: readonly string[]): Promise<NodeLeaseRow | null> =>
+export const renewNode = (
+  db: Db,
+  leaseId: number,
+  { leaseSeconds, masterKeyIds }: Pick<NewNode, "leaseSeconds" | "masterKeyIds">,
+  { memoryBytes, isDraining }: NodeLoad,
+): Promise<NodeLeaseRow | null> =>
   row(
     db,
     sql`
       with renewed as (
         update lease set expires_at = now() + ${leaseSeconds} * interval '1 second' where id = ${leaseId} and expires_at > now() returning id
       ), registered as (
-        update node set master_key_ids = ${textArray(masterKeyIds)} from renewed
-        where node.lease_id = renewed.id and node.master_key_ids <> ${textArray(masterKeyIds)}::text[]
+        update node set master_key_ids = ${textArray(masterKeyIds)}, seen_at = now(), memory_bytes = ${memoryBytes},
+          draining_at = case when ${isDraining} then coalesce(draining_at, now()) end
+        from renewed where node.lease_id = renewed.id
       )
       select id, (select count(*) from lease where holder = 'node' and expires_at > now()) - 1 as peers,
         (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms, (select master_key_id from vault) as vault_key
@@ -47,9 +70,14 @@ export const renewNode = (db: Db, leaseId: number, leaseSeconds: number, masterK
 export const findNodeSecret = async (db: Db, leaseId: number): Promise<Buffer | null> =>
   (await row<{ secret: Buffer }>(db, sql`select secret from node where lease_id = ${leaseId}`))?.secret ?? null;
 
-/** Ends a lease now. Claims still under it are treated as those of an expired lease. */
-export const endLease = (db: Db, leaseId: number): Promise<unknown> =>
-  row(db, sql`update lease set expires_at = now() where id = ${leaseId}`);
+/** Ends the lease of a node that stops. Claims still under it are treated as those of an expired lease. Uses the primary keys. */
+export const endNode = (db: Db, leaseId: number): Promise<unknown> =>
+  row(
+    db,
+    sql`
+      with ended as (update lease set expires_at = now() where id = ${leaseId} returning id)
+      update node set stopped = true from ended where node.lease_id = ended.id`,
+  );
 
 /** Deletes leases that expired over an hour ago and hold no claims, and their nodes. Uses index job_active. */
 export const removeOldLeases = (db: Db): Promise<unknown> =>
