@@ -1,4 +1,4 @@
-import { type Db, fragment, type JobId, plainArray, rows, sql, type Timestamp, type WorkspaceId } from "#kernel";
+import { type Db, fragment, type JobId, plainArray, rows, sql, type Timestamp, textArray, type WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import type { Claim } from "../claim.ts";
 import { CLAIMED_COLUMNS } from "./fragments.ts";
@@ -78,18 +78,70 @@ export const findHeldInLane = (
         and workspace_id is not distinct from ${workspaceId}`,
   );
 
-/** The jobs that a worker still holds from a call of this name, with payloads. Uses index job_active. */
-export const findTakenBy = (db: Db, workspaceId: WorkspaceId, leaseId: number, request: string): Promise<HeldRow[]> =>
+/** A job that a repeated call takes, with the name that its claim has now. */
+export interface TakenRow extends HeldRow {
+  readonly request: string | null;
+}
+
+/** Ends the name of the call of a claim, once for each repetition that has taken it. */
+const REPEATED = "\u0001";
+
+/**
+ * The jobs that a worker still holds from a call of this name, with payloads. Those of them that are done once at most are marked as taken
+ * by a repetition, so that what the first try did not deliver is not given back. Uses index job_active.
+ */
+export const findTakenBy = (db: Db, workspaceId: WorkspaceId, leaseId: number, request: string): Promise<TakenRow[]> =>
   rows(
     db,
     sql`
+      with once as (
+        select workspace_id, lane_id, id from job
+        where state = 'active' and lease_id = ${leaseId} and rtrim(lease_request, ${REPEATED}) = rtrim(${request}, ${REPEATED})
+          and workspace_id = ${workspaceId} and lease_until > moment() and kind = 'hook'
+        order by lane_id, id for update
+      ), marked as (
+        update job set lease_request = job.lease_request || ${REPEATED} from once
+        where job.workspace_id = any(array[once.workspace_id]) and job.lane_id = any(array(select lane_id from once))
+          and job.id = any(array(select id from once)) and job.lane_id = once.lane_id and job.id = once.id
+        returning job.id, job.lease_request
+      )
       select ${CLAIMED_COLUMNS}, job.payload, 0 as revision, null::json as probe, true as limited, lane.name as queue,
-        job.lease_until as "leaseUntil"
+        job.lease_until as "leaseUntil", coalesce(marked.lease_request, job.lease_request) as request
       from job join lane on lane.workspace_id = ${workspaceId} and lane.id = job.lane_id
-      where job.state = 'active' and job.lease_id = ${leaseId} and job.lease_request = ${request} and job.workspace_id = ${workspaceId}
-        and job.lease_until > moment()
+      left join marked on marked.id = job.id
+      where job.state = 'active' and job.lease_id = ${leaseId} and rtrim(job.lease_request, ${REPEATED}) = rtrim(${request}, ${REPEATED})
+        and job.workspace_id = ${workspaceId} and job.lease_until > moment() and (job.kind <> 'hook' or marked.id is not null)
       order by job.priority desc, job.run_at, job.id`,
   );
+
+/** A claim, and the name of the call that took it. */
+export interface TakenClaim extends NamedClaim {
+  readonly request: string | null;
+}
+
+/**
+ * Keeps repeated calls from taking these claims, which no response has delivered. Returns those that none has taken before: they may be
+ * given back. Uses the primary key.
+ */
+export async function withdrawTaken(db: Db, workspaceId: WorkspaceId, claims: readonly TakenClaim[]): Promise<JobId[]> {
+  const { workspaceIds, laneIds, ids, leaseIds, attempts } = columnsOf(workspaceId, claims);
+  const withdrawn = await rows<{ id: JobId }>(
+    db,
+    sql`
+      with c as (
+        select * from unnest(${workspaceIds}::uuid[], ${laneIds}::bigint[], ${ids}::uuid[], ${leaseIds}::bigint[], ${attempts}::int[],
+          ${textArray(claims.map((one) => one.request))}::text[]) c (workspace_id, lane_id, id, lease_id, attempt, request)
+      ), locked as (
+        select job.workspace_id, job.lane_id, job.id from c join job on ${IS_HELD} and job.lease_request is not distinct from c.request
+        order by job.lane_id, job.id for update of job
+      )
+      update job set lease_request = null from locked
+      where job.workspace_id = any(array[locked.workspace_id]) and job.lane_id = any(${laneIds}::bigint[]) and job.id = any(${ids}::uuid[])
+        and job.lane_id = locked.lane_id and job.id = locked.id
+      returning job.id`,
+  );
+  return withdrawn.map(({ id }) => id);
+}
 
 /**
  * Lets claims last `seconds` from now. Returns those that are still held. A job that another statement has locked, which may wait for one of
