@@ -83,34 +83,34 @@ export interface TakenRow extends HeldRow {
   readonly request: string | null;
 }
 
-/** Ends the name of the call of a claim, once for each repetition that has taken it. */
+/** Ends the name of the call of a claim that a repetition has taken. */
 const REPEATED = "\u0001";
 
 /**
- * The jobs that a worker still holds from a call of this name, with payloads. Those of them that are done once at most are marked as taken
- * by a repetition, so that what the first try did not deliver is not given back. Uses index job_active.
+ * The jobs that a worker still holds from a call of this name, with payloads. Hooks are marked as taken by a repetition: one that was given
+ * back meanwhile is left out, and the others are not given back any more.
  */
-export const findTakenBy = (db: Db, workspaceId: WorkspaceId, leaseId: number, request: string): Promise<TakenRow[]> =>
+export async function findTakenBy(db: Db, workspaceId: WorkspaceId, leaseId: number, request: string): Promise<TakenRow[]> {
+  const taken = await findHeldOf(db, workspaceId, leaseId, request);
+  const hooks = taken.filter(({ kind }) => kind === "hook");
+  if (hooks.length === 0) return taken;
+  const marked = new Set(await renameCalls(db, workspaceId, hooks, request + REPEATED));
+  return taken.flatMap((job) => {
+    if (job.kind !== "hook") return [job];
+    return marked.has(job.id) ? [{ ...job, request: request + REPEATED }] : [];
+  });
+}
+
+/** Uses index job_active. */
+const findHeldOf = (db: Db, workspaceId: WorkspaceId, leaseId: number, request: string): Promise<TakenRow[]> =>
   rows(
     db,
     sql`
-      with once as (
-        select workspace_id, lane_id, id from job
-        where state = 'active' and lease_id = ${leaseId} and rtrim(lease_request, ${REPEATED}) = rtrim(${request}, ${REPEATED})
-          and workspace_id = ${workspaceId} and lease_until > moment() and kind = 'hook'
-        order by lane_id, id for update
-      ), marked as (
-        update job set lease_request = job.lease_request || ${REPEATED} from once
-        where job.workspace_id = any(array[once.workspace_id]) and job.lane_id = any(array(select lane_id from once))
-          and job.id = any(array(select id from once)) and job.lane_id = once.lane_id and job.id = once.id
-        returning job.id, job.lease_request
-      )
       select ${CLAIMED_COLUMNS}, job.payload, 0 as revision, null::json as probe, true as limited, lane.name as queue,
-        job.lease_until as "leaseUntil", coalesce(marked.lease_request, job.lease_request) as request
+        job.lease_until as "leaseUntil", job.lease_request as request
       from job join lane on lane.workspace_id = ${workspaceId} and lane.id = job.lane_id
-      left join marked on marked.id = job.id
-      where job.state = 'active' and job.lease_id = ${leaseId} and rtrim(job.lease_request, ${REPEATED}) = rtrim(${request}, ${REPEATED})
-        and job.workspace_id = ${workspaceId} and job.lease_until > moment() and (job.kind <> 'hook' or marked.id is not null)
+      where job.state = 'active' and job.lease_id = ${leaseId} and job.lease_request = any(${textArray([request, request + REPEATED])}::text[])
+        and job.workspace_id = ${workspaceId} and job.lease_until > moment()
       order by job.priority desc, job.run_at, job.id`,
   );
 
@@ -120,12 +120,19 @@ export interface TakenClaim extends NamedClaim {
 }
 
 /**
- * Keeps repeated calls from taking these claims, which no response has delivered. Returns those that none has taken before: they may be
- * given back. Uses the primary key.
+ * Keeps repeated calls from taking these claims, which their call has not delivered. Returns those that none has taken before: they may be
+ * given back.
  */
 export async function withdrawTaken(db: Db, workspaceId: WorkspaceId, claims: readonly TakenClaim[]): Promise<JobId[]> {
+  // Of several repetitions, another one may have delivered it.
+  const first = claims.filter(({ request }) => !request?.endsWith(REPEATED));
+  return first.length > 0 ? renameCalls(db, workspaceId, first, null) : [];
+}
+
+/** Gives claims that have the name of their call still, or again, another one. Returns these. Uses the primary key. */
+async function renameCalls(db: Db, workspaceId: WorkspaceId, claims: readonly TakenClaim[], name: string | null): Promise<JobId[]> {
   const { workspaceIds, laneIds, ids, leaseIds, attempts } = columnsOf(workspaceId, claims);
-  const withdrawn = await rows<{ id: JobId }>(
+  const renamed = await rows<{ id: JobId }>(
     db,
     sql`
       with c as (
@@ -135,12 +142,12 @@ export async function withdrawTaken(db: Db, workspaceId: WorkspaceId, claims: re
         select job.workspace_id, job.lane_id, job.id from c join job on ${IS_HELD} and job.lease_request is not distinct from c.request
         order by job.lane_id, job.id for update of job
       )
-      update job set lease_request = null from locked
+      update job set lease_request = ${name} from locked
       where job.workspace_id = any(array[locked.workspace_id]) and job.lane_id = any(${laneIds}::bigint[]) and job.id = any(${ids}::uuid[])
         and job.lane_id = locked.lane_id and job.id = locked.id
       returning job.id`,
   );
-  return withdrawn.map(({ id }) => id);
+  return renamed.map(({ id }) => id);
 }
 
 /**
