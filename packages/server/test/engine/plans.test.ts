@@ -257,7 +257,7 @@ describe("on a connection of a workspace, whose rows are taken to be few, a plan
   );
 });
 
-test.for(["claim", "explain", "fold counts"])(
+test.for(["claim", "explain"])(
   "%s looks its lane up by its id, and not among all those of the workspace",
   async (name, { database }) => {
     const plans = await plansOf(database, STATEMENTS[name] as (db: Db) => Promise<unknown>);
