@@ -9,7 +9,7 @@ import { patchWebhook } from "../../src/webhooks/patch.ts";
 import { auditLog, ids } from "../harness/audit.ts";
 import { test } from "../harness/engine.ts";
 import { hold } from "../harness/locks.ts";
-import { isAnyLockAwaited, overlap, type Run } from "../harness/overlap.ts";
+import { isAnyLockAwaited, overlap, type Run, within } from "../harness/overlap.ts";
 import { until } from "../harness/service.ts";
 import { makeDeliveries, putDeliveries, putEvent, putWebhook, statesOf } from "../harness/webhook-rows.ts";
 
@@ -35,9 +35,6 @@ const settleFailed = async (tx: Db, lane: LaneKey, deliveries: readonly JobId[])
     })),
     () => {},
   );
-
-/** The transaction as a database, so that its work is a part of it. */
-const within = (tx: Db): Transactional => ({ query: (statement) => tx.query(statement), transaction: (work) => work(tx) });
 
 describe("a webhook that is switched off", () => {
   test("ends the deliveries that a node makes at the same moment", async ({ database, engine }) => {
