@@ -23,7 +23,7 @@ export const findManagedRole = async (db: Db, workspaceId: WorkspaceId, personId
   )?.role ?? null;
 
 /** Makes a person an operator by their groups, or ends that. One whom somebody made an operator stays one. Uses the primary key. */
-export const putManagedOperator = (db: Db, personId: PersonId, operator: boolean): Promise<unknown> =>
+export const putManagedOperator = (db: Db, personId: PersonId, operator: boolean): Promise<{ id: PersonId } | null> =>
   row(
     db,
     sql`

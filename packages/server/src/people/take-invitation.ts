@@ -1,6 +1,7 @@
 import type { PersonRole, TakeLink } from "@tidemill/contract";
 import type { FastifyRequest } from "fastify";
 import { type Db, type PersonId, problem, typeId, type WorkspaceId } from "#kernel";
+import { networkOfRequest } from "./client-address.ts";
 import { normalizeEmail } from "./email.ts";
 import { deleteLink, type LinkRow } from "./link-store.ts";
 import { given, linkNotFound, signInRequired } from "./links.ts";
@@ -37,7 +38,7 @@ async function takeAsNewPerson(context: PeopleContext, request: FastifyRequest, 
   const email = link.email ?? normalizeEmail(given(fields, "email"));
   if (await findPersonByEmail(database, email)) throw signInRequired();
   const name = given(fields, "name").trim();
-  const passwordHash = await passwords.hash(given(fields, "password"));
+  const passwordHash = await passwords.hash(networkOfRequest(context, request), given(fields, "password"));
   return database.transaction(async (tx) => {
     const id = ids.next() as PersonId;
     const inserted = await insertPerson(tx, { id, name, email, passwordHash, operator: false, verified: false });
