@@ -25,7 +25,7 @@ test("somebody on call signs in, finds a failing job, sees why, mends the queue'
   await page.getByRole("heading", { name: "Jobs", level: 1 }).waitFor();
   await page.getByRole("grid", { name: "Jobs" }).getByRole("link", { name: jobs[2].id }).waitFor();
   await page.getByRole("button", { name: /^State/ }).click();
-  await page.getByRole("menuitem", { name: "failed" }).click();
+  await page.getByRole("menuitemcheckbox", { name: "failed" }).click();
   await page.keyboard.press("Escape");
   await page.getByRole("grid", { name: "Jobs" }).getByRole("link", { name: jobs[2].id }).click();
   await page.getByRole("note").getByText("HTTP_STATUS 410").waitFor(TOLD);
@@ -45,6 +45,9 @@ test("somebody on call signs in, finds a failing job, sees why, mends the queue'
   await page.getByRole("link", { name: "Dead letters" }).click();
   const group = page.getByRole("grid", { name: "Groups of failed jobs" }).getByRole("row").filter({ hasText: "HTTP_STATUS 410" });
   await group.getByRole("gridcell", { name: "3", exact: true }).waitFor(TOLD);
+  await group.getByRole("link", { name: "HTTP_STATUS 410" }).click();
+  await page.getByRole("button", { name: /^Clear the filter Same error: HTTP_STATUS/ }).waitFor(TOLD);
+  await page.goBack();
   await group.getByRole("button", { name: /^Actions on the group/ }).click();
   await page.getByRole("menuitem", { name: "Retry the group…" }).click();
   await page.getByRole("dialog", { name: "Retry 3 jobs?" }).getByRole("button", { name: "Retry" }).click();

@@ -1,6 +1,6 @@
-import { Modal } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { type KeyboardEvent, useState } from "react";
+import { Dialog } from "../ui/dialogs/Dialog.tsx";
 import { Icon } from "../ui/Icon.tsx";
 import classes from "./Palette.module.css";
 import { type Place, usePlaces } from "./places.ts";
@@ -8,7 +8,7 @@ import { type Place, usePlaces } from "./places.ts";
 /** ⌘K: goes to a page, a queue, a workflow, or to what an id names. */
 export function Palette({ opened, onClose }: { opened: boolean; onClose: () => void }) {
   return (
-    <Modal
+    <Dialog
       opened={opened}
       onClose={onClose}
       withCloseButton={false}
@@ -19,7 +19,7 @@ export function Palette({ opened, onClose }: { opened: boolean; onClose: () => v
       classNames={{ header: classes.header ?? "" }}
     >
       <Search onClose={onClose} />
-    </Modal>
+    </Dialog>
   );
 }
 

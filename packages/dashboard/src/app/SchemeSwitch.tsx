@@ -19,16 +19,13 @@ export function SchemeSwitch() {
         </ActionIcon>
       </Menu.Target>
       <Menu.Dropdown>
-        {SCHEMES.map(([name, text, schemeIcon]) => (
-          <Menu.Item
-            key={name}
-            leftSection={<Icon name={schemeIcon} />}
-            rightSection={name === colorScheme ? <Icon name="check" /> : null}
-            onClick={() => setColorScheme(name)}
-          >
-            {text}
-          </Menu.Item>
-        ))}
+        <Menu.RadioGroup value={colorScheme} onChange={(value) => setColorScheme(value as MantineColorScheme)}>
+          {SCHEMES.map(([name, text]) => (
+            <Menu.RadioItem key={name} value={name} closeMenuOnClick>
+              {text}
+            </Menu.RadioItem>
+          ))}
+        </Menu.RadioGroup>
       </Menu.Dropdown>
     </Menu>
   );

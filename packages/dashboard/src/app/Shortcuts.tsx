@@ -1,6 +1,7 @@
-import { Kbd, Modal, Table } from "@mantine/core";
+import { Kbd, Table } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
+import { Dialog } from "../ui/dialogs/Dialog.tsx";
 import { useNavigablePages } from "./navigable-pages.ts";
 import { useWorkspaceOrNull } from "./workspace.tsx";
 
@@ -34,7 +35,7 @@ export function Shortcuts({ onPalette }: { onPalette: () => void }) {
     return () => document.removeEventListener("keydown", onKey);
   }, [pages, workspace, navigate, onPalette]);
   return (
-    <Modal opened={shown} onClose={() => setShown(false)} title="Keyboard" size="lg" closeButtonProps={{ "aria-label": "Close" }}>
+    <Dialog opened={shown} onClose={() => setShown(false)} title="Keyboard" size="lg">
       <Table>
         <Table.Tbody>
           {[...GENERAL, ...pages.flatMap(({ key, title }) => (key ? [[["g", key], `Go to ${title}`] as const] : []))].map(
@@ -53,7 +54,7 @@ export function Shortcuts({ onPalette }: { onPalette: () => void }) {
           )}
         </Table.Tbody>
       </Table>
-    </Modal>
+    </Dialog>
   );
 }
 

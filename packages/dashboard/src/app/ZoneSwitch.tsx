@@ -1,48 +1,73 @@
-import { ActionIcon, Menu, TextInput } from "@mantine/core";
+import { ActionIcon, Button, Group, Menu, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { isZone, LOCAL_ZONE, useZone } from "../time/zone.ts";
+import { Dialog } from "../ui/dialogs/Dialog.tsx";
 import { Icon } from "../ui/Icon.tsx";
 
 /** In which zone times are shown: the browser's, UTC, or any. Kept in the browser. */
 export function ZoneSwitch() {
   const { zone, choice, choose } = useZone();
-  const [name, setName] = useState("");
+  const [asking, setAsking] = useState(false);
   const other = choice !== "local" && choice !== "utc" ? choice : null;
-  const item = (value: string, text: string) => (
-    <Menu.Item key={value} rightSection={value === choice ? <Icon name="check" /> : null} onClick={() => choose(value)}>
-      {text}
-    </Menu.Item>
-  );
   return (
-    <Menu position="top-start" closeOnItemClick trapFocus>
-      <Menu.Target>
-        <ActionIcon aria-label={`Times are shown in ${zone}`} title={`Times in ${zone}`}>
-          <Icon name="clock" />
-        </ActionIcon>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Label>Show times in</Menu.Label>
-        {item("local", `Local (${LOCAL_ZONE})`)}
-        {item("utc", "UTC")}
-        {other && item(other, other)}
-        <form
-          onSubmit={(event) => {
-            event.preventDefault();
-            if (isZone(name)) choose(name);
-          }}
-        >
-          <TextInput
-            m={6}
-            size="xs"
-            aria-label="Another zone"
-            placeholder="Europe/Berlin"
-            value={name}
-            error={name !== "" && !isZone(name) ? "No such zone" : undefined}
-            onChange={({ currentTarget }) => setName(currentTarget.value)}
-            onKeyDown={(event) => event.stopPropagation()}
-          />
-        </form>
-      </Menu.Dropdown>
-    </Menu>
+    <>
+      <Menu position="top-start">
+        <Menu.Target>
+          <ActionIcon aria-label={`Times are shown in ${zone}`} title={`Times in ${zone}`}>
+            <Icon name="clock" />
+          </ActionIcon>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Label>Show times in</Menu.Label>
+          <Menu.RadioGroup value={choice} onChange={choose}>
+            <Menu.RadioItem value="local" closeMenuOnClick>{`Local (${LOCAL_ZONE})`}</Menu.RadioItem>
+            <Menu.RadioItem value="utc" closeMenuOnClick>
+              UTC
+            </Menu.RadioItem>
+            {other && <Menu.RadioItem value={other}>{other}</Menu.RadioItem>}
+          </Menu.RadioGroup>
+          <Menu.Item onClick={() => setAsking(true)}>Another zone…</Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+      {asking && <OtherZone onClose={() => setAsking(false)} onChoose={choose} />}
+    </>
+  );
+}
+
+function OtherZone({ onClose, onChoose }: { onClose: () => void; onChoose: (zone: string) => void }) {
+  const [name, setName] = useState("");
+  return (
+    <Dialog onClose={onClose} title="Show times in another zone">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          onChoose(name);
+          onClose();
+        }}
+      >
+        <TextInput
+          label="Zone"
+          description="A name like Europe/Berlin or America/New_York."
+          value={name}
+          error={name !== "" && !isZone(name) ? "There is no such zone." : undefined}
+          onChange={({ currentTarget }) => setName(currentTarget.value)}
+          list="zones"
+          autoComplete="off"
+          spellCheck={false}
+          data-autofocus
+        />
+        <datalist id="zones">
+          {Intl.supportedValuesOf("timeZone").map((zone) => (
+            <option key={zone} value={zone} />
+          ))}
+        </datalist>
+        <Group justify="flex-end" mt="md">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" variant="filled" disabled={!isZone(name)}>
+            Show
+          </Button>
+        </Group>
+      </form>
+    </Dialog>
   );
 }

@@ -52,7 +52,8 @@ export const theme = createTheme({
     Select: { defaultProps: { size: "sm" } },
     NumberInput: { defaultProps: { size: "sm" } },
     Modal: { defaultProps: { centered: true, transitionProps: { duration: 0 } } },
-    Menu: { defaultProps: { transitionProps: { duration: 0 }, shadow: "md" } },
+    // Without the placeholder, which has no place in a menu, its first item gets the focus.
+    Menu: { defaultProps: { transitionProps: { duration: 0 }, shadow: "md", withInitialFocusPlaceholder: false } },
     Tooltip: { defaultProps: { openDelay: 300, withArrow: false, events: { hover: true, focus: true, touch: true } } },
   },
 });

@@ -19,7 +19,7 @@ export function ChoiceFilter({ label, choices, value, single, onChange }: Choice
     onChange(choices.filter((one) => (one === choice) !== chosen.includes(one)).join(","));
   };
   return (
-    <Menu closeOnItemClick={single} position="bottom-start">
+    <Menu position="bottom-start">
       <Menu.Target>
         <Button rightSection={<Icon name="chevronDown" size={12} />} variant={chosen.length > 0 ? "light" : "default"}>
           {label}
@@ -28,15 +28,9 @@ export function ChoiceFilter({ label, choices, value, single, onChange }: Choice
       </Menu.Target>
       <Menu.Dropdown>
         {choices.map((choice) => (
-          <Menu.Item
-            key={choice}
-            role="menuitemcheckbox"
-            aria-checked={chosen.includes(choice)}
-            rightSection={chosen.includes(choice) ? <Icon name="check" /> : null}
-            onClick={() => toggle(choice)}
-          >
+          <Menu.CheckboxItem key={choice} checked={chosen.includes(choice)} closeMenuOnClick={single} onChange={() => toggle(choice)}>
             {choice.replaceAll("_", " ")}
-          </Menu.Item>
+          </Menu.CheckboxItem>
         ))}
       </Menu.Dropdown>
     </Menu>

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { AxeResults } from "axe-core";
-import type { Browser, BrowserContext, Page } from "playwright-core";
+import type { Browser, BrowserContext, Locator, Page } from "playwright-core";
 import { inject } from "vitest";
 import { newPerson, type TestPerson } from "../../../server/test/harness/people.ts";
 import { test as base, type Service } from "../../../server/test/harness/service.ts";
@@ -9,6 +9,10 @@ import { launchChromium } from "./launch.ts";
 import { PrefixProxy } from "./prefix-proxy.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+interface Axe {
+  run(part: Element, options: object): Promise<AxeResults>;
+}
 
 export interface Opened {
   /** Who is signed in. Without it, an administrator of the workspace; null for nobody. */
@@ -64,23 +68,20 @@ export class Dashboard {
     await page.locator("[data-loading]").first().waitFor({ state: "detached" });
   }
 
-  /** Serious and critical findings of axe on a page, in both themes, as texts. */
-  async axe(page: Page): Promise<string[]> {
-    await page.evaluate(AXE);
-    const { violations } = (await page.evaluate("axe.run(document, { resultTypes: ['violations'] })")) as AxeResults;
+  /** Serious and critical findings of axe on a page, or on a part of it, in both themes, as texts. */
+  async axe(page: Page, part: Locator = page.locator("html")): Promise<string[]> {
+    if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(AXE);
+    const run = (options: object) =>
+      part.evaluate((element, given) => (globalThis as unknown as { axe: Axe }).axe.run(element, given), {
+        resultTypes: ["violations"],
+        ...options,
+      });
+    const { violations } = await run({});
     // Only contrast differs in the other theme, which another tab seems to have chosen.
-    const inOther = (await page.evaluate(`(async () => {
-      const { dataset } = document.documentElement;
-      const scheme = dataset.mantineColorScheme;
-      const choose = async (newValue) => {
-        dispatchEvent(new StorageEvent("storage", { storageArea: localStorage, key: "mantine-color-scheme-value", newValue }));
-        while (dataset.mantineColorScheme !== newValue) await new Promise(requestAnimationFrame);
-        await new Promise(requestAnimationFrame);
-      };
-      await choose(scheme === "dark" ? "light" : "dark");
-      try { return await axe.run(document, { runOnly: ["color-contrast"], resultTypes: ["violations"] }); }
-      finally { await choose(scheme); }
-    })()`)) as AxeResults;
+    const scheme = await page.evaluate("document.documentElement.dataset.mantineColorScheme");
+    await this.#showIn(page, scheme === "dark" ? "light" : "dark");
+    const inOther = await run({ runOnly: ["color-contrast"] });
+    await this.#showIn(page, String(scheme));
     return [...violations, ...inOther.violations]
       .filter(({ impact }) => impact === "serious" || impact === "critical")
       .flatMap(({ id, nodes }) =>
@@ -90,6 +91,16 @@ export class Dashboard {
 
   async close(): Promise<void> {
     for (const close of this.#closers) await close();
+  }
+
+  async #showIn(page: Page, scheme: string): Promise<void> {
+    await page.evaluate(async (newValue) => {
+      const { dataset } = document.documentElement;
+      const nextFrame = () => new Promise(requestAnimationFrame);
+      dispatchEvent(new StorageEvent("storage", { storageArea: localStorage, key: "mantine-color-scheme-value", newValue }));
+      while (dataset.mantineColorScheme !== newValue) await nextFrame();
+      await nextFrame();
+    }, scheme);
   }
 
   async #signIn(context: BrowserContext, origin: string, { cookie }: TestPerson): Promise<void> {

@@ -1,6 +1,8 @@
 import { describe, expect } from "vitest";
-import { foldGroupsAcrossWorkspaces } from "../../src/dead-letters/groups-store.ts";
+import { sql } from "#kernel";
+import { foldGroupsAcrossWorkspaces, sweepGroupsAcrossWorkspaces } from "../../src/dead-letters/groups-store.ts";
 import { laneOf, test } from "../harness/engine.ts";
+import { hold } from "../harness/locks.ts";
 import { newWorkspace, Service, until } from "../harness/service.ts";
 
 interface Group {
@@ -121,6 +123,49 @@ describe("GET /v1/dlq/groups", () => {
       [lane.workspaceId],
     );
     expect(drift?.n).toBe(0);
+  });
+
+  test("a group that was empty for days, and is swept while a job joins it, keeps its code and message", async ({ service, engine }) => {
+    const queue = await service.queue();
+    await failWith(service, queue, ["It broke."]);
+    const [before] = await groupsOf(service);
+    await service.ok("POST", "/v1/dlq/purge", {});
+    await foldGroupsAcrossWorkspaces(engine);
+    await service.advance(2 * 86_400);
+    await failWith(service, queue, ["It broke."]);
+    await sweepGroupsAcrossWorkspaces(engine);
+    await foldGroupsAcrossWorkspaces(engine);
+    expect(await groupsOf(service)).toMatchObject([{ fingerprint: before?.fingerprint, error: before?.error, count: 1 }]);
+  });
+
+  test("a group whose first job leaves before it was counted keeps its code and message", async ({ service, engine }) => {
+    const queue = await service.queue();
+    await failWith(service, queue, ["It broke."]);
+    const [before] = await groupsOf(service);
+    const first = hold(
+      engine,
+      sql`select from dead_letter_delta where workspace_id = ${(await laneOf(service, queue)).workspaceId} for update`,
+    );
+    await first.held;
+    await service.ok("POST", "/v1/dlq/purge", {});
+    await foldGroupsAcrossWorkspaces(engine);
+    await first.release();
+    await foldGroupsAcrossWorkspaces(engine);
+    expect(await groupsOf(service)).toEqual([]);
+    await failWith(service, queue, ["It broke."]);
+    await foldGroupsAcrossWorkspaces(engine);
+    expect(await groupsOf(service)).toMatchObject([{ fingerprint: before?.fingerprint, error: before?.error, count: 1 }]);
+  });
+
+  test("groups are counted while jobs are counted anew, which may take minutes", async ({ service, database, engine }) => {
+    const queue = await service.queue();
+    await failWith(service, queue, ["It broke."]);
+    const { workspaceId } = await laneOf(service, queue);
+    const recount = hold(engine, sql`select recount_jobs(${workspaceId}::uuid)`);
+    await recount.held;
+    await foldGroupsAcrossWorkspaces(engine);
+    expect(await database.query("select jobs::int from dead_letter_group where workspace_id = $1", [workspaceId])).toEqual([{ jobs: 1 }]);
+    await recount.release();
   });
 
   test("a fingerprint filters the dead-letter queue, its retry and its purge, and the jobs of all queues", async ({ service }) => {

@@ -61,6 +61,13 @@ describe("a run that has invoked a workflow", () => {
     });
   });
 
+  test("goes on with the message of the innermost run that failed", async ({ flow: { parent, child, childId } }) => {
+    const message = 'The run of "card.charge" failed: CardError: Declined.';
+    await child.end(await child.take(), { outcome: "failed", error: message, error_name: "WorkflowFailedError" });
+    const error = { name: "WorkflowFailedError", message };
+    expect(stepOf(await parent.take())).toMatchObject({ status: "failed", output: { runId: childId }, error });
+  });
+
   // Specification, Workflow behavior 2.
   test("goes on with an error when the timeout passes, and the invoked run goes on", async ({
     service,
@@ -159,13 +166,17 @@ describe("an invocation", () => {
     expect([status, body.error.code]).toEqual([402, "QUOTA_EXCEEDED"]);
   });
 
-  test("has a limit in a row, and the error names the workflows", async ({ service }) => {
-    const one = await putWorkflow(service);
-    await one.trigger();
-    for (let depth = 0; depth < 16; depth += 1) expect((await invoke(service, await one.take(), one.id)).status).toBe(200);
-    const { status, body } = await invoke(service, await one.take(), one.id);
-    const names = Array.from({ length: 18 }, () => one.id).join(" → ");
-    expect([status, body.error.message]).toEqual([409, `At most 16 runs may have invoked one another in a row: ${names}.`]);
+  test("has a limit in a row, and the error names the workflows that invoke one another", async ({ service }) => {
+    const [first, one, two] = [await putWorkflow(service), await putWorkflow(service), await putWorkflow(service)];
+    await first.trigger();
+    const row = [first, ...Array.from({ length: 8 }, () => [one, two]).flat(), one];
+    const last = row.at(-2);
+    for (const [depth, workflow] of row.slice(0, -2).entries())
+      expect((await invoke(service, await workflow.take(), row[depth + 1]?.id ?? "")).status).toBe(200);
+    const { status, body } = await invoke(service, await (last ?? one).take(), one.id);
+    const cycle = `${one.id} → ${two.id} → ${one.id}`;
+    expect([status, body.error.message]).toEqual([409, `At most 16 runs may have invoked one another in a row: ${cycle}.`]);
+    expect(body.error.details).toEqual({ reason: "InvokedTooDeep", workflows: row.map(({ id }) => id) });
   });
 
   test("has one winner when its run ends as it is cancelled", async ({ service, flow: { parent, child, childId } }) => {

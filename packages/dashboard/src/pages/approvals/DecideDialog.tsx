@@ -1,9 +1,10 @@
-import { Button, Group, Modal, Textarea } from "@mantine/core";
+import { Button, Group, Textarea } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { ApiError } from "../../api/api-error.ts";
 import { usePerson } from "../../api/session.ts";
 import { useWorkspace } from "../../app/workspace.tsx";
+import { Dialog } from "../../ui/dialogs/Dialog.tsx";
 import { ErrorState } from "../../ui/ErrorState.tsx";
 import { notify } from "../../ui/notices.ts";
 import { pathOf } from "./path-of.ts";
@@ -51,7 +52,7 @@ export function DecideDialog({ job, ruling, onClose, onDecided, onTooLate }: Dec
   };
   const tooLate = error instanceof ApiError && error.code === "INVALID_STATE";
   return (
-    <Modal opened onClose={onClose} title={title} closeButtonProps={{ "aria-label": "Close" }}>
+    <Dialog onClose={onClose} title={title}>
       <form onSubmit={(event) => void decide(event)}>
         <Textarea
           label={label}
@@ -77,6 +78,6 @@ export function DecideDialog({ job, ruling, onClose, onDecided, onTooLate }: Dec
           </Button>
         </Group>
       </form>
-    </Modal>
+    </Dialog>
   );
 }

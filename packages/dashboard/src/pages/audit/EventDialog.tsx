@@ -1,4 +1,4 @@
-import { Modal } from "@mantine/core";
+import { Dialog } from "../../ui/dialogs/Dialog.tsx";
 import { Facts } from "../../ui/Facts.tsx";
 import { JsonText } from "../../ui/json/JsonText.tsx";
 import { Section } from "../../ui/Section.tsx";
@@ -11,7 +11,7 @@ export function EventDialog({ event, onClose }: { event: ChainedEvent; onClose: 
   const { event_type, seq, occurred_at, actor_id, resource_type, resource_id, id, input, output, hash, previous } = event;
   const broken = brokenLink(event, null);
   return (
-    <Modal opened onClose={onClose} size="lg" title={event_type} closeButtonProps={{ "aria-label": "Close" }}>
+    <Dialog onClose={onClose} size="lg" title={event_type}>
       <Facts
         facts={[
           ["Number", seq],
@@ -39,6 +39,6 @@ export function EventDialog({ event, onClose }: { event: ChainedEvent; onClose: 
       <Section title="Result">
         <JsonText value={output} label="output" none="nothing" />
       </Section>
-    </Modal>
+    </Dialog>
   );
 }

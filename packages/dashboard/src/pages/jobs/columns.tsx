@@ -10,18 +10,18 @@ export type JobRow = Read<Job>;
 
 /** The columns of a list of jobs. */
 export const JOB_COLUMNS: readonly Column<JobRow>[] = [
-  { id: "job", header: "Job", width: "minmax(4.5rem, 15rem)", cell: ({ id }) => <code className={classes.id}>{id}</code> },
+  { id: "job", header: "Job", width: "minmax(6rem, 15rem)", cell: ({ id }) => <code className={classes.id}>{id}</code> },
   {
     id: "queue",
     header: "Queue",
-    width: "minmax(4rem, 1fr)",
+    width: "minmax(6rem, 2fr)",
     cell: ({ queue }) => (
       <WsLink to="queues/$queue" params={{ queue }}>
         {queue}
       </WsLink>
     ),
   },
-  { id: "state", header: "State", width: "minmax(6.5rem, 8.5rem)", cell: ({ state }) => <StateBadge state={state} /> },
+  { id: "state", header: "State", width: "8.5rem", cell: ({ state }) => <StateBadge state={state} /> },
   { id: "tag", header: "Tag", width: "minmax(4rem, 1fr)", cell: ({ tag }) => tag, wide: true },
   {
     id: "error",

@@ -1,7 +1,8 @@
-import { Button, Group, Modal, TextInput } from "@mantine/core";
+import { Button, Group, TextInput } from "@mantine/core";
 import type { CreatedInvitation, PersonRole } from "@tidemill/contract";
 import { useState } from "react";
 import { useWorkspace } from "../../app/workspace.tsx";
+import { Dialog } from "../../ui/dialogs/Dialog.tsx";
 import { ErrorState } from "../../ui/ErrorState.tsx";
 import { useSubmit } from "../../ui/use-submit.ts";
 import { RoleField } from "./RoleField.tsx";
@@ -15,7 +16,7 @@ export function InviteDialog({ onClose, onMade }: { onClose: () => void; onMade:
     onMade(await api.post<CreatedInvitation>("/invitations", { role, email: email.trim() === "" ? null : email.trim() }));
   });
   return (
-    <Modal opened onClose={onClose} title={`Invite somebody to ${name}`} closeButtonProps={{ "aria-label": "Close" }}>
+    <Dialog onClose={onClose} title={`Invite somebody to ${name}`}>
       <form onSubmit={onSubmit}>
         <TextInput
           label="Mail address"
@@ -36,6 +37,6 @@ export function InviteDialog({ onClose, onMade }: { onClose: () => void; onMade:
           </Button>
         </Group>
       </form>
-    </Modal>
+    </Dialog>
   );
 }

@@ -1,7 +1,8 @@
-import { Button, Group, Modal } from "@mantine/core";
+import { Button, Group } from "@mantine/core";
 import type { Member } from "@tidemill/contract";
 import { useState } from "react";
 import { useWorkspace } from "../../app/workspace.tsx";
+import { Dialog } from "../../ui/dialogs/Dialog.tsx";
 import { ErrorState } from "../../ui/ErrorState.tsx";
 import { notify } from "../../ui/notices.ts";
 import { useSubmit } from "../../ui/use-submit.ts";
@@ -17,7 +18,7 @@ export function RoleDialog({ member, onClose, onChanged }: { member: Member; onC
     onChanged();
   });
   return (
-    <Modal opened onClose={onClose} title={`The role of ${member.name}`} closeButtonProps={{ "aria-label": "Close" }}>
+    <Dialog onClose={onClose} title={`The role of ${member.name}`}>
       <form onSubmit={onSubmit}>
         <RoleField role={role} onChange={setRole} />
         {error !== null && <ErrorState error={error} what="" title="Not changed" />}
@@ -28,6 +29,6 @@ export function RoleDialog({ member, onClose, onChanged }: { member: Member; onC
           </Button>
         </Group>
       </form>
-    </Modal>
+    </Dialog>
   );
 }

@@ -1,7 +1,8 @@
-import { Button, Group, Modal, NumberInput, Select, TextInput } from "@mantine/core";
+import { Button, Group, NumberInput, Select, TextInput } from "@mantine/core";
 import type { CreatedWorkspace, Workspace } from "@tidemill/contract";
 import { useState } from "react";
 import { operator } from "../../api/api.ts";
+import { Dialog } from "../../ui/dialogs/Dialog.tsx";
 import { ErrorState } from "../../ui/ErrorState.tsx";
 import { notify } from "../../ui/notices.ts";
 import { useSubmit } from "../../ui/use-submit.ts";
@@ -34,12 +35,7 @@ export function WorkspaceDialog({ workspace, onClose, onSaved }: WorkspaceDialog
     onSaved(null);
   });
   return (
-    <Modal
-      opened
-      onClose={onClose}
-      title={workspace ? `Change ${workspace.name}` : "New workspace"}
-      closeButtonProps={{ "aria-label": "Close" }}
-    >
+    <Dialog onClose={onClose} title={workspace ? `Change ${workspace.name}` : "New workspace"}>
       <form onSubmit={onSubmit}>
         <TextInput
           label="Name"
@@ -76,6 +72,6 @@ export function WorkspaceDialog({ workspace, onClose, onSaved }: WorkspaceDialog
           </Button>
         </Group>
       </form>
-    </Modal>
+    </Dialog>
   );
 }

@@ -11,14 +11,14 @@ import { notify, notifyFailure } from "../../ui/notices.ts";
 import { EnqueueTest } from "./EnqueueTest.tsx";
 import { SettingsForm } from "./SettingsForm.tsx";
 
-type Dialog = "enqueue" | "settings" | "rotate" | "delete";
+type Asked = "enqueue" | "settings" | "rotate" | "delete";
 
 /** What can be done to a queue, by those who may. */
 export function QueueActions({ queue }: { queue: QueueWithMetrics }) {
   const { id, api, may } = useWorkspace();
   const client = useQueryClient();
   const navigate = useNavigate();
-  const [dialog, setDialog] = useState<Dialog | null>(null);
+  const [dialog, setDialog] = useState<Asked | null>(null);
   const [secret, setSecret] = useState<string | null>(null);
   if (!may("write")) return null;
   const { name, paused, metrics } = queue;

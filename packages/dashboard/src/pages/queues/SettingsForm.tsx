@@ -1,8 +1,9 @@
-import { Button, Group, Modal, Select, SimpleGrid, Textarea, TextInput } from "@mantine/core";
+import { Button, Group, Select, SimpleGrid, Textarea, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import type { Queue, QueueWithSecret } from "@tidemill/contract";
 import { useState } from "react";
 import { useWorkspace } from "../../app/workspace.tsx";
+import { Dialog } from "../../ui/dialogs/Dialog.tsx";
 import { changesBetween, DiffDialog } from "../../ui/dialogs/DiffDialog.tsx";
 import { notify } from "../../ui/notices.ts";
 import { explained } from "./explain-error.ts";
@@ -19,9 +20,9 @@ export interface SettingsFormProps {
 /** The settings of a queue. What would change is shown before it is saved. */
 export function SettingsForm({ queue, opened, onClose, onSecret }: SettingsFormProps) {
   return (
-    <Modal opened={opened} onClose={onClose} size="lg" title={`Settings of ${queue.name}`} closeButtonProps={{ "aria-label": "Close" }}>
+    <Dialog opened={opened} onClose={onClose} size="lg" title={`Settings of ${queue.name}`}>
       <Form queue={queue} onClose={onClose} onSecret={onSecret} />
-    </Modal>
+    </Dialog>
   );
 }
 
@@ -52,6 +53,7 @@ function Form({ queue, onClose, onSecret }: Omit<SettingsFormProps, "opened">) {
       value={after[name]}
       onChange={({ currentTarget }) => set(name)(currentTarget.value)}
       inputMode={numeric ? "numeric" : "text"}
+      data-autofocus={name === "callback_url" || undefined}
       autoComplete="off"
       spellCheck={false}
     />

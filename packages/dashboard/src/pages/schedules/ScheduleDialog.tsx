@@ -1,4 +1,4 @@
-import { Button, Group, Modal } from "@mantine/core";
+import { Button, Group } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import type { Schedule } from "@tidemill/contract";
@@ -6,6 +6,7 @@ import { type FormEvent, useState } from "react";
 import type { Read } from "../../api/raw-json.ts";
 import { useWorkspace } from "../../app/workspace.tsx";
 import { LOCAL_ZONE } from "../../time/zone.ts";
+import { Dialog } from "../../ui/dialogs/Dialog.tsx";
 import { type Change, DiffDialog } from "../../ui/dialogs/DiffDialog.tsx";
 import { ErrorState } from "../../ui/ErrorState.tsx";
 import { jsonProblem } from "../../ui/JsonInput.tsx";
@@ -52,17 +53,8 @@ export function ScheduleDialog({ schedule, onClose }: { schedule?: Read<Schedule
       setBusy(false);
     }
   };
-  if (reviewing && schedule) {
-    return <DiffDialog opened title={`Change ${schedule.name}?`} changes={changes} onClose={() => setReviewing(false)} onSave={save} />;
-  }
   return (
-    <Modal
-      opened
-      size="lg"
-      onClose={onClose}
-      title={schedule ? `Edit ${schedule.name}` : "Create a schedule"}
-      closeButtonProps={{ "aria-label": "Close" }}
-    >
+    <Dialog size="lg" onClose={onClose} title={schedule ? `Edit ${schedule.name}` : "Create a schedule"}>
       <form onSubmit={(event) => void submit(event)}>
         <ScheduleFields form={form} isNew={!schedule} onChange={(changed) => setForm((old) => ({ ...old, ...changed }))} />
         {error !== null && <ErrorState error={error} what="" title="It is not created" />}
@@ -78,6 +70,16 @@ export function ScheduleDialog({ schedule, onClose }: { schedule?: Read<Schedule
           </Button>
         </Group>
       </form>
-    </Modal>
+      {/* Outside of the form: the submit of a form in a dialog reaches the forms around it. */}
+      {schedule && (
+        <DiffDialog
+          opened={reviewing}
+          title={`Change ${schedule.name}?`}
+          changes={changes}
+          onClose={() => setReviewing(false)}
+          onSave={save}
+        />
+      )}
+    </Dialog>
   );
 }

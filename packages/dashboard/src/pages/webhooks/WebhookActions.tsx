@@ -67,9 +67,7 @@ export function WebhookActions({ webhook }: { webhook: Webhook }) {
         <Menu.Dropdown>
           <Menu.Item onClick={() => setAsked("rotate")}>Rotate the secret</Menu.Item>
           {enabled && <Menu.Item onClick={() => setAsked("disable")}>Switch off</Menu.Item>}
-          <Menu.Item color="red" onClick={() => setAsked("delete")}>
-            Delete
-          </Menu.Item>
+          <Menu.Item onClick={() => setAsked("delete")}>Delete</Menu.Item>
         </Menu.Dropdown>
       </Menu>
       <WebhookForm

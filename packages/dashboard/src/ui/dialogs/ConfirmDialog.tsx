@@ -1,6 +1,7 @@
-import { Button, Group, Modal, TextInput } from "@mantine/core";
+import { Button, Group, TextInput } from "@mantine/core";
 import { type ReactNode, useState } from "react";
 import { ErrorState } from "../ErrorState.tsx";
+import { Dialog } from "./Dialog.tsx";
 
 /** Above this count, the name must be typed. */
 const TYPED_ABOVE = 100;
@@ -62,7 +63,7 @@ export function ConfirmDialog({
     }
   };
   return (
-    <Modal opened={opened} onClose={close} title={title} closeButtonProps={{ "aria-label": "Close" }}>
+    <Dialog opened={opened} onClose={close} title={title}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -96,6 +97,6 @@ export function ConfirmDialog({
           </Button>
         </Group>
       </form>
-    </Modal>
+    </Dialog>
   );
 }

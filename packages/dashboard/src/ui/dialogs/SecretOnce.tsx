@@ -1,5 +1,6 @@
-import { Button, Group, Modal } from "@mantine/core";
+import { Button, Group } from "@mantine/core";
 import { CopyButton } from "../CopyButton.tsx";
+import { Dialog } from "./Dialog.tsx";
 import classes from "./SecretOnce.module.css";
 
 export interface SecretOnceProps {
@@ -15,7 +16,7 @@ export interface SecretOnceProps {
 /** Shows a secret that cannot be read again. It closes only by its button. */
 export function SecretOnce({ secret, title, about, onClose }: SecretOnceProps) {
   return (
-    <Modal
+    <Dialog
       opened={secret !== null}
       onClose={onClose}
       title={title}
@@ -35,6 +36,6 @@ export function SecretOnce({ secret, title, about, onClose }: SecretOnceProps) {
           I have stored it
         </Button>
       </Group>
-    </Modal>
+    </Dialog>
   );
 }

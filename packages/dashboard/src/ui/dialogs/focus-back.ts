@@ -1,0 +1,34 @@
+import { useEffect } from "react";
+
+/** How many elements are remembered that had the focus. */
+const MAX_REMEMBERED = 20;
+/** Menus, which close before the dialog that they open. */
+const GONE_SOON = "[role=menu]";
+
+/** Elements that had the focus, the newest first. */
+let remembered: Element[] = [];
+
+document.addEventListener("focusin", ({ target }) => {
+  const element = target as Element;
+  remembered = [element, ...remembered.filter((one) => one !== element && one.isConnected)].slice(0, MAX_REMEMBERED);
+});
+
+/**
+ * Gives the focus back when a dialog closes or is taken away: to what had it before, or before that if it is gone too. Mantine's own does so
+ * only for dialogs that were closed when they were made.
+ */
+export function useFocusBack(opened: boolean): void {
+  useEffect(() => {
+    if (!opened) return;
+    return () => {
+      // After the elements of the dialog are gone. Another dialog may have taken the focus.
+      setTimeout(giveBack);
+    };
+  }, [opened]);
+}
+
+function giveBack(): void {
+  if (document.activeElement !== null && document.activeElement !== document.body) return;
+  const last = remembered.find((element) => element.isConnected && element.checkVisibility() && !element.closest(GONE_SOON));
+  ((last ?? document.querySelector("main")) as HTMLElement | null)?.focus({ preventScroll: true });
+}
