@@ -2,7 +2,7 @@ import { type Db, type PersonId, typeId } from "#kernel";
 import { type AdminContext, SYSTEM } from "#workspaces";
 import { recordFor } from "./account-log.ts";
 import type { GroupRights } from "./group-roles.ts";
-import { revokeInvitationsBy } from "./invitations.ts";
+import { revokeInvitationsBy, revokeOperatorInvitations } from "./invitations.ts";
 import { findManagedRole, putManagedMembership, putManagedOperator } from "./managed-store.ts";
 import { auditMember } from "./members.ts";
 import { deleteMembership, hasOtherAdmin, lockMembers } from "./membership-store.ts";
@@ -16,6 +16,7 @@ export async function applyGroups(
 ): Promise<void> {
   if (operator !== null && (await putManagedOperator(tx, personId, operator))) {
     await recordFor(tx, { ids }, personId, SYSTEM, operator ? "operator.granted" : "operator.revoked", "identity provider");
+    if (!operator) await revokeOperatorInvitations(tx, audit, personId, typeId("usr", personId));
   }
   for (const [workspaceId, role] of [...roles].sort(([a], [b]) => (a < b ? -1 : 1))) {
     await lockMembers(tx, workspaceId);

@@ -5,7 +5,7 @@ import { OPERATOR } from "#workspaces";
 import { type AccountEventRow, listAccountEvents } from "./account-event-store.ts";
 import { recordFor } from "./account-log.ts";
 import { normalizeEmail } from "./email.ts";
-import { revokeInvitationsBy } from "./invitations.ts";
+import { revokeInvitationsBy, revokeOperatorInvitations } from "./invitations.ts";
 import type { LinkContext } from "./make-link.ts";
 import { auditMember } from "./members.ts";
 import { hasOtherAdmin, insertMembership, listOwnAcrossWorkspaces, lockMembers } from "./membership-store.ts";
@@ -81,7 +81,7 @@ export const resetPerson = (database: Transactional, context: ManageContext, ema
 /** Makes a person an operator, or ends that, at once. Returns false when nobody has the address. */
 export const changeOperator = (
   database: Transactional,
-  context: Pick<AdminContext, "ids">,
+  context: Pick<AdminContext, "audit" | "ids">,
   email: string,
   operator: boolean,
 ): Promise<boolean> =>
@@ -90,6 +90,7 @@ export const changeOperator = (
     if (!person) return false;
     await setOperator(tx, person.id, operator);
     await recordFor(tx, context, person.id, OPERATOR, operator ? "operator.granted" : "operator.revoked");
+    if (!operator) await revokeOperatorInvitations(tx, context.audit, person.id, OPERATOR);
     return true;
   });
 
@@ -122,6 +123,7 @@ export const removePerson = (
       if (own) await auditMember(tx, audit, actor, "member.removed", person.id, { role: own.role }, null);
       await revokeInvitationsBy(tx, audit, actor, typeId("usr", person.id));
     }
+    await revokeOperatorInvitations(tx, audit, person.id, OPERATOR);
     await deletePerson(tx, person.id);
     return workspaceIds;
   });

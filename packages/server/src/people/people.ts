@@ -13,6 +13,7 @@ import { KnownDevices } from "./known-devices.ts";
 import { Mailer } from "./mail.ts";
 import { mountMembers } from "./member-routes.ts";
 import { mountOidc } from "./oidc-routes.ts";
+import { mountOperatorInvitations } from "./operator-routes.ts";
 import { Passwords } from "./password.ts";
 import type { PeopleContext } from "./people-context.ts";
 import { mountSecondFactors } from "./second-factor-routes.ts";
@@ -106,6 +107,7 @@ export function createPeople({
       if (provider) mountOidc(api, context, provider, { roles: config.oidcRoles, groupsClaim: config.oidcGroupsClaim });
       mountMembers(api, { tenants, context, onWorkspaceChanged });
     },
+    operatorRoutes: (api) => mountOperatorInvitations(api, context),
     services: [createSweep(engine, emit, adminContext.random), { start: () => {}, stop: async () => mailer?.close() }],
   };
 }

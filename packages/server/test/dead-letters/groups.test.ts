@@ -68,6 +68,21 @@ describe("GET /v1/dlq/groups", () => {
     expect(await check()).toEqual(before);
   });
 
+  test("GET /v1/dlq/groups tells errors in JSON apart by what they say", async ({ service }) => {
+    await failWith(service, await service.queue(), [
+      'The handler answered 500: {"error":"user 7 not found","user":"ada"}',
+      'The handler answered 500: {"error":"user 12345 not found","user":"alan"}',
+      'The handler answered 500: {"code":"card_declined","id":"ch_1Nx"}',
+      `The handler answered 500: {"message":"${"a stack without an end ".repeat(20)}`,
+    ]);
+    const found = await groupsOf(service);
+    expect(found.map(({ count, error }) => [count, error.message.slice(0, 60)]).sort()).toEqual([
+      [1, "The handler answered #: {code: card_declined,…:…}"],
+      [1, "The handler answered #: {message: a stack without an end a s"],
+      [2, "The handler answered #: {error: user # not found,…:…}"],
+    ]);
+  });
+
   test("GET /v1/dlq/groups tells handlers apart by code, status and host", async ({ service }) => {
     const handler = await service.handler({ answers: ({ body }) => Number(body.payload), defaultJobOptions: { attempts: 1 } });
     const other = await service.handler({ answers: 500, defaultJobOptions: { attempts: 1 } });
