@@ -22,6 +22,9 @@ const THROTTLES = {
   link: { tries: 60, seconds: 15 * MINUTE },
   resetTo: { tries: 5, seconds: HOUR },
   resetAddress: { tries: 20, seconds: HOUR },
+  /** Addresses that have an account, named by holders of an invitation, who learn that: of the invitation, and of all of who made it. */
+  takenAddress: { tries: 5, seconds: 72 * HOUR },
+  takenAddressBy: { tries: 20, seconds: 24 * HOUR },
   invitationOf: { tries: 50, seconds: HOUR },
   invitationTo: { tries: 5, seconds: HOUR },
   signUpTo: { tries: 3, seconds: HOUR },

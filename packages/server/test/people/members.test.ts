@@ -315,4 +315,24 @@ describe("invitations", () => {
     }
     expect((await guest.auth("GET", `links/${kept.token}`)).status).toBe(200);
   });
+
+  test("a holder of invitations finds out of a few addresses only whether they have an account", async ({ service }) => {
+    const [person, admin] = [await newPerson(service, { role: null }), await newPerson(service)];
+    const make = async () => tokenOf((await admin.api(service.workspaceId, "POST", "/v1/invitations", { role: "read" })).body.url);
+    const name = async (token: string, email: string) =>
+      (await new Browser(service.node.url).auth("POST", `links/${token}`, { ...NEW, email })).status;
+    await service.database.query("delete from throttle");
+    for (let made = 0; made < 4; made += 1) {
+      const token = await make();
+      for (let n = 0; n < 5; n += 1) expect(await name(token, person.email)).toBe(401);
+      expect(await name(token, person.email)).toBe(429);
+      // Who signs in joins all the same.
+      if (made === 0) expect((await person.auth("POST", `links/${token}`, {})).status).toBe(204);
+    }
+    await service.database.query("delete from throttle where key like 'link:%'");
+    expect(await name(await make(), person.email)).toBe(429);
+    // Invitations of others are as good as ever.
+    const { token } = await invite(service, { role: "read" });
+    expect(await name(token, `somebody-else-${person.email}`)).toBe(204);
+  });
 });
