@@ -1,5 +1,5 @@
 /** A request, whole. */
-export interface HttpRequestToSend {
+interface HttpRequestToSend {
   readonly method: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
