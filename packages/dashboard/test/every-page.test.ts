@@ -30,7 +30,17 @@ describe("every page", () => {
         findings[one.path] = found;
     }
     expect(findings).toEqual({});
-    const origin = new URL(signedIn.url()).origin;
-    expect(dashboard.requests.filter((url) => !url.startsWith(`${origin}/`) && !url.startsWith("data:"))).toEqual([]);
+
+    // Behind a proxy with a prefix, too.
+    const behind = await dashboard.open("/", { as: person, prefix: "/a/b" });
+    const { origin: proxy } = new URL(behind.url());
+    for (const { page: one, path } of everyPage(names)) {
+      if (!one.bare) await dashboard.goTo(behind, path, `${proxy}/a/b`);
+    }
+    expect(dashboard.violations).toEqual([]);
+    const { origin } = new URL(signedIn.url());
+    expect(
+      dashboard.requests.filter((url) => !url.startsWith(`${origin}/`) && !url.startsWith(`${proxy}/a/b/`) && !url.startsWith("data:")),
+    ).toEqual([]);
   });
 });
