@@ -7,7 +7,7 @@ import { batchEnqueue } from "./scenarios/batch-enqueue.ts";
 import { callbacks } from "./scenarios/callbacks.ts";
 import { claim } from "./scenarios/claim.ts";
 import { claimFlow } from "./scenarios/claim-flow.ts";
-import { dashboard } from "./scenarios/dashboard.ts";
+import { type DashboardOptions, dashboard } from "./scenarios/dashboard.ts";
 import { dashboardPages } from "./scenarios/dashboard-pages.ts";
 import { fairness } from "./scenarios/fairness.ts";
 import { idle } from "./scenarios/idle.ts";
@@ -31,7 +31,7 @@ import { describeMachine, type Figure, printTable } from "./table.ts";
  * `npm run bench` runs all scenarios, one after the other, and prints a table of their figures. Where a figure has a yardstick, both
  * are measured in the same run. `npm run bench -- callbacks latency` runs only the named scenarios.
  */
-const SCENARIOS: Record<string, (environment: Environment) => Promise<Figure[]>> = {
+const SCENARIOS: Record<string, (environment: Environment, options: ScenarioOptions) => Promise<Figure[]>> = {
   // First, while the database is empty.
   idle,
   latency,
@@ -57,6 +57,9 @@ const SCENARIOS: Record<string, (environment: Environment) => Promise<Figure[]>>
   dashboard,
 };
 
+/** Options of scenarios. Those that do not know one leave it. */
+type ScenarioOptions = DashboardOptions;
+
 /** Runs alone, and only when it is named. */
 const NEIGHBOURS = "neighbours";
 
@@ -64,6 +67,8 @@ const HELP = `Measures Tidemill's speed and prints a table of figures.
 
   npm run bench                  runs all scenarios
   npm run bench -- SCENARIO ...  runs only these
+  npm run bench -- dashboard --jobs 50000
+                                 runs it with fewer jobs, which shows only that it works
   npm run bench -- ${NEIGHBOURS} [--attacks 1,4+6,all] [--seconds 15] [--nodes 1]
                                  attacks a node from one workspace and measures another; takes ten minutes and up to 8 GB
 
@@ -78,6 +83,7 @@ if (wanted.some((argument) => argument === "--help" || argument === "-h")) {
   process.exit(0);
 }
 const isNeighbours = wanted[0] === NEIGHBOURS;
+const scenarioOptions = isNeighbours ? {} : takeScenarioOptions();
 const unknown = isNeighbours ? [] : wanted.filter((name) => !Object.hasOwn(SCENARIOS, name));
 if (unknown.length > 0) refuse(`Unknown scenario: ${unknown.join(", ")}.`);
 const options = isNeighbours ? readNeighboursOptions() : null;
@@ -99,7 +105,7 @@ async function runScenarios(): Promise<Figure[]> {
   for (const [name, run] of Object.entries(SCENARIOS)) {
     if (wanted.length > 0 && !wanted.includes(name)) continue;
     process.stderr.write(`${name} …\n`);
-    figures.push(...(await run(environment)));
+    figures.push(...(await run(environment, scenarioOptions)));
   }
   return figures;
 }
@@ -110,6 +116,15 @@ function readNeighboursOptions(): NeighboursOptions {
   } catch (error) {
     return refuse(error instanceof Error ? error.message : String(error));
   }
+}
+
+/** Takes the options out of what is wanted. */
+function takeScenarioOptions(): ScenarioOptions {
+  const at = wanted.indexOf("--jobs");
+  if (at === -1) return {};
+  const [, text] = wanted.splice(at, 2);
+  const jobs = Number(text);
+  return Number.isInteger(jobs) && jobs >= 1_000 ? { jobs } : refuse("--jobs takes a whole number from 1000.");
 }
 
 function refuse(why: string): never {

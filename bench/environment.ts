@@ -1,3 +1,4 @@
+import path from "node:path";
 import { startEmbeddedPostgres } from "../packages/server/src/kernel/database/embedded/index.ts";
 import { Database } from "../packages/server/src/kernel/index.ts";
 import { Peer, type PeerOptions } from "./processes.ts";
@@ -10,6 +11,8 @@ const KEY = "svc_ws_benchbenchbenchbench";
 /** What scenarios run on: an embedded PostgreSQL with the settings that a node gives it, and the processes that they start. */
 export class Environment {
   readonly key = KEY;
+  /** Where PostgreSQL writes its log. */
+  readonly postgresLog: string;
   readonly database: Database;
   readonly connection: { host: string; port: number; user: string; database: string };
   readonly #env: Record<string, string>;
@@ -18,6 +21,7 @@ export class Environment {
 
   private constructor(directory: string, postgres: Awaited<ReturnType<typeof startEmbeddedPostgres>>) {
     this.connection = postgres.connection;
+    this.postgresLog = path.join(directory, "postgres.log");
     this.database = new Database({ connection: postgres.connection, size: 4, statementTimeoutMs: 600_000 });
     this.#env = {
       TIDEMILL_BOOTSTRAP_KEY: KEY,

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { type Db, row, rows, sql } from "../packages/server/src/kernel/index.ts";
 import type { LaneKey } from "../packages/server/src/lanes/index.ts";
+import { correctCounts, insertJobs } from "./insert-jobs.ts";
 
 /** A queue to insert directly into the database. */
 export interface QueueToPut {
@@ -40,7 +41,7 @@ export async function putQueue(
 
 /** Inserts waiting jobs into an empty lane, and assigns their key slots. */
 export const putJobs = (db: Db, { workspaceId, laneId }: LaneKey, jobs: number, keys: Keys = { kind: "none" }): Promise<unknown> =>
-  rows(
+  insertJobs(
     db,
     sql`
       insert into job (workspace_id, lane_id, id, state, priority, attempts, backoff_delay_ms, run_at, created_at, concurrency_key, key_slot,
@@ -66,7 +67,7 @@ export const putFullQueues = (
   db: Db,
   { prefix, queues, jobs, url, paused }: { prefix: string; queues: number; jobs: number; url: string; paused: boolean },
 ): Promise<unknown> =>
-  rows(
+  insertJobs(
     db,
     sql`
       with made as (
@@ -93,6 +94,7 @@ export async function untilNoneActive(db: Db): Promise<void> {
 export async function clearJobs(db: Db, prefix: string): Promise<void> {
   await rows(db, sql`truncate job, job_history`);
   await rows(db, sql`delete from lane where starts_with(name, ${prefix})`);
+  await correctCounts(db);
   await vacuumAnalyze(db);
 }
 

@@ -1,5 +1,6 @@
 import { rows, sql } from "../packages/server/src/kernel/index.ts";
 import type { Environment } from "./environment.ts";
+import { correctCounts } from "./insert-jobs.ts";
 
 /** Schedules to insert directly into the database, all at once. They are spread over the queues, whose names must differ. */
 export interface SchedulesToPut {
@@ -32,6 +33,7 @@ export async function clearSchedules({ database }: Environment): Promise<void> {
   await rows(database, sql`truncate schedule, schedule_tick`);
   await rows(database, sql`delete from job where schedule is not null`);
   await rows(database, sql`delete from job_history where schedule is not null`);
+  await correctCounts(database);
   await rows(database, sql`vacuum analyze job`);
   await rows(database, sql`vacuum analyze schedule`);
 }

@@ -1,4 +1,5 @@
 import { type Db, row, rows, sql } from "../../packages/server/src/kernel/index.ts";
+import { insertJobs } from "../insert-jobs.ts";
 
 /** Lanes of queues to insert directly into the database, each with one waiting job. */
 interface LanesToPut {
@@ -14,7 +15,7 @@ interface LanesToPut {
 
 /** Inserts queues with one waiting job each. */
 export const putLanes = (db: Db, { workspaceId, prefix, lanes, url, timeoutSeconds = 30, paused = false }: LanesToPut): Promise<unknown> =>
-  rows(
+  insertJobs(
     db,
     sql`
       with made as (
@@ -35,7 +36,7 @@ export const resumeLanes = (db: Db, workspaceId: string, prefix: string): Promis
 
 /** Inserts failed jobs into a queue. */
 export const putDeadLetters = (db: Db, workspaceId: string, queue: string, jobs: number): Promise<unknown> =>
-  rows(
+  insertJobs(
     db,
     sql`
       insert into job (workspace_id, lane_id, id, state, priority, attempt, attempts, backoff_delay_ms, run_at, created_at, finished_at, tag,
@@ -47,7 +48,7 @@ export const putDeadLetters = (db: Db, workspaceId: string, queue: string, jobs:
 
 /** Inserts delayed jobs into a queue, all due at `dueMs`. */
 export const putDelayed = (db: Db, workspaceId: string, queue: string, jobs: number, dueMs: number): Promise<unknown> =>
-  rows(
+  insertJobs(
     db,
     sql`
       insert into job (workspace_id, lane_id, id, state, priority, attempts, backoff_delay_ms, run_at, created_at, payload)

@@ -3,6 +3,7 @@ import { Database, row, rows, sql, type WorkspaceId } from "../../packages/serve
 import type { LaneId, LaneKey } from "../../packages/server/src/lanes/index.ts";
 import { register } from "../../packages/server/test/harness/node-leases.ts";
 import type { Environment } from "../environment.ts";
+import { insertJobs } from "../insert-jobs.ts";
 import { type Figure, median } from "../table.ts";
 
 const CLAIMS = 200;
@@ -49,7 +50,7 @@ async function fill(node: Awaited<ReturnType<Environment["node"]>>, database: Da
   await node.api("POST", "/v1/queues", { name: queue, callback_url: "http://127.0.0.1:9/", paused: true });
   const lane = await row<{ workspace_id: WorkspaceId; id: LaneId }>(database, sql`select workspace_id, id from lane where name = ${queue}`);
   if (!lane) throw new Error("The queue does not exist.");
-  await rows(
+  await insertJobs(
     database,
     sql`
       insert into job (workspace_id, lane_id, id, state, priority, attempts, backoff_delay_ms, run_at, created_at, payload)

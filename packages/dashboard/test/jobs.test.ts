@@ -45,6 +45,9 @@ test("somebody on call signs in, finds a failing job, sees why, mends the queue'
   await page.getByRole("link", { name: "Dead letters" }).click();
   const group = page.getByRole("grid", { name: "Groups of failed jobs" }).getByRole("row").filter({ hasText: "HTTP_STATUS 410" });
   await group.getByRole("gridcell", { name: "3", exact: true }).waitFor(TOLD);
+  await group.getByRole("link", { name: "HTTP_STATUS 410" }).click();
+  await page.getByRole("button", { name: /^Clear the filter Same error: HTTP_STATUS/ }).waitFor(TOLD);
+  await page.goBack();
   await group.getByRole("button", { name: /^Actions on the group/ }).click();
   await page.getByRole("menuitem", { name: "Retry the group…" }).click();
   await page.getByRole("dialog", { name: "Retry 3 jobs?" }).getByRole("button", { name: "Retry" }).click();
@@ -73,6 +76,8 @@ describe("the list of jobs", () => {
     await page.unroute("**/v1/jobs?*");
     await page.getByRole("button", { name: "Search on" }).click();
     await page.getByRole("heading", { name: "No job matches these filters" }).waitFor();
+    await dashboard.goTo(page, "jobs?last=two+years");
+    await page.getByRole("alert").getByText("created_after must be").waitFor();
     expect(dashboard.violations).toEqual([]);
   });
 

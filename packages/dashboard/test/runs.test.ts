@@ -105,6 +105,29 @@ describe("runs", () => {
     await page.getByText("No workflow has run yet").waitFor();
   });
 
+  test("a list that could not be loaded is there by itself when the service is back", async ({ dashboard }) => {
+    const page = await dashboard.open("workers");
+    await page.route("**/v1/runs?*", (route) => route.fulfill({ status: 503, json: { error: { code: "UNAVAILABLE", message: "Away." } } }));
+    await page.getByRole("link", { name: "Runs" }).click();
+    // Three tries, which say so from the first one on.
+    await page.getByRole("alert").getByText("Away.").waitFor();
+    await page.clock.runFor(4_000);
+    await page.unroute("**/v1/runs?*");
+    await page.clock.runFor(8_000);
+    await page.getByText("No workflow has run yet").waitFor();
+  });
+
+  test("a page whose script could not be loaded is there after another try", async ({ dashboard }) => {
+    const page = await dashboard.open("workers");
+    await page.route("**/assets/RunsPage-*.js", (route) => route.fulfill({ status: 404 }));
+    await page.getByRole("link", { name: "Runs" }).click();
+    const again = page.getByRole("button", { name: "Try again" });
+    await again.waitFor();
+    await page.unroute("**/assets/RunsPage-*.js");
+    await again.click();
+    await page.getByText("No workflow has run yet").waitFor();
+  });
+
   test("new runs are counted above the list, and do not move its rows", async ({ dashboard, service }) => {
     const workflow = await putWorkflow(service);
     await workflow.trigger();

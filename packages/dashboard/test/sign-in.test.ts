@@ -37,6 +37,46 @@ describe("signing in", () => {
     expect(dashboard.violations).toEqual([]);
   });
 
+  test("a session that ends leaves what was typed, and the page goes on after signing in in another tab", async ({
+    dashboard,
+    service,
+  }) => {
+    const person = await newPerson(service);
+    const page = await dashboard.open(`queues/${await service.queue()}`, { as: person });
+    await page.getByRole("button", { name: "Settings" }).click();
+    await page.getByLabel("Callback URL").fill("http://127.0.0.1:9/typed");
+    await page.context().clearCookies();
+    // The page looks at its session when it is shown again.
+    await page.clock.setFixedTime(service.clock.nowMs() + 61_000);
+    await page.evaluate(() => window.dispatchEvent(new Event("visibilitychange")));
+    const dialog = page.getByRole("dialog", { name: "Your session has ended" });
+    await dialog.waitFor();
+    expect(await dashboard.axe(page)).toEqual([]);
+    const opened = page.context().waitForEvent("page");
+    await dialog.getByRole("link", { name: "Sign in in a new tab" }).click();
+    const tab = await opened;
+    await tab.locator("input[name=email]").fill(person.email);
+    await tab.locator("input[name=password]").fill(PASSWORD);
+    await tab.keyboard.press("Enter");
+    await tab.getByRole("button", { name: "Settings" }).waitFor();
+    await page.evaluate(() => window.dispatchEvent(new Event("focus")));
+    await dialog.waitFor({ state: "detached" });
+    expect(await page.getByLabel("Callback URL").inputValue()).toBe("http://127.0.0.1:9/typed");
+    expect(dashboard.violations).toEqual([]);
+  });
+
+  test("says so if the browser does not send the session's cookie, as below a path that the service does not know", async ({
+    dashboard,
+    service,
+  }) => {
+    const person = await newPerson(service);
+    const page = await dashboard.open("jobs", { as: null, prefix: "/a/b" });
+    await page.locator("input[name=email]").fill(person.email);
+    await page.locator("input[name=password]").fill(PASSWORD);
+    await page.keyboard.press("Enter");
+    await page.getByRole("alert").getByText("The operator must set TIDEMILL_PUBLIC_URL").waitFor();
+  });
+
   test("a link that was used says so", async ({ dashboard }) => {
     const page = await dashboard.open(`/link/${"x".repeat(43)}`, { as: null });
     await page.getByRole("heading", { name: "This link cannot be used" }).waitFor();

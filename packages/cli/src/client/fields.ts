@@ -12,6 +12,7 @@ interface Schema {
 
 interface ObjectSchema {
   readonly properties: object;
+  readonly required?: readonly string[] | undefined;
 }
 
 /** Stands for null, which commander takes for an option without a value. */
@@ -30,10 +31,11 @@ const fieldsOf = ({ properties }: ObjectSchema, except: readonly string[]): Fiel
 export function addFields(command: Command, schema: ObjectSchema, except: readonly string[] = []): Command {
   for (const [name, field] of fieldsOf(schema, except)) {
     const { shape, nullable } = withoutNull(field);
-    const about = describe(field, shape);
+    const isRequired = schema.required?.includes(name) ?? false;
+    const about = describe(field, shape) + (isRequired ? " (required)" : "");
     const flag = flagOf(name);
     if (shape.type === "boolean") command.option(`--${flag}`, about);
-    else command.addOption(optionOf(flag, shape, nullable, about));
+    else command.addOption(optionOf(flag, shape, nullable, about).makeOptionMandatory(isRequired));
   }
   return command;
 }
@@ -65,7 +67,7 @@ function parserOf({ type }: Schema): (text: string) => unknown {
     case "number":
       return readNumber;
     case "array":
-      return (text) => (text === "" ? [] : text.split(","));
+      return (text) => (text === "" ? [] : text.split(",").map((item) => item.trim()));
     case undefined:
       return (text) => text;
     default:

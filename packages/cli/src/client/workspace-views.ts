@@ -66,11 +66,9 @@ export function addWorkspaceViews(program: Command): void {
 
   const deploy = program.command("deploy").description("Deploys of your services, which charts show");
   onService(
-    deploy.command("mark").argument("<name>", "what was deployed").argument("<version>", "its version").description("Mark a deploy"),
-    async (tidemill, { args: [name = "", version = ""], options }) => {
-      const marked = await tidemill.deploys.mark({ name, version });
-      return options.json ? printJson(marked) : writeLine(`Marked ${marked.name} ${marked.version} (${marked.id}).`);
-    },
+    deploy.command("mark").argument("<name>", "What was deployed").argument("<version>", "Its version").description("Mark a deploy"),
+    async (tidemill, { args: [name = "", version = ""], options }) =>
+      printFields(await tidemill.deploys.mark({ name, version }), options.json),
   );
   onService<{ limit: number }>(
     addFields(withLimit(deploy.command("list").description("List deploys, newest first")), ListDeploys, PAGING),

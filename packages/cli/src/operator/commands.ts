@@ -46,14 +46,12 @@ export function addDoctorCommand(program: Command): void {
 /** Commands that work on the database of a service. */
 export function addDatabaseCommands(program: Command): void {
   addWorkspaceCommands(program.command("workspace").description("Manage workspaces, one per tenant"));
-  addKeyCommands(program.command("key").description("Manage the API keys of workspaces"));
   addPeopleCommands(program.command("people").description("Manage the people who sign in to the dashboard"));
   addNodeListCommand(program.command("node").description("Nodes of the service"));
   addVaultCommands(program.command("vault").description("Manage the master key of the secrets vault"));
 }
 
 const loadWorkspace = () => import("./workspace.ts");
-const loadKey = () => import("./key.ts");
 const loadPeople = () => import("./people.ts");
 const loadVault = () => import("./vault.ts");
 
@@ -108,39 +106,6 @@ function addWorkspaceCommands(workspace: Command): void {
     .option(...JSON_OPTION)
     .action(lazily(loadWorkspace, ({ deleteWorkspaceCommand }) => deleteWorkspaceCommand));
 }
-
-function addKeyCommands(key: Command): void {
-  key
-    .command("list")
-    .description("List a workspace's keys, newest first")
-    .argument(...WORKSPACE)
-    .option(...JSON_OPTION)
-    .action(lazily(loadKey, ({ listKeysCommand }) => listKeysCommand));
-  key
-    .command("create")
-    .description("Create a key, which is only shown this once")
-    .argument(...WORKSPACE)
-    .requiredOption("--name <name>", "What the key is for, 1 to 128 characters (required)")
-    .option(
-      "--role <role>",
-      "Role: admin, write, read or worker. Admin includes all others, write includes read; worker takes jobs and runs. Without --queues and --workflows: all",
-      "write",
-    )
-    .option("--queues <a,b>", "With role worker: the only queues whose jobs the key may take", splitNames)
-    .option("--workflows <a,b>", "With role worker: the only workflows that the key may register and execute", splitNames)
-    .option("--expires-at <moment>", 'When the key expires, like "2030-01-31T12:00:00Z" (RFC 3339). Without it the key never expires')
-    .option(...JSON_OPTION)
-    .action(lazily(loadKey, ({ createKeyCommand }) => createKeyCommand));
-  key
-    .command("revoke")
-    .description("Revoke a key. Requests with it are refused from now on")
-    .argument(...WORKSPACE)
-    .argument("<key>", "Id of the key: key_…")
-    .option(...JSON_OPTION)
-    .action(lazily(loadKey, ({ revokeKeyCommand }) => revokeKeyCommand));
-}
-
-const splitNames = (text: string): string[] => text.split(",").map((name) => name.trim());
 
 const EMAIL = ["<email>", "Mail address of the person"] as const;
 

@@ -19,15 +19,6 @@ import { parseWorkspaceId } from "./workspace.ts";
 
 const COLUMNS = ["id", "name", "role", "queues", "workflows", "expires_at", "last_used_at", "created_at"];
 
-interface CreateOptions {
-  readonly name: string;
-  readonly role: string;
-  readonly queues?: readonly string[] | null;
-  readonly workflows?: readonly string[] | null;
-  readonly expiresAt?: string;
-  readonly json?: boolean;
-}
-
 const WORDS = `a name of 1 to 128 characters, the role admin, write, read or worker, with role worker 1 to 100 different queues and as many workflows, and expires \
 at a date and time like "2030-01-31T12:00:00Z"`;
 
@@ -43,12 +34,8 @@ export async function listKeysCommand(workspace: string, { json }: { json?: bool
 }
 
 /** `tidemill key create`: creates a key for a workspace. */
-export async function createKeyCommand(
-  workspace: string,
-  { name, role, queues = null, workflows = null, expiresAt, json }: CreateOptions,
-): Promise<void> {
+export async function createKeyCommand(workspace: string, request: CreateKey, { json }: { json?: boolean }): Promise<void> {
   const workspaceId = parseWorkspaceId(workspace);
-  const request = { name, role, queues, workflows, expires_at: expiresAt ?? null };
   if (!Value.Check(CreateKey, request)) throw new Error(`A key has ${WORDS}.`);
   await withDatabase(async ({ api }, adminContext) => {
     printRecord(await createKey(api, adminContext, { workspaceId, actorId: OPERATOR }, request), json);

@@ -25,6 +25,9 @@ export function handleSession(given: SessionHandlers): void {
   handlers = given;
 }
 
+/** The session has ended, as something else than a 401 tells. */
+export const sessionHasEnded = (): void => handlers.onEnded();
+
 /** Makes an `Api`. A request for which the person must confirm who they are is sent again when they have. */
 function createApi(base: string): Api {
   const send = async <T>(method: Parameters<typeof request>[0], path: string, options: RequestOptions): Promise<T> => {

@@ -1,5 +1,5 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
-import { auth } from "./api.ts";
+import { auth, sessionHasEnded } from "./api.ts";
 
 export type Role = "admin" | "write" | "read" | "worker";
 
@@ -34,9 +34,24 @@ export interface Session {
 
 export const sessionQuery = queryOptions({
   queryKey: ["session"],
-  queryFn: ({ signal }) => auth.get<Session>("/session", { signal }),
+  queryFn: async ({ client, signal }) =>
+    afterwards(client.getQueryData<Session>(["session"]), await auth.get<Session>("/session", { signal })),
   staleTime: 60_000,
 });
+
+/** A page keeps its person: a session that has ended leaves it as it is, with what was typed, and somebody else's loads it anew. */
+function afterwards(before: Session | undefined, now: Session): Session {
+  if (!before?.person || now.person?.id === before.person.id) return withPasskeys(now);
+  if (now.person) globalThis.location.reload();
+  else sessionHasEnded();
+  return before;
+}
+
+/** The service cannot see whether the page came over TLS, without which browsers have no passkeys. */
+function withPasskeys(session: Session): Session {
+  const { sign_in: ways } = session;
+  return { ...session, sign_in: { ...ways, passkeys: ways.passkeys && globalThis.isSecureContext } };
+}
 
 /** The session, which the gate has loaded before any page is shown. */
 export function useSession(): Session {

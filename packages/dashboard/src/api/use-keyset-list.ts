@@ -46,14 +46,15 @@ export function useKeysetList<T>({ kind, path, query = {}, idOf, enabled = true 
     api.get<Page<T>>(path, { query: { limit: PAGE_SIZE, ...query, cursor }, signal });
   // Not under its kind: an event would load all its pages again.
   const listKey = [workspaceId, "list", kind, path, query];
-  const { data, error, hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage, dataUpdatedAt, refetch } = useInfiniteQuery({
-    queryKey: listKey,
-    queryFn: ({ pageParam, signal }) => fetchPage(pageParam, signal),
-    initialPageParam: null as string | null,
-    getNextPageParam: ({ next_cursor }) => next_cursor,
-    staleTime: Number.POSITIVE_INFINITY,
-    enabled,
-  });
+  const { data, error, failureReason, hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage, dataUpdatedAt, refetch } =
+    useInfiniteQuery({
+      queryKey: listKey,
+      queryFn: ({ pageParam, signal }) => fetchPage(pageParam, signal),
+      initialPageParam: null as string | null,
+      getNextPageParam: ({ next_cursor }) => next_cursor,
+      staleTime: Number.POSITIVE_INFINITY,
+      enabled,
+    });
   const pages = data?.pages ?? [];
   const [shown, setShown] = useState<readonly number[]>([0]);
   const asked = [...new Set([0, ...shown])].filter((at) => at < pages.length);
@@ -91,7 +92,8 @@ export function useKeysetList<T>({ kind, path, query = {}, idOf, enabled = true 
   }, []);
   return {
     rows,
-    error: data ? null : error,
+    // Said while it is tried again, too.
+    error: data ? null : (error ?? failureReason),
     hasMore: hasNextPage,
     lastPage: pages.at(-1),
     isLoadingMore: isFetchingNextPage,

@@ -1,13 +1,14 @@
 import { Button, Group, PasswordInput, TextInput } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
 import { useLocation } from "@tanstack/react-router";
-import { type FormEvent, useState } from "react";
+import { type FormEvent, useEffect, useState } from "react";
 import { auth } from "../api/api.ts";
 import { askPasskey } from "../api/passkey.ts";
 import { ROOT, search } from "../api/request.ts";
-import { usePerson, useSession } from "../api/session.ts";
+import { type Session, usePerson, useSession } from "../api/session.ts";
 import { Dialog } from "../ui/dialogs/Dialog.tsx";
 import { ErrorState } from "../ui/ErrorState.tsx";
-import { useAsked } from "./dialogs.ts";
+import { sessionGoesOn, useAsked } from "./dialogs.ts";
 
 /** The dialogs about the session, over whatever page is open. */
 export function SessionDialogs() {
@@ -17,14 +18,35 @@ export function SessionDialogs() {
   return null;
 }
 
-/** The page stays as it is, with what was typed. Signing in leads back to it. */
+/** The page stays as it is, with what was typed. It goes on when the person has signed in in another tab. */
 function SessionEnded() {
   const { href } = useLocation();
+  const { id } = usePerson();
+  const client = useQueryClient();
+  useEffect(() => {
+    const look = async () => {
+      const session = document.hidden ? null : await auth.get<Session>("/session").catch(() => null);
+      if (session?.person?.id !== id) return;
+      sessionGoesOn();
+      void client.invalidateQueries();
+    };
+    const onLook = () => void look();
+    window.addEventListener("focus", onLook);
+    document.addEventListener("visibilitychange", onLook);
+    return () => {
+      window.removeEventListener("focus", onLook);
+      document.removeEventListener("visibilitychange", onLook);
+    };
+  }, [client, id]);
+  const address = `${ROOT}sign-in${search({ next: href })}`;
   return (
     <Dialog onClose={() => {}} withCloseButton={false} closeOnEscape={false} closeOnClickOutside={false} title="Your session has ended">
-      <p>Sign in again to go on. You come back to this page.</p>
+      <p>Sign in again to go on. You come back to this page. In a new tab, what you have typed here is kept.</p>
       <Group justify="flex-end">
-        <Button variant="filled" component="a" href={`${ROOT}sign-in${search({ next: href })}`} data-autofocus>
+        <Button component="a" href={address} target="_blank" rel="noopener">
+          Sign in in a new tab
+        </Button>
+        <Button variant="filled" component="a" href={address} data-autofocus>
           Sign in
         </Button>
       </Group>

@@ -9,8 +9,9 @@ import { useWorkspaceOrNull } from "./workspace.tsx";
 
 /** The gate: pages behind it are shown to people who are signed in. Others are sent to sign in, and come back. */
 export function SignedIn() {
-  const { data: session, error, refetch } = useQuery(sessionQuery);
+  const { data: session, error: failure, failureReason, refetch } = useQuery(sessionQuery);
   const { href } = useLocation();
+  const error = failure ?? failureReason;
   if (!session) return error ? <ErrorState error={error} onRetry={refetch} what="your session" /> : <LoadingState />;
   // The address changes before the page does, and must not be taken for what was wanted.
   if (!session.person && href.startsWith("/sign-in")) return <LoadingState />;

@@ -17,6 +17,9 @@ export const sessionEnded = (): void => {
   ask({ kind: "ended" });
 };
 
+/** The person has signed in again. */
+export const sessionGoesOn = (): void => ask(null);
+
 /** Asks once for all requests that wait for it. */
 export function confirmAgain(): Promise<boolean> {
   confirming ??= new Promise<boolean>((resolve) => {

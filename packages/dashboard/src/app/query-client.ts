@@ -1,5 +1,9 @@
 import { QueryClient } from "@tanstack/react-query";
 import { mayRecover } from "../api/api-error.ts";
+import { chance } from "../live/chance.ts";
+
+/** Chance spreads pages that were refused together. Milliseconds. */
+const ASK_AGAIN_MS = 5_000;
 
 /** Query keys begin with `[workspaceId, kind, …]`: what is live makes all queries of a kind ask again. */
 export const queryClient = new QueryClient({
@@ -9,6 +13,9 @@ export const queryClient = new QueryClient({
       gcTime: 300_000,
       retry: (failures, error) => failures < 2 && mayRecover(error),
       refetchOnWindowFocus: true,
+      // What could not be loaded is asked for again, until the service is back. What is shown is asked for by what is live.
+      refetchInterval: ({ state: { data, error } }) =>
+        data === undefined && error && mayRecover(error) ? ASK_AGAIN_MS * (1 + chance() / 4) : false,
     },
   },
 });

@@ -50,10 +50,10 @@ export function formatDay(ms: number, zone: string): string {
   return `${year}-${month}-${day}`;
 }
 
-/** `12 s ago`, `in 3 min`, `now`. */
-export function formatRelative(ms: number, nowMs: number): string {
+/** `12 s ago`, `in 3 min`, `now`. What has happened since `nowMs` was read, a few seconds before `latestMs`, is now, and not to come. */
+export function formatRelative(ms: number, nowMs: number, latestMs: number = nowMs): string {
   const distance = Math.abs(ms - nowMs);
-  if (distance < SECOND) return "now";
+  if (distance < SECOND || (ms > nowMs && ms <= latestMs)) return "now";
   const text = roughly(distance);
   return ms < nowMs ? `${text} ago` : `in ${text}`;
 }

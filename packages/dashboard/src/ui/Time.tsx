@@ -1,4 +1,4 @@
-import { toMs, useNow } from "../time/clock.ts";
+import { nowMs, toMs, useNow } from "../time/clock.ts";
 import { formatExact, formatRelative } from "../time/format.ts";
 import { useZone } from "../time/zone.ts";
 
@@ -8,10 +8,11 @@ export function Time({ at, exact = false, zone: given }: { at: string | null | u
   const { zone } = useZone();
   if (!at) return <span>–</span>;
   const ms = toMs(at);
+  const relatively = formatRelative(ms, now, nowMs());
   const exactly = formatExact(ms, given ?? zone, { millis: exact });
   return (
-    <time dateTime={at} title={exact ? formatRelative(ms, now) : exactly}>
-      {exact ? exactly : formatRelative(ms, now)}
+    <time dateTime={at} title={exact ? relatively : exactly}>
+      {exact ? exactly : relatively}
     </time>
   );
 }

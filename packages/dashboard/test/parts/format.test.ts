@@ -20,6 +20,11 @@ test.for([
   expect(formatRelative(AT + distance, AT)).toBe(text);
 });
 
+test("what has happened since the time was read is now", () => {
+  expect(formatRelative(AT + 3_000, AT, AT + 4_000)).toBe("now");
+  expect(formatRelative(AT + 5_000, AT, AT + 4_000)).toBe("in 5 s");
+});
+
 test.for([
   [0, "0 ms"],
   [850, "850 ms"],

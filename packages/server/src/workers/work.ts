@@ -5,7 +5,7 @@ import { type Clock, type Db, type JobId, problem, type Tenants, type Transactio
 import { type LaneKind, laneNotFound } from "#lanes";
 import type { CodeVersions } from "./code-versions.ts";
 import { type GiveJobs, type Given, type GivenJob, giveBackJobs, giveJobs } from "./give-jobs.ts";
-import type { KnownWorker } from "./known-workers.ts";
+import type { KnownWorker } from "./known-worker.ts";
 import type { PolledLane } from "./poll.ts";
 import type { Polls } from "./polls.ts";
 import { proveClaims } from "./prove-claims.ts";

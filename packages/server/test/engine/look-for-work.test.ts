@@ -7,6 +7,7 @@ import { WorkLook } from "../../src/engine/look-for-work.ts";
 import { MAX_LANE_STEPS } from "../../src/jobs/store/find-work.ts";
 import type { TestDatabase } from "../harness/database.ts";
 import { putCircuit, test } from "../harness/engine.ts";
+import { insertJobs } from "../harness/jobs.ts";
 
 interface Lanes {
   readonly count?: number;
@@ -16,32 +17,37 @@ interface Lanes {
   readonly hasJob?: boolean;
 }
 
-async function putWorkspace(database: TestDatabase, plan = "enterprise"): Promise<WorkspaceId> {
-  const [row] = await database.query<{ id: WorkspaceId }>(
-    "insert into workspace (id, name, plan) values (gen_random_uuid(), 'Test', $1) returning id",
-    [plan],
+async function putWorkspaces(database: TestDatabase, count: number, plan = "enterprise"): Promise<WorkspaceId[]> {
+  const put = await database.query<{ id: WorkspaceId }>(
+    `with made as (insert into workspace (id, name, plan) select gen_random_uuid(), 'Test', $2 from generate_series(1, $1) returning id)
+     select id from made order by id`,
+    [count, plan],
   );
-  return row?.id as WorkspaceId;
+  return put.map(({ id }) => id);
 }
 
-/** Adds lanes to a workspace, by default one with a job that nodes can claim. Returns them in the order of their ids. */
+const putWorkspace = async (database: TestDatabase, plan?: string): Promise<WorkspaceId> =>
+  (await putWorkspaces(database, 1, plan))[0] as WorkspaceId;
+
+/** Adds lanes to each of some workspaces, by default one with a job that nodes can claim. Returns them in the order of their ids. */
 async function putLanes(
   database: TestDatabase,
-  workspaceId: WorkspaceId,
+  workspaceIds: WorkspaceId | readonly WorkspaceId[],
   { count = 1, served = "push", paused = false, concurrency, hasJob = true }: Lanes = {},
 ): Promise<LaneKey[]> {
-  const put = await database.query<{ id: string }>(
+  const put = await insertJobs<{ id: string; workspace_id: WorkspaceId }>(
+    database,
     `with made as (
        insert into lane (workspace_id, kind, name, served, paused, concurrency)
-       select $1, 'queue', gen_random_uuid(), $2::lane_service, $3, $4 from generate_series(1, $5) returning workspace_id, id
+       select w, 'queue', gen_random_uuid(), $2::lane_service, $3, $4 from unnest($1::uuid[]) w, generate_series(1, $5) returning workspace_id, id
      ), filled as (
        insert into job (workspace_id, lane_id, id, state, priority, attempts, backoff_delay_ms, run_at, created_at, payload)
        select workspace_id, id, gen_random_uuid(), 'waiting', 0, 3, 1000, moment(), moment(), '{}' from made where $6
      )
-     select id from made order by id`,
-    [workspaceId, served, paused, concurrency ?? null, count, hasJob],
+     select id, workspace_id from made order by id`,
+    [[workspaceIds].flat(), served, paused, concurrency ?? null, count, hasJob],
   );
-  return put.map(({ id }) => ({ workspaceId, laneId: Number(id) as LaneId }));
+  return put.map(({ id, workspace_id }) => ({ workspaceId: workspace_id, laneId: Number(id) as LaneId }));
 }
 
 /** The buffers of the database that the statement visits. */
@@ -150,8 +156,8 @@ describe("a look for work", () => {
     await database.query("truncate job, lane cascade");
     const large = await putWorkspace(database);
     await putLanes(database, large, { count: 3_000 });
-    const small: LaneKey[] = [];
-    for (let index = 0; index < 300; index += 1) small.push(...(await putLanes(database, await putWorkspace(database))));
+    const small = await putLanes(database, await putWorkspaces(database, 300));
+    await database.query("vacuum analyze job, lane");
     const [first = [], second = []] = await lookEverywhere(engine);
     const found = inOrder([...first, ...second].filter(({ workspaceId }) => workspaceId !== large));
     expect(found).toEqual(inOrder(small));
@@ -159,17 +165,17 @@ describe("a look for work", () => {
 
   test("looks that end between a workspace without jobs and the next one with jobs go on with the latter", async ({ database, engine }) => {
     await database.query("truncate job, lane cascade");
-    const ids = (await database.query<{ id: WorkspaceId }>("select gen_random_uuid() as id from generate_series(1, 241) order by id")).map(
-      ({ id }) => id,
+    const ids = await putWorkspaces(database, 241);
+    // The first workspace shifts the pairs, so that the 200th step ends in the middle of one.
+    const expected = await putLanes(
+      database,
+      ids.filter((_, index) => index % 2 === 0),
     );
-    await database.query("insert into workspace (id, name, plan) select unnest($1::uuid[]), 'Test', 'enterprise'", [ids]);
-    const expected: LaneKey[] = [];
-    for (const [index, id] of ids.entries()) {
-      // The first workspace shifts the pairs, so that the 200th step ends in the middle of one.
-      const hasJob = index % 2 === 0;
-      const put = await putLanes(database, id, { hasJob });
-      if (hasJob) expected.push(...put);
-    }
+    await putLanes(
+      database,
+      ids.filter((_, index) => index % 2 === 1),
+      { hasJob: false },
+    );
     expect(inOrder((await lookEverywhere(engine)).flat())).toEqual(inOrder(expected));
   });
 

@@ -1,4 +1,3 @@
-import pg from "pg";
 import { describe, expect } from "vitest";
 import {
   cancelMany,
@@ -34,7 +33,7 @@ import {
   setDueAcrossWorkspaces,
   takeBackAcrossWorkspaces,
 } from "#jobs";
-import { type Db, type JobId, type RunId, type Statement, toMoment } from "#kernel";
+import { type Db, type JobId, type RunId, toMoment } from "#kernel";
 import { sweepDeletedLanesAcrossWorkspaces } from "#retention";
 import { listPending } from "../../src/approvals/list.ts";
 import { foldGroupsAcrossWorkspaces, listGroups } from "../../src/dead-letters/groups-store.ts";
@@ -65,10 +64,9 @@ import { findLeftAcrossWorkspaces, findUndosAcrossWorkspaces, recordLeftUndosAcr
 import { recordUnfitAcrossWorkspaces } from "../../src/workflows/unfit-store.ts";
 import { findKeptFor } from "../../src/workflows/version-store.ts";
 import { cancelWaitsAcrossWorkspaces, findStoredAcrossWorkspaces, lockRunsAcrossWorkspaces } from "../../src/workflows/wait-store.ts";
-import type { TestDatabase } from "../harness/database.ts";
-import { putLane, test } from "../harness/engine.ts";
+import { test } from "../harness/engine.ts";
+import { PLANNED_LANE as LANE, nodesOf, plansOf, wholesale } from "../harness/plans.ts";
 
-const LANE = { workspaceId: "00000000-0000-7000-8000-000000000001" as never, laneId: 1 as never };
 const SETTLED = { ...LANE, id: "00000000-0000-7000-8000-000000000002" as JobId, leaseId: 1, attempt: 1, logEntry: "{}" };
 const RUN = { workspaceId: LANE.workspaceId, id: SETTLED.id as string as RunId };
 const DEAD = { ...LANE, filter: { tag: undefined, error: undefined, failed_before: undefined, failed_after: undefined } } as never;
@@ -210,72 +208,6 @@ const STATEMENTS_OF_RUNS: Record<string, (db: Db) => Promise<unknown>> = {
   "release keys of runs": (db) => releaseRunKeysAcrossWorkspaces(db, [{ ...LANE, key: "k", runId: RUN.id }]),
 };
 
-interface PlanNode {
-  readonly "Node Type": string;
-  readonly "Relation Name"?: string;
-  readonly "Index Name"?: string;
-  readonly "Index Cond"?: string;
-  readonly Plans?: readonly PlanNode[];
-}
-
-const nodesOf = (plan: PlanNode): PlanNode[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
-
-/** Whether a scan has a condition on its index. In a primary key, the workspace alone is none: a workspace may have all of the jobs. */
-const hasCondition = ({ "Index Name": index = "", "Index Cond": condition = "" }: PlanNode): boolean =>
-  index.endsWith("_pkey") ? /\b(id|lane_id|run_id|key) [<=>]/.test(condition) : condition.includes("id");
-
-/** Finds where a plan reads all of a growing table, or all of its index without a condition on it. */
-const wholesale = (plan: PlanNode): string[] =>
-  nodesOf(plan)
-    .filter(
-      (node) =>
-        /(?<!^Tid )Scan$/.test(node["Node Type"]) &&
-        /^(job|job_history.*|idempotency_key|batch_key|run|run_step|run_call|run_key|run_unfit|signal)$/.test(node["Relation Name"] ?? ""),
-    )
-    .filter(
-      (node) =>
-        !hasCondition(node) &&
-        !/^job_(due|due_share|failed|lease_until|pending|active|undecided|undecided_share)$|^idempotency_key_check$|^batch_key_expiry$/.test(
-          node["Index Name"] ?? "",
-        ),
-    )
-    .map((node) => `${node["Node Type"]} of ${node["Relation Name"]} by ${node["Index Name"]}`);
-
-/** Tables that are known to be empty when a plan is made. */
-const EMPTY = { jobs: "job", runs: "job, run, run_step, run_call, run_key, run_unfit, signal" };
-
-/** The plans of what is asked, made by a node's connection while there is no job and one queue. */
-async function plansOf(
-  database: TestDatabase,
-  ask: (db: Db) => Promise<unknown>,
-  of: keyof typeof EMPTY = "jobs",
-  schemas = "tidemill",
-): Promise<PlanNode[]> {
-  await putLane(database);
-  const client = new pg.Client({
-    connectionString: database.url,
-    options: `-c search_path=${schemas} -c jit=off -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c plan_cache_mode=force_generic_plan`,
-  });
-  await client.connect();
-  const texts: string[] = [];
-  const record = async ({ text }: Statement) => {
-    texts.push(text);
-    return { rows: [{ moved: 0, jobs: 0, lanes: [], workspace_id: LANE.workspaceId, id: LANE.laneId }], rowCount: 1 };
-  };
-  await ask({ query: record });
-  try {
-    await client.query(`vacuum analyze ${EMPTY[of]}`);
-    const plans: PlanNode[] = [];
-    for (const text of texts) {
-      const { rows } = await client.query<{ "QUERY PLAN": [{ Plan: PlanNode }] }>(`explain (generic_plan, format json) ${text}`);
-      plans.push(rows[0]?.["QUERY PLAN"][0].Plan as PlanNode);
-    }
-    return plans;
-  } finally {
-    await client.end();
-  }
-}
-
 describe("a plan that is made and kept while there are no jobs does not read all of them once there are", () => {
   test.for(Object.entries(STATEMENTS))(
     "a plan that is made and kept while there are no jobs does not read all of them once there are %s",
@@ -291,7 +223,7 @@ describe("a plan that is made and kept while there are no runs does not read all
   test.for(Object.entries(STATEMENTS_OF_RUNS))(
     "a plan that is made and kept while there are no runs does not read all of them once there are %s",
     async ([, ask], { database }) => {
-      const plans = await plansOf(database, ask, "runs");
+      const plans = await plansOf(database, ask, { of: "runs" });
       expect(plans.flatMap(wholesale)).toEqual([]);
       expect(plans.length).toBeGreaterThan(0);
     },
@@ -308,16 +240,19 @@ describe("on a connection of a workspace, whose rows are taken to be few, a plan
   test.for(ofWorkspaces.filter(([name]) => !onlyOfNodes.includes(name)))(
     "on a connection of a workspace, whose rows are taken to be few, a plan does not read all of them: %s",
     async ([, ask], { database }) => {
-      const plans = await plansOf(database, ask, "runs", "tidemill_tenant,tidemill");
+      const plans = await plansOf(database, ask, { of: "runs", schemas: "tidemill_tenant,tidemill" });
       expect(plans.flatMap(wholesale)).toEqual([]);
       expect(plans.length).toBeGreaterThan(0);
     },
   );
 });
 
-test.for(["claim", "explain"])("%s looks its lane up by its id, and not among all those of the workspace", async (name, { database }) => {
-  const plans = await plansOf(database, STATEMENTS[name] as (db: Db) => Promise<unknown>);
-  const found = plans.flatMap(nodesOf).filter((node) => node["Relation Name"] === "lane");
-  expect(found.length).toBeGreaterThan(0);
-  for (const node of found) expect(node["Index Cond"]).toMatch(/\bid = /);
-});
+test.for(["claim", "explain", "fold counts"])(
+  "%s looks its lane up by its id, and not among all those of the workspace",
+  async (name, { database }) => {
+    const plans = await plansOf(database, STATEMENTS[name] as (db: Db) => Promise<unknown>);
+    const found = plans.flatMap(nodesOf).filter((node) => node["Relation Name"] === "lane");
+    expect(found.length).toBeGreaterThan(0);
+    for (const node of found) expect(node["Index Cond"]).toMatch(/\bid = /);
+  },
+);

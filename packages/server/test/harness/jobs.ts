@@ -1,4 +1,5 @@
 import type { JobState } from "@tidemill/contract";
+import type pg from "pg";
 import type { JobId } from "#kernel";
 import type { LaneKey } from "#lanes";
 import type { NewJob } from "../../src/jobs/new-job.ts";
@@ -51,14 +52,18 @@ export async function putJobs(database: TestDatabase, lane: LaneKey, seed: Seed)
     ? `insert into job_history (${columns}, finished_at, expires_at) select ${fields}, ${finishedAt}, ${expiresAt} from generate_series(1, $9) returning id`
     : `insert into job (${columns}, finished_at, error_code, lease_id)
        select ${fields}, case when $3::job_state = 'failed' then ${finishedAt} end, $8::json ->> 'code', $10::bigint from generate_series(1, $9) returning id`;
-  const put = await database.query<{ id: JobId }>(text, FINISHED.includes(state) ? values : [...values, leaseId]);
-  if (!FINISHED.includes(state)) await recount(database, lane);
+  const put = await (FINISHED.includes(state)
+    ? database.query<{ id: JobId }>(text, values)
+    : insertJobs<{ id: JobId }>(database, text, [...values, leaseId]));
   return put.map(({ id }) => id);
 }
 
-/** Corrects the kept number of jobs, after jobs were inserted or changed past the statements that keep it. */
-const recount = (database: TestDatabase, { workspaceId }: Pick<LaneKey, "workspaceId">): Promise<unknown> =>
-  database.query("select recount_jobs($1)", [workspaceId]);
+/** Runs a statement that inserts rows into `job`, and corrects the kept numbers of jobs, which such a statement passes by. */
+export async function insertJobs<Row extends pg.QueryResultRow>(database: TestDatabase, text: string, values: unknown[]): Promise<Row[]> {
+  const put = await database.query<Row>(text, values);
+  await database.query("select recount_jobs(null)");
+  return put;
+}
 
 /** The job's state. Null if it does not exist. */
 export async function stateOf(database: TestDatabase, id: JobId): Promise<JobState | null> {

@@ -17,6 +17,7 @@ import { Attempts } from "./Attempts.tsx";
 import { JobActions } from "./JobActions.tsx";
 import type { JobRecord } from "./job-record.ts";
 import classes from "./jobs.module.css";
+import { noResult } from "./no-result.ts";
 import { WhyNot } from "./WhyNot.tsx";
 
 const UNFINISHED: readonly string[] = ["waiting", "delayed", "pending_approval", "active"];
@@ -81,15 +82,12 @@ export default function JobPage() {
           <JsonText value={job.payload ?? null} label="payload" none="null" />
         </Section>
         <Section title="Result">
-          <JsonText value={job.result ?? null} label="result" none={noResult(job.state)} />
+          <JsonText value={job.result ?? null} label="result" none={noResult(job)} />
         </Section>
       </div>
     </PageFrame>
   );
 }
-
-const noResult = (state: string): string =>
-  state === "completed" ? "The handler returned nothing." : UNFINISHED.includes(state) ? "None yet." : "None.";
 
 function JobFacts({ job }: { job: JobRecord }) {
   const { queue, attempt, attempts, priority, tag, concurrencyKey, idempotencyKey, schedule, scheduled_for, approval } = job;

@@ -14,6 +14,7 @@ import { JOB_FIELDS, useJobFilters } from "./filters.ts";
 import classes from "./jobs.module.css";
 import { ManyJobs } from "./ManyJobs.tsx";
 import { OperationProgress } from "./OperationProgress.tsx";
+import { SameError } from "./SameError.tsx";
 
 /** The jobs of all queues. */
 export default function JobsPage() {
@@ -36,6 +37,7 @@ export default function JobsPage() {
     <PageFrame title="Jobs" actions={may("write") && <ManyJobs filter={filters.request} selection={selection} />}>
       <OperationProgress />
       <FilterBar filters={filters} fields={JOB_FIELDS} />
+      {filters.values.fingerprint !== "" && <SameError job={list.rows?.[0]?.record} onClear={() => filters.set("fingerprint", "")} />}
       <RecordList
         label="Jobs"
         what="the jobs"

@@ -1,22 +1,26 @@
 import { Button, Table } from "@mantine/core";
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { CreatedWorkspace, Workspace } from "@tidemill/contract";
 import { useState } from "react";
 import { operator } from "../../api/api.ts";
+import { sessionQuery } from "../../api/session.ts";
 import { firstPage } from "../../app/pages.ts";
-import { SecretOnce } from "../../ui/dialogs/SecretOnce.tsx";
+import { ConfirmDialog } from "../../ui/dialogs/ConfirmDialog.tsx";
 import { EmptyState } from "../../ui/EmptyState.tsx";
 import { ErrorState } from "../../ui/ErrorState.tsx";
 import { LoadingState } from "../../ui/LoadingState.tsx";
+import { notify } from "../../ui/notices.ts";
 import { PageFrame } from "../../ui/PageFrame.tsx";
 import { Time } from "../../ui/Time.tsx";
 import { WorkspaceDialog } from "./WorkspaceDialog.tsx";
+import { WorkspaceMade } from "./WorkspaceMade.tsx";
 
 const PAGE_SIZE = 100;
 
 type Open =
   | { readonly kind: "edit"; readonly workspace: Workspace | null }
+  | { readonly kind: "delete"; readonly workspace: Workspace }
   | { readonly kind: "made"; readonly workspace: CreatedWorkspace };
 
 /** All workspaces of the service, with their plans and limits, for operators. */
@@ -80,6 +84,13 @@ export default function WorkspacesPage() {
                   <Table.Td>
                     <Button size="compact-xs" aria-label={`Change ${workspace.name}`} onClick={() => setOpen({ kind: "edit", workspace })}>
                       Change
+                    </Button>{" "}
+                    <Button
+                      size="compact-xs"
+                      aria-label={`Delete ${workspace.name}`}
+                      onClick={() => setOpen({ kind: "delete", workspace })}
+                    >
+                      Delete
                     </Button>
                   </Table.Td>
                 </Table.Tr>
@@ -103,13 +114,41 @@ export default function WorkspacesPage() {
           }}
         />
       )}
-      <SecretOnce
-        secret={open?.kind === "made" ? open.workspace.key : null}
-        title={open?.kind === "made" ? `The first key of ${open.workspace.name}` : ""}
-        about="It has the role admin."
-        onClose={() => setOpen(null)}
-      />
+      {open?.kind === "made" && <WorkspaceMade workspace={open.workspace} onClose={() => setOpen(null)} />}
+      {open?.kind === "delete" && <DeleteDialog workspace={open.workspace} onClose={() => setOpen(null)} onDeleted={refetch} />}
     </PageFrame>
+  );
+}
+
+interface DeleteDialogProps {
+  readonly workspace: Workspace;
+  readonly onClose: () => void;
+  readonly onDeleted: () => unknown;
+}
+
+function DeleteDialog({ workspace: { id, name }, onClose, onDeleted }: DeleteDialogProps) {
+  const client = useQueryClient();
+  return (
+    <ConfirmDialog
+      opened
+      danger
+      typed
+      name={name}
+      onClose={onClose}
+      title={`Delete ${name}?`}
+      action="Delete the workspace"
+      onConfirm={async () => {
+        await operator.delete(`/workspaces/${id}`);
+        notify({ tone: "done", text: `${name} is deleted` });
+        onDeleted();
+        await client.invalidateQueries(sessionQuery);
+      }}
+    >
+      <p>
+        Its queues, jobs, schedules, workflows, secrets and keys are gone at once, and what is in flight is aborted. The people who belong
+        to it lose access. This cannot be undone.
+      </p>
+    </ConfirmDialog>
   );
 }
 

@@ -17,10 +17,10 @@ import { StateBadge } from "../../ui/StateBadge.tsx";
 import { Time } from "../../ui/Time.tsx";
 import { WsLink } from "../../ui/WsLink.tsx";
 import { describeTrigger } from "./describe-trigger.ts";
+import { noResult } from "./no-result.ts";
 import { RunActions } from "./RunActions.tsx";
 import classes from "./RunPage.module.css";
 import { StepDetail } from "./StepDetail.tsx";
-import { hasEnded } from "./statuses.ts";
 import type { RunRecord } from "./timeline/rows.ts";
 import { Timeline } from "./timeline/Timeline.tsx";
 import { WaitingFor } from "./WaitingFor.tsx";
@@ -64,7 +64,7 @@ export default function RunPage() {
           <JsonText value={run.input ?? null} label="input" none="No input." />
         </Section>
         <Section title="Result">
-          <JsonText value={run.result ?? null} label="result" none={noResult(run.status)} />
+          <JsonText value={run.result ?? null} label="result" none={noResult(run)} />
         </Section>
       </div>
       {run.progress && (
@@ -144,9 +144,4 @@ function wholeOf({ createdAt, steps, hookErrors, undoErrors }: RunRecord, endedM
   }
   for (const { occurredAt } of [...hookErrors, ...undoErrors]) to = Math.max(to, toMs(occurredAt));
   return { from, to };
-}
-
-function noResult(status: RunRecord["status"]): string {
-  if (status === "completed") return "The run returned nothing.";
-  return hasEnded(status) ? (status === "failed" ? "None: the run failed." : "None: the run was cancelled.") : "None yet.";
 }

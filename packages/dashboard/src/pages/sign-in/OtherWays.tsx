@@ -6,13 +6,13 @@ import type { Session } from "../../api/session.ts";
 import { ErrorState } from "../../ui/ErrorState.tsx";
 import { useSubmit } from "../../ui/use-submit.ts";
 import classes from "./BareFrame.module.css";
-import { goOn } from "./go-on.ts";
+import { goOnSignedIn } from "./go-on.ts";
 
 /** Ways to sign in without a password, where the service has them. */
 export function OtherWays({ ways }: { ways: Session["sign_in"] }) {
   const { busy, error, run } = useSubmit(async () => {
     await auth.post("/passkeys/sign-in", { response: await askPasskey() });
-    goOn();
+    await goOnSignedIn();
   });
   if (!ways.passkeys && !ways.oidc) return null;
   const next = new URLSearchParams(globalThis.location.search).get("next");

@@ -10,7 +10,7 @@ import { LoadingState } from "../../ui/LoadingState.tsx";
 import { useSubmit } from "../../ui/use-submit.ts";
 import classes from "./BareFrame.module.css";
 import { BareFrame } from "./BareFrame.tsx";
-import { goOn } from "./go-on.ts";
+import { goOn, goOnSignedIn } from "./go-on.ts";
 import { OtherWays } from "./OtherWays.tsx";
 
 /** Why the identity provider's answer did not sign somebody in. */
@@ -36,7 +36,7 @@ export default function SignInPage() {
       setCode("");
       return;
     }
-    goOn();
+    await goOnSignedIn();
   });
   const refusal = REFUSALS[new URLSearchParams(globalThis.location.search).get("refused") ?? ""];
   const isSignedIn = session?.person != null;

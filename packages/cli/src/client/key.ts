@@ -1,0 +1,68 @@
+import { CreateKey } from "@tidemill/contract";
+import type { Command } from "commander";
+import { printFields, printRecord } from "../output/table.ts";
+import { runOnService, withConnection } from "./command.ts";
+import { addFields, readFields } from "./fields.ts";
+import { printList, withLimit } from "./listing.ts";
+
+const WORKSPACE = ["[workspace]", "For operators: id of the workspace, ws_…, whose keys are in the database"] as const;
+const COLUMNS = ["id", "name", "role", "queues", "workflows", "expires_at", "last_used_at", "created_at"];
+const OWN = ["name"];
+
+type Create = Pick<CreateKey, "name"> & { readonly json?: boolean };
+
+/** Operators manage the keys of any workspace, in the database: then the workspace is the first argument. */
+export function addKeyCommands(program: Command): void {
+  const key = program.command("key").description("API keys of the workspace");
+  const load = () => import("../operator/key.ts");
+
+  const list = withConnection(
+    withLimit(
+      key
+        .command("list")
+        .description("List keys, newest first")
+        .argument(...WORKSPACE),
+    ),
+  );
+  list.action(async (workspace: string | undefined, options: { json?: boolean }) => {
+    if (workspace !== undefined) return (await load()).listKeysCommand(workspace, options);
+    await runOnService<{ limit: number }>(list, (tidemill, invocation) =>
+      printList((limit) => tidemill.keys.list({ limit }), COLUMNS, invocation.options),
+    );
+  });
+
+  const create = withConnection(
+    addFields(
+      key
+        .command("create")
+        .description("Create a key, which is only shown this once. Its role is write unless given")
+        .argument(...WORKSPACE)
+        .requiredOption("--name <name>", "What the key is for, 1 to 128 characters (required)"),
+      CreateKey,
+      OWN,
+    ),
+  );
+  create.action(async (workspace: string | undefined, options: Create) => {
+    const body = { ...readFields<Omit<CreateKey, "name">>(CreateKey, options, OWN), name: options.name };
+    if (workspace !== undefined) return (await load()).createKeyCommand(workspace, body, options);
+    await runOnService(create, async (tidemill) => printFields(await tidemill.keys.create(body), options.json));
+  });
+
+  const revoke = withConnection(
+    key
+      .command("revoke")
+      .description("Revoke a key. Requests with it are refused from now on")
+      .argument("<key...>", "Id of the key, key_…. For operators: workspace and key")
+      .usage("[options] [workspace] <key>"),
+  );
+  revoke.action(async (named: string[], options: { json?: boolean }) => {
+    const [first = "", second, ...more] = named;
+    if (more.length > 0 || (second === undefined && first.startsWith("ws_")))
+      throw new Error("Give the id of a key, key_…. Operators give its workspace before it.");
+    if (second !== undefined) return (await load()).revokeKeyCommand(first, second, options);
+    await runOnService(revoke, async (tidemill) => {
+      await tidemill.keys.revoke(first);
+      printRecord({ id: first, revoked: true }, options.json);
+    });
+  });
+}
