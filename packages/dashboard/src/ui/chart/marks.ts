@@ -22,10 +22,12 @@ export function drawMarks({ ctx, bbox, valToPos }: uPlot, marks: readonly ChartM
     ctx.moveTo(x, bbox.top);
     ctx.lineTo(x, bbox.top + bbox.height);
     ctx.stroke();
-    if (x < freeFrom) continue;
     const label = text.length > MAX_LABEL ? `${text.slice(0, MAX_LABEL - 1)}…` : text;
     const width = ctx.measureText(label).width;
-    const left = Math.min(x + 3 * devicePixelRatio, bbox.left + bbox.width - width);
+    const gap = 3 * devicePixelRatio;
+    // At the right edge, left of the line.
+    const left = x + gap + width <= bbox.left + bbox.width ? x + gap : x - gap - width;
+    if (left < freeFrom) continue;
     ctx.fillStyle = color(name);
     ctx.fillText(label, left, bbox.top);
     freeFrom = left + Math.max(width, LABEL_WIDTH) + 6 * devicePixelRatio;
