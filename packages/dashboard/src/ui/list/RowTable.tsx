@@ -34,8 +34,10 @@ export function RowTable<T>({ label, rows, columns, target, selection, nameOf, o
   useLayoutEffect(() => {
     if (body.current) setTop(body.current.getBoundingClientRect().top + window.scrollY);
   }, []);
-  // The same while the rows are: places of all rows are worked out again with another one.
-  const getItemKey = useCallback((index: number) => rows[index]?.id ?? index, [rows]);
+  const latest = useRef(rows);
+  latest.current = rows;
+  // Always the same: with another one, the places of all rows are worked out again. Rows do not move while their number is the same.
+  const getItemKey = useCallback((index: number) => latest.current[index]?.id ?? index, []);
   const virtualizer = useWindowVirtualizer({
     count: rows.length,
     estimateSize: () => ROW_HEIGHT,
