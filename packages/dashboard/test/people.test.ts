@@ -109,6 +109,7 @@ describe("the account page", () => {
     await page.getByText("Your password is changed").waitFor();
     expect(await page.getByRole("list", { name: "Sessions" }).locator("li").count()).toBe(1);
     expect((await person.auth("GET", "session")).body.person).toBeNull();
+    await page.getByRole("list", { name: "What happened to this account" }).getByText("The password was changed").waitFor();
     expect(await dashboard.axe(page)).toEqual([]);
     expect(dashboard.violations).toEqual([]);
   });
@@ -138,7 +139,7 @@ describe("the operator's pages", () => {
   }) => {
     const operator = await newPerson(service, { operator: true });
     const page = await dashboard.open("/operator/workspaces", { as: operator });
-    await page.getByRole("table", { name: "Workspaces" }).waitFor();
+    await page.getByRole("grid", { name: "Workspaces" }).waitFor();
     expect(await dashboard.axe(page)).toEqual([]);
     await page.getByRole("button", { name: "New workspace" }).press("Enter");
     await page.getByRole("dialog").getByLabel("Name").fill("Acme");
