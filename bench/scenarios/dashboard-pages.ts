@@ -1,5 +1,4 @@
 import { setTimeout as wait } from "node:timers/promises";
-import type { Page } from "playwright-core";
 import { unpackChromium } from "../../packages/dashboard/test/harness/chromium.ts";
 import { launchChromium } from "../../packages/dashboard/test/harness/launch.ts";
 import { signedIn } from "../dashboard-person.ts";
@@ -7,6 +6,8 @@ import type { BenchNode, Environment } from "../environment.ts";
 import { FORGET_TASKS, LAST_ROW, NOW_IDLE, SCROLL, TO_END, WATCH_TASKS } from "../in-page.ts";
 import { bulkOf, longRun, runsPage } from "../long-records.ts";
 import { type Figure, median } from "../table.ts";
+
+type Page = Awaited<ReturnType<Awaited<ReturnType<typeof launchChromium>>["newPage"]>>;
 
 const ROWS = 100_000;
 const STEPS = 10_000;
