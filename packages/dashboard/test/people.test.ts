@@ -138,7 +138,7 @@ describe("the operator's pages", () => {
   }) => {
     const operator = await newPerson(service, { operator: true });
     const page = await dashboard.open("/operator/workspaces", { as: operator });
-    await page.getByRole("table", { name: "Workspaces" }).waitFor();
+    await page.getByRole("grid", { name: "Workspaces" }).waitFor();
     expect(await dashboard.axe(page)).toEqual([]);
     await page.getByRole("button", { name: "New workspace" }).press("Enter");
     await page.getByRole("dialog").getByLabel("Name").fill("Acme");

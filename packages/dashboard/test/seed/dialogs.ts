@@ -74,6 +74,7 @@ export const DIALOGS: Readonly<Record<string, readonly Opening[]>> = {
     dialog("members", "Revoke the invitation?", ["button", /^Revoke the invitation/]),
   ],
   "pages/members/RoleDialog.tsx": [dialog("members", /^The role of/, ["button", /^Change role of .*member/])],
+  "pages/operator/DeleteWorkspace.tsx": [dialog("/operator/workspaces", "Delete Default?", ["button", "Delete Default"])],
   "pages/operator/WorkspaceDialog.tsx": [
     dialog("/operator/workspaces", /^New workspace|^Make a/, ["button", "New workspace"]),
     { ...dialog("/operator/workspaces", "Plan", ["button", "New workspace"], ["combobox", "Plan"]), role: "listbox" },
@@ -86,7 +87,6 @@ export const DIALOGS: Readonly<Record<string, readonly Opening[]>> = {
       "I have stored it",
     ]),
   ],
-  "pages/operator/WorkspacesPage.tsx": [dialog("/operator/workspaces", "Delete Acme?", ["button", "Delete Acme"])],
   "pages/queues/CreateQueue.tsx": [
     dialog("queues", "Create a queue", ["button", "Create a queue"]),
     once(

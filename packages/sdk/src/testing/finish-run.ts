@@ -1,4 +1,5 @@
 import type { RunError } from "@tidemill/contract";
+import { durationMs } from "../workflow/duration.ts";
 import type { AnyWorkflow } from "../workflow/workflow.ts";
 import type { MemoryRun } from "./memory-run.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
@@ -41,7 +42,7 @@ async function execute(run: MemoryRun, clock: VirtualClock, { options }: AnyWork
   if (outcome.outcome !== "failed") return null;
   const { error: message, error_name: name, retry = true, retry_in = 0 } = outcome;
   if (!retry || run.attempt >= (options.attempts ?? ATTEMPTS)) return { status: "failed", result: null, error: { name, message } };
-  await clock.wait(Math.max(retry_in * 1_000, (options.backoff?.delay ?? BACKOFF_MS) * 2 ** (run.attempt - 1)));
+  await clock.wait(Math.max(retry_in * 1_000, durationMs(options.backoff?.delay ?? BACKOFF_MS) * 2 ** (run.attempt - 1)));
   run.attempt += 1;
   return null;
 }

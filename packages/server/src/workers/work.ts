@@ -133,7 +133,7 @@ async function askedLanes(
 
 /** The lanes of queues or workflows, looked up if they were not lately. */
 async function lanesOf(
-  { polls, clock }: WorkDeps,
+  { polls, versions, clock }: WorkDeps,
   db: Db,
   workspaceId: WorkspaceId,
   kind: Exclude<LaneKind, "http">,
@@ -148,6 +148,7 @@ async function lanesOf(
     const lane = found.get(name);
     if (!lane) throw await laneNotFound(db, workspaceId, kind, name);
     if (lane.served !== "pull") throw kind === "queue" ? servedByNodes(name) : servedByEndpoint(name);
+    if (kind === "workflow") versions.check(lane.laneId, name, version);
     lanes.set(name, polls.lanes.found(lane, { kind, name, version }, nowMs));
   }
   return [...lanes.values()].filter((lane) => lane !== undefined);

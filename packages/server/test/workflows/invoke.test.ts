@@ -43,8 +43,7 @@ describe("a run that has invoked a workflow", () => {
     expect(await child.get(childId)).toMatchObject({ status: "pending", input: { n: 1 }, trigger, parentRunId: parentId });
   });
 
-  // Specification, Workflow behavior 1.
-  test("goes on with its result and its id", async ({ flow: { parent, child, parentId, childId } }) => {
+  test("goes on with its result and its id (Workflow behavior 1)", async ({ flow: { parent, child, parentId, childId } }) => {
     const next = parent.take();
     await child.end(await child.take(), { outcome: "completed", result: { paid: true } });
     const run = await next;
@@ -68,8 +67,7 @@ describe("a run that has invoked a workflow", () => {
     expect(stepOf(await parent.take())).toMatchObject({ status: "failed", output: { runId: childId }, error });
   });
 
-  // Specification, Workflow behavior 2.
-  test("goes on with an error when the timeout passes, and the invoked run goes on", async ({
+  test("goes on with an error when the timeout passes, and the invoked run goes on (Workflow behavior 2)", async ({
     service,
     flow: { parent, child, childId },
   }) => {
@@ -80,8 +78,19 @@ describe("a run that has invoked a workflow", () => {
     expect(await child.get(childId)).toMatchObject({ status: "completed" });
   });
 
-  // Specification, Workflow behavior 3.
-  test("goes on with an error when it is cancelled", async ({ service, flow: { parent, child, childId } }) => {
+  test("that it no longer waits for is cancelled by its own id, and by nothing else (Workflow behavior 2)", async ({
+    service,
+    flow: { parent, child, parentId, childId },
+  }) => {
+    await service.advance(3_601);
+    await parent.end(await parent.take(), { outcome: "completed" });
+    expect(await child.get(childId)).toMatchObject({ status: "pending", parentRunId: parentId });
+    await service.ok("POST", `/v1/runs/${childId}/cancel`);
+    expect(await child.get(childId)).toMatchObject({ status: "cancelled" });
+    expect(await parent.get(parentId)).toMatchObject({ status: "completed" });
+  });
+
+  test("goes on with an error when it is cancelled (Workflow behavior 3)", async ({ service, flow: { parent, child, childId } }) => {
     const next = parent.take();
     await service.ok("POST", `/v1/runs/${childId}/cancel`);
     const message = `The run of "${child.id}" was cancelled.`;
@@ -142,7 +151,9 @@ describe("an invocation", () => {
     expect((await child.work({ workflows: [child.id], limit: 10 })).runs).toHaveLength(1);
   });
 
-  test("of a workflow that is not there, with a bad timeout, or under a lost lease starts nothing", async ({ service }) => {
+  test("of a workflow that is not there, without a timeout of at most 24 hours (Workflow behavior 1), or under a lost lease starts nothing", async ({
+    service,
+  }) => {
     const [parent, child] = [await putWorkflow(service), await putWorkflow(service)];
     const parentId = await parent.trigger();
     const run = await parent.take();

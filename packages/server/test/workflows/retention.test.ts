@@ -16,8 +16,7 @@ const sweeperOf = (service: Service): (() => Promise<void>) => {
   };
 };
 
-// Specification, Workflow behavior 7.
-test("the idempotency key of a trigger lasts as long as its run, and goes with it", async ({ service }) => {
+test("the idempotency key of a trigger lasts as long as its run, and goes with it (Workflow behavior 7)", async ({ service }) => {
   const limited = await limitedTo(service, { retention_days: 7 });
   const { id, take, end } = await putWorkflow(limited);
   const send = () => limited.ok("POST", `/v1/workflows/${id}/trigger`, { idempotencyKey: "k" });
