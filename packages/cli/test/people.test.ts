@@ -28,7 +28,12 @@ test("tidemill people makes, resets, promotes and removes people, with effect on
   expect((await browser.operate("GET", "/workspaces")).status).toBe(403);
   expect((await people("operator", "ada@example.com")).shown).toEqual({ email: "ada@example.com", operator: true });
   expect((await browser.operate("GET", "/workspaces")).status).toBe(200);
+  // Who is no operator any more must not come back by an invitation of theirs.
+  const { body: acme } = await browser.operate("POST", "/workspaces", { name: "Acme" });
+  const { body: invitation } = await browser.operate("POST", `/workspaces/${acme.id}/invitations`, { role: "admin" });
+  expect((await browser.auth("GET", `links/${token(invitation.url)}`)).body).toMatchObject({ workspace: { name: "Acme" }, role: "admin" });
   await people("operator", "ada@example.com", "--off");
+  expect((await browser.auth("GET", `links/${token(invitation.url)}`)).status).toBe(404);
   expect((await browser.operate("GET", "/workspaces")).status).toBe(403);
 
   const reset = await people("reset", "ada@example.com");

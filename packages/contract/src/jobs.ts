@@ -288,7 +288,10 @@ export type Job = Static<typeof Job>;
 
 /** A job with one entry per attempt: GET of one job. */
 export const JobWithLog = Type.Object(
-  { ...jobFields, attempts_log: Type.Array(AttemptEntry, { description: "The attempts that have ended, oldest first." }) },
+  {
+    ...jobFields,
+    attempts_log: Type.Array(AttemptEntry, { description: "The attempts that have ended, oldest first. Of very many, only the latest." }),
+  },
   {
     title: "JobWithLog",
     description: "A job with its attempts.",

@@ -22,6 +22,8 @@ export const LIMITS = {
   workJobs: 500,
   extendJobs: 1_000,
   workWorkflows: 100,
+  /** Versions of the code for which workers ask for runs of a workflow. */
+  workflowVersions: 100,
   /** Steps of a failed run that a retry executes again. */
   retrySteps: 1_000,
   /** Steps in the journal of a run, and how large their outputs and errors are together. */

@@ -244,12 +244,13 @@ export const QueueMetrics = Type.Object(
     failed_last_minute: Type.Integer({ description: "Jobs that failed in the last 60 seconds." }),
     latency_ms: Type.Object(
       {
-        p50: Nullable(Type.Number(), { description: "The median. Milliseconds; null when no job completed." }),
-        p99: Nullable(Type.Number(), { description: "The 99th percentile. Milliseconds; null when no job completed." }),
+        p50: Nullable(Type.Number(), { description: "The median. Milliseconds; null when no such job completed." }),
+        p99: Nullable(Type.Number(), { description: "The 99th percentile. Milliseconds; null when no such job completed." }),
       },
       {
         title: "Latency",
-        description: "From due to finished, over the newest 1,000 jobs that completed in the last minute. Milliseconds.",
+        description:
+          "From due to finished, over jobs that completed in the last minute, of the 1,000 finished jobs that were enqueued last. `GET /v1/metrics` has all jobs. Milliseconds.",
       },
     ),
   },

@@ -2,6 +2,7 @@ import { describe, expect } from "vitest";
 import { newPerson } from "../../server/test/harness/people.ts";
 import { test } from "./harness/dashboard.ts";
 import { everyPage } from "./harness/every-page.ts";
+import { unseenFocus } from "./harness/focus.ts";
 import { HOSTILE, seedHostile } from "./seed/seed-hostile.ts";
 
 describe("every page", () => {
@@ -20,11 +21,13 @@ describe("every page", () => {
       await dashboard.goTo(page, path);
       const found = {
         axe: await dashboard.axe(page),
+        unseenFocus: await unseenFocus(page.locator("body")),
         violations: dashboard.violations.splice(0),
         ran: await page.evaluate("globalThis.ran ?? null"),
         title: (await page.title()).endsWith("Tidemill") ? null : await page.title(),
       };
-      if (JSON.stringify(found) !== JSON.stringify({ axe: [], violations: [], ran: null, title: null })) findings[one.path] = found;
+      if (JSON.stringify(found) !== JSON.stringify({ axe: [], unseenFocus: [], violations: [], ran: null, title: null }))
+        findings[one.path] = found;
     }
     expect(findings).toEqual({});
     const origin = new URL(signedIn.url()).origin;

@@ -76,6 +76,8 @@ describe("the list of jobs", () => {
     await page.unroute("**/v1/jobs?*");
     await page.getByRole("button", { name: "Search on" }).click();
     await page.getByRole("heading", { name: "No job matches these filters" }).waitFor();
+    await dashboard.goTo(page, "jobs?last=two+years");
+    await page.getByRole("alert").getByText("created_after must be").waitFor();
     expect(dashboard.violations).toEqual([]);
   });
 

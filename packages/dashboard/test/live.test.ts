@@ -4,10 +4,18 @@ import { test } from "./harness/dashboard.ts";
 
 const nightly = { name: "nightly", queue: "emails", cron: "30 2 * * *", timezone: "UTC" };
 
-test("a change is shown in two tabs, which have one stream", async ({ dashboard, service }) => {
+/** Browsers have Web Locks only over HTTPS and on localhost. */
+test.for([
+  ["with Web Locks", true],
+  ["on plain HTTP, without them", false],
+] as const)("a change is shown in two tabs, which have one stream, %s", async ([, hasLocks], { dashboard, service }) => {
   await service.ok("POST", "/v1/queues", { name: "emails" });
   await service.ok("POST", "/v1/schedules", nightly);
   const page = await dashboard.open("schedules/nightly");
+  if (!hasLocks) {
+    await page.context().addInitScript(() => Object.defineProperty(navigator, "locks", { value: undefined }));
+    await page.reload();
+  }
   await page.locator("[data-state=live]:visible").waitFor();
   const other = await page.context().newPage();
   const asked: string[] = [];

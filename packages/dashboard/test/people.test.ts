@@ -115,10 +115,30 @@ describe("the account page", () => {
 });
 
 describe("the operator's pages", () => {
-  test("an operator makes a workspace and changes its plan; others do not see the page", async ({ dashboard, service }) => {
+  test("an operator sees which nodes run, which was lost, and what is not known of one", async ({ dashboard, service }) => {
+    const process = "00000000-0000-7000-8000-000000000001";
+    await service.database.query(
+      `with opened as (insert into lease (holder, expires_at) values ('node', now() - interval '1 minute') returning id)
+       insert into node (lease_id, master_key_ids, process) select id, '{}', $1 from opened`,
+      [process],
+    );
+    const page = await dashboard.open("/operator/nodes", { as: await newPerson(service, { operator: true }) });
+    const nodes = page.getByRole("grid", { name: "Nodes" });
+    await nodes.getByRole("row", { name: /not known.*lost.*not known/ }).waitFor();
+    await nodes.getByRole("row", { name: /alive.*0 of 4,096.*MiB of/ }).waitFor();
+    expect(await dashboard.axe(page)).toEqual([]);
+    await service.database.query("delete from lease where id = (select lease_id from node where process = $1)", [process]);
+    await nodes.getByRole("row", { name: /lost/ }).waitFor({ state: "detached" });
+    expect(dashboard.violations).toEqual([]);
+  });
+
+  test("an operator makes a workspace with its first admin, changes its plan and deletes it; others do not see the page", async ({
+    dashboard,
+    service,
+  }) => {
     const operator = await newPerson(service, { operator: true });
     const page = await dashboard.open("/operator/workspaces", { as: operator });
-    await page.getByRole("table", { name: "Workspaces" }).waitFor();
+    await page.getByRole("grid", { name: "Workspaces" }).waitFor();
     expect(await dashboard.axe(page)).toEqual([]);
     await page.getByRole("button", { name: "New workspace" }).press("Enter");
     await page.getByRole("dialog").getByLabel("Name").fill("Acme");
@@ -126,13 +146,36 @@ describe("the operator's pages", () => {
     const made = page.getByRole("dialog", { name: "The first key of Acme" });
     expect(await made.locator("output").textContent()).toMatch(/^svc_ws_/);
     await made.getByRole("button", { name: "I have stored it" }).press("Enter");
+    await page.getByRole("dialog", { name: "Who administers Acme?" }).getByLabel("Mail address").fill("first@example.com");
+    expect(await dashboard.axe(page)).toEqual([]);
+    await page.keyboard.press("Enter");
+    const invitation = page.getByRole("dialog", { name: "The invitation's link" });
+    const link = (await invitation.locator("output").textContent()) ?? "";
+    expect((await operator.auth("GET", `links/${link.split("/").at(-1)}`)).body).toMatchObject({
+      workspace: { name: "Acme" },
+      role: "admin",
+    });
+    await invitation.getByRole("button", { name: "I have stored it" }).press("Enter");
+
     await page.getByRole("button", { name: "Change Acme" }).press("Enter");
     await page.getByLabel("Requests a minute").fill("1234");
     expect(await dashboard.axe(page)).toEqual([]);
     await page.getByRole("button", { name: "Save" }).press("Enter");
-    await page.getByRole("row", { name: /Acme.*1,234/ }).waitFor();
+    await page.getByRole("row", { name: /Acme.*free.*10,000.*1,234/ }).waitFor();
+    await page.getByRole("button", { name: "Change Acme" }).press("Enter");
+    await page.getByRole("checkbox", { name: "The limits of the plan" }).check();
+    await page.getByRole("button", { name: "Save" }).press("Enter");
+    await page.getByRole("row", { name: /Acme.*free.*10,000 60 / }).waitFor();
+    await page.getByRole("button", { name: "Delete Acme" }).press("Enter");
+    const question = page.getByRole("dialog", { name: "Delete Acme?" });
+    expect(await question.getByRole("button", { name: "Delete the workspace" }).isDisabled()).toBe(true);
+    await question.getByLabel("Type Acme to confirm").fill("Acme");
+    await page.keyboard.press("Enter");
+    await page.getByText("Acme is deleted").waitFor();
+    await page.getByRole("row", { name: /Acme/ }).waitFor({ state: "detached" });
     const other = await dashboard.open("members");
     expect(await other.getByRole("link", { name: "Workspaces" }).count()).toBe(0);
+    expect(await other.getByRole("link", { name: "Nodes" }).count()).toBe(0);
     expect(dashboard.violations).toEqual([]);
   });
 });

@@ -117,6 +117,17 @@ describe("runs", () => {
     await page.getByText("No workflow has run yet").waitFor();
   });
 
+  test("a page whose script could not be loaded is there after another try", async ({ dashboard }) => {
+    const page = await dashboard.open("workers");
+    await page.route("**/assets/RunsPage-*.js", (route) => route.fulfill({ status: 404 }));
+    await page.getByRole("link", { name: "Runs" }).click();
+    const again = page.getByRole("button", { name: "Try again" });
+    await again.waitFor();
+    await page.unroute("**/assets/RunsPage-*.js");
+    await again.click();
+    await page.getByText("No workflow has run yet").waitFor();
+  });
+
   test("new runs are counted above the list, and do not move its rows", async ({ dashboard, service }) => {
     const workflow = await putWorkflow(service);
     await workflow.trigger();

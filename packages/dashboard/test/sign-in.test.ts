@@ -77,6 +77,25 @@ describe("signing in", () => {
     await page.getByRole("alert").getByText("The operator must set TIDEMILL_PUBLIC_URL").waitFor();
   });
 
+  test("who has an account joins with an invitation by signing in", async ({ dashboard, service }) => {
+    const person = await newPerson(service, { role: null });
+    const { url } = await service.ok("POST", "/v1/invitations", { role: "write" });
+    const page = await dashboard.open(`/link/${url.split("/").at(-1)}`, { as: null });
+    await page.getByRole("link", { name: "Sign in" }).press("Enter");
+    await page.getByLabel("Mail address").fill(person.email);
+    await page.locator("input[name=password]").fill(PASSWORD);
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "Join as A person" }).press("Enter");
+    await page.getByRole("navigation", { name: "Pages" }).waitFor();
+    expect(new URL(page.url()).pathname).toMatch(`/dashboard/w/${service.workspaceId}/`);
+    // Pages of no workspace lead back to the last one.
+    await dashboard.goTo(page, "/account");
+    await page.getByRole("link", { name: "Queues" }).press("Enter");
+    await page.getByRole("heading", { name: "Queues", level: 1 }).waitFor();
+    expect(new URL(page.url()).pathname).toBe(`/dashboard/w/${service.workspaceId}/queues`);
+    expect(dashboard.violations).toEqual([]);
+  });
+
   test("a link that was used says so", async ({ dashboard }) => {
     const page = await dashboard.open(`/link/${"x".repeat(43)}`, { as: null });
     await page.getByRole("heading", { name: "This link cannot be used" }).waitFor();

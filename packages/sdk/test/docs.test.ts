@@ -2,6 +2,7 @@ import { execFile, spawnSync } from "node:child_process";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { Tidemill } from "@tidemill/sdk";
 import { expect } from "vitest";
 import { test } from "./harness/live.ts";
 import { Receiver } from "./harness/receiver.ts";
@@ -27,6 +28,14 @@ test("the code of the client's README runs from the first block to the last", as
   expect(stdout).toMatch(/^job_\w+ delayed$/m);
   expect(stdout).toMatch(/^404 There is no queue "absent"\. /m);
   expect(stdout).toContain("Not running: it is due in");
+});
+
+test("the client's README names all that the client has", () => {
+  const text = readFileSync(`${PACKAGE}/README.md`, "utf8");
+  const client = new Tidemill({ url: "http://127.0.0.1:9", key: "k" });
+  const members = [...Object.keys(client), ...Object.getOwnPropertyNames(Tidemill.prototype)].filter((name) => name !== "constructor");
+  expect(members).toContain("schedules");
+  expect(members.filter((name) => !new RegExp(`[\`.]${name}\\b`).test(text))).toEqual([]);
 });
 
 test("the request that docs/receivers.md signs by hand is accepted by a receiver", async ({ onTestFinished, skip }) => {

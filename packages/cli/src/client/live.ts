@@ -40,15 +40,22 @@ export function addLiveCommands(program: Command): void {
     .command("dev")
     .description("Receive callbacks on this machine until Ctrl-C, print them, and verify their signatures")
     .addOption(
-      new Option("--secret <secret...>", "Callback secret of the queue, cbs_…; several while it is rotated").env(
-        "TIDEMILL_CALLBACK_SECRET",
-      ),
+      new Option("--secret <secret...>", "Callback secret of the queue, cbs_…; several while it is rotated")
+        .argParser(addSecret)
+        .env("TIDEMILL_CALLBACK_SECRET"),
     )
     .option("--port <number>", "Port to listen on; 0 chooses a free one", wholeNumber(0, 65_535), DEFAULT_PORT)
     .option("--host <address>", "Address to listen on", "127.0.0.1")
     .option("--status <status>", "Status to respond with", wholeNumber(200, 599), 200)
     .option("--json", "Print one line of JSON for each callback")
     .action((options: ReceiverOptions) => receive(options));
+}
+
+/** A secret that was pasted in part would make every signature invalid. */
+function addSecret(text: string, before: readonly string[] | undefined): readonly string[] {
+  if (text !== "" && !/^cbs_[A-Za-z0-9_-]{43}$/.test(text))
+    throw new InvalidArgumentError("It takes cbs_ followed by 43 letters, digits, dashes or underscores.");
+  return [...(before ?? []), text];
 }
 
 const wholeNumber =

@@ -59,8 +59,8 @@ export const resetPersonCommand = (email: string, { json }: Json): Promise<void>
 
 /** `tidemill people operator`: makes a person an operator, or with `--off` ends that. */
 export const changeOperatorCommand = (email: string, { off = false, json }: Json & { off?: boolean }): Promise<void> =>
-  withDatabase(async ({ api }) => {
-    if (!(await changeOperator(api, email, !off))) throw nobody(email);
+  withDatabase(async ({ api }, adminContext) => {
+    if (!(await changeOperator(api, adminContext, email, !off))) throw nobody(email);
     printRecord({ email, operator: !off }, json);
   });
 

@@ -41,11 +41,13 @@ export function chooseService(options: ConnectionOptions, environment: Environme
 function findProfile(named: string | undefined, { default: usual, profiles }: Profiles): Profile | undefined {
   const name = named ?? usual ?? "";
   const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
-  if (named !== undefined && !profile) throw new NotFoundError(`There is no profile "${named}".${known(Object.keys(profiles))}`);
+  if (named !== undefined && !profile) throw noProfile(named, Object.keys(profiles));
   return profile;
 }
 
-const known = (names: readonly string[]): string => (names.length === 0 ? ' Run "tidemill login".' : ` There are: ${names.join(", ")}.`);
+/** The error for the name of a profile that does not exist. */
+export const noProfile = (named: string, names: readonly string[]): NotFoundError =>
+  new NotFoundError(`There is no profile "${named}". ${names.length === 0 ? 'Run "tidemill login".' : `There are: ${names.join(", ")}.`}`);
 
 const isSameService = (one: string, other: string): boolean => normalized(one) === normalized(other);
 

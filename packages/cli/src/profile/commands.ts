@@ -1,9 +1,9 @@
 import { Tidemill } from "@tidemill/sdk";
 import { type Command, InvalidArgumentError } from "commander";
-import { NotFoundError } from "../exit-code.ts";
 import { printRecord, printRecords } from "../output/table.ts";
 import { ask } from "../prompt/ask.ts";
 import { readHidden } from "../prompt/read-hidden.ts";
+import { noProfile } from "./choose.ts";
 import { profilesFile, readProfiles, writeProfiles } from "./file.ts";
 
 const DEFAULT_NAME = "default";
@@ -93,6 +93,6 @@ function readName(name: string): string {
 
 function savedAs<Saved>(name: string, profiles: Readonly<Record<string, Saved>>): Saved {
   const found = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
-  if (!found) throw new NotFoundError(`There is no profile "${name}".`);
+  if (!found) throw noProfile(name, Object.keys(profiles));
   return found;
 }

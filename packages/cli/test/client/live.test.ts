@@ -119,6 +119,13 @@ stageTest("completion scripts are there for three shells, and complete commands"
   expect((await stage.run(["complete", "--", "queue", "re"])).stdout).toMatch(/^resume\t/m);
 });
 
+test("dev refuses a secret that was pasted in part: it would make every signature invalid", async ({ command }) => {
+  expect(await command.run("dev", "--secret", "cbs_pJ0yqXcS3nUzvR1b")).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("43 letters"),
+  });
+});
+
 test("dev says how to choose another port when its own is taken", async ({ command }) => {
   const taken = await Handler.listen(200);
   const { port } = new URL(taken.url);

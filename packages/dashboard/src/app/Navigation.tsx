@@ -3,7 +3,7 @@ import { Icon } from "../ui/Icon.tsx";
 import classes from "./Navigation.module.css";
 import { useNavigablePages } from "./navigable-pages.ts";
 import { NAV_SECTIONS, type Page } from "./pages.ts";
-import { useWorkspaceOrNull } from "./workspace.tsx";
+import { useWorkspaceNearby } from "./workspace.tsx";
 
 /** The pages that the person may see, in sections. */
 export function Navigation() {
@@ -33,7 +33,7 @@ export function Navigation() {
 }
 
 function NavigationLink({ page: { path, title, nav } }: { page: Page }) {
-  const workspace = useWorkspaceOrNull();
+  const workspace = useWorkspaceNearby();
   return (
     <Link to={`/${path}`} params={{ workspace: workspace?.id ?? "" }} className={classes.link} activeOptions={{ includeSearch: false }}>
       {nav && <Icon name={nav.icon} />}

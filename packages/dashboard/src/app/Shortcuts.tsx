@@ -3,7 +3,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
 import { Dialog } from "../ui/dialogs/Dialog.tsx";
 import { useNavigablePages } from "./navigable-pages.ts";
-import { useWorkspaceOrNull } from "./workspace.tsx";
+import { useWorkspaceNearby } from "./workspace.tsx";
 
 /** After `g`, the second key must come within this time. Milliseconds. */
 const SECOND_KEY_MS = 1_500;
@@ -12,7 +12,7 @@ const SECOND_KEY_MS = 1_500;
 export function Shortcuts({ onPalette }: { onPalette: () => void }) {
   const [shown, setShown] = useState(false);
   const pages = useNavigablePages();
-  const workspace = useWorkspaceOrNull();
+  const workspace = useWorkspaceNearby();
   const navigate = useNavigate();
   const waitsSince = useRef<number | null>(null);
   useEffect(() => {

@@ -4,12 +4,12 @@ import { useSession } from "../api/session.ts";
 import { Icon } from "../ui/Icon.tsx";
 import { firstPage } from "./pages.ts";
 import classes from "./WorkspaceSwitcher.module.css";
-import { useWorkspaceOrNull } from "./workspace.tsx";
+import { useWorkspaceNearby } from "./workspace.tsx";
 
 /** The workspace, and the person's others. */
 export function WorkspaceSwitcher() {
   const { workspaces } = useSession();
-  const workspace = useWorkspaceOrNull();
+  const workspace = useWorkspaceNearby();
   const navigate = useNavigate();
   return (
     <div className={classes.switcher}>

@@ -1,10 +1,10 @@
 import { usePerson } from "../api/session.ts";
 import { PAGES, type Page } from "./pages.ts";
-import { useWorkspaceOrNull } from "./workspace.tsx";
+import { useWorkspaceNearby } from "./workspace.tsx";
 
 /** The pages of the navigation that the person may see. Those of a workspace need one. */
 export function useNavigablePages(): readonly Page[] {
-  const workspace = useWorkspaceOrNull();
+  const workspace = useWorkspaceNearby();
   const person = usePerson();
   return PAGES.filter(({ path, nav, role }) => {
     if (!nav) return false;

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import type { IconName } from "../ui/Icon.tsx";
 import { useNavigablePages } from "./navigable-pages.ts";
 import { PAGES } from "./pages.ts";
-import { useWorkspaceOrNull } from "./workspace.tsx";
+import { useWorkspaceNearby } from "./workspace.tsx";
 
 /** Somewhere that the command palette leads to. */
 export interface Place {
@@ -28,7 +28,7 @@ const hasPage = (path: string): boolean => PAGES.some((page) => page.path === pa
 
 /** The places whose names contain all words of a text. */
 export function usePlaces(text: string): readonly Place[] {
-  const workspace = useWorkspaceOrNull();
+  const workspace = useWorkspaceNearby();
   const pages = useNavigablePages();
   const queues = useNames("queues", "name");
   const workflows = useNames("workflows", "id");
@@ -57,7 +57,7 @@ export function usePlaces(text: string): readonly Place[] {
 
 /** The first names of a list. A workspace may have very many; typing an exact name finds its page by the filter of that list. */
 function useNames(kind: "queues" | "workflows", field: "name" | "id"): readonly string[] {
-  const workspace = useWorkspaceOrNull();
+  const workspace = useWorkspaceNearby();
   const { data } = useQuery({
     queryKey: [workspace?.id, kind, "names"],
     queryFn: ({ signal }) =>

@@ -2,6 +2,7 @@ import { useParams } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { type Api, workspaceApi } from "../api/api.ts";
 import { type Membership, type Role, useSession } from "../api/session.ts";
+import { lastWorkspace } from "./preferences.ts";
 
 export interface Workspace extends Membership {
   readonly api: Api;
@@ -19,6 +20,18 @@ const INCLUDES: Readonly<Record<Role, readonly Role[]>> = {
 /** The workspace of the page's address. Null outside of `/w/…`, and for one that the person does not belong to. */
 export function useWorkspaceOrNull(): Workspace | null {
   const { workspace: id } = useParams({ strict: false }) as { workspace?: string };
+  return useWorkspaceOf(id);
+}
+
+/** The workspace of the page's address. On pages of none, like the account: the one that was open last, or the first. */
+export function useWorkspaceNearby(): Workspace | null {
+  const { workspace: id } = useParams({ strict: false }) as { workspace?: string };
+  const { workspaces } = useSession();
+  const last = lastWorkspace();
+  return useWorkspaceOf(id ?? (workspaces.find((one) => one.id === last) ?? workspaces[0])?.id);
+}
+
+function useWorkspaceOf(id: string | undefined): Workspace | null {
   const { workspaces, person } = useSession();
   return useMemo(() => {
     if (id === undefined) return null;

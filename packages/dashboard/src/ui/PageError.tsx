@@ -2,11 +2,11 @@ import type { ErrorComponentProps } from "@tanstack/react-router";
 import { ErrorState } from "./ErrorState.tsx";
 import { PageFrame } from "./PageFrame.tsx";
 
-/** Stands in place of a page that failed. The navigation goes on to work. */
-export function PageError({ error, reset }: ErrorComponentProps) {
+/** Stands in place of a page that failed. The navigation goes on to work. A script that could not be loaded needs a new document. */
+export function PageError({ error }: ErrorComponentProps) {
   return (
     <PageFrame title="This page failed">
-      <ErrorState error={error} what="this page" onRetry={reset} />
+      <ErrorState error={error} what="this page" onRetry={() => globalThis.location.reload()} />
     </PageFrame>
   );
 }

@@ -1,4 +1,5 @@
-import { type ReactNode, useEffect } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
+import { focusPage } from "./focus-back.ts";
 import classes from "./PageFrame.module.css";
 
 export interface PageFrameProps {
@@ -14,11 +15,13 @@ export interface PageFrameProps {
 
 /** What every page begins with: its title, which is also the browser's, and its buttons. */
 export function PageFrame({ title, beside, above, actions, children }: PageFrameProps) {
+  const main = useRef<HTMLElement>(null);
+  useEffect(() => focusPage(main.current), []);
   useEffect(() => {
     document.title = `${title} · Tidemill`;
   }, [title]);
   return (
-    <main className={classes.page} id="main" tabIndex={-1}>
+    <main ref={main} className={classes.page} id="main" tabIndex={-1}>
       <header className={classes.header}>
         <div className={classes.titles}>
           {above && (

@@ -74,12 +74,18 @@ export const DIALOGS: Readonly<Record<string, readonly Opening[]>> = {
     dialog("members", "Revoke the invitation?", ["button", /^Revoke the invitation/]),
   ],
   "pages/members/RoleDialog.tsx": [dialog("members", /^The role of/, ["button", /^Change role of .*member/])],
+  "pages/operator/DeleteWorkspace.tsx": [dialog("/operator/workspaces", "Delete Default?", ["button", "Delete Default"])],
   "pages/operator/WorkspaceDialog.tsx": [
     dialog("/operator/workspaces", /^New workspace|^Make a/, ["button", "New workspace"]),
     { ...dialog("/operator/workspaces", "Plan", ["button", "New workspace"], ["combobox", "Plan"]), role: "listbox" },
   ],
-  "pages/operator/WorkspacesPage.tsx": [
-    once(dialog("/operator/workspaces", "The first key of Acme", ["button", "New workspace"], { type: "Acme" }, enter)),
+  "pages/operator/WorkspaceMade.tsx": [
+    // The other opens next.
+    once(dialog("/operator/workspaces", "The first key of Acme", ["button", "New workspace"], { type: "Acme" }, enter), { changes: true }),
+    dialog("/operator/workspaces", "Who administers Bar?", ["button", "New workspace"], { type: "Bar" }, enter, [
+      "button",
+      "I have stored it",
+    ]),
   ],
   "pages/queues/CreateQueue.tsx": [
     dialog("queues", "Create a queue", ["button", "Create a queue"]),

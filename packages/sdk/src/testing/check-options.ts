@@ -10,6 +10,7 @@ interface Options {
   readonly fail?: Failures;
   readonly crash?: string;
   readonly startAt?: Moment;
+  readonly maxExecutions?: number;
 }
 
 /** The options that there are, and the values of `crash`. */
@@ -21,7 +22,7 @@ interface Known {
 /** @throws {TypeError} naming the option that is wrong */
 export function checkTestOptions(options: Options, known: Known): void {
   checkNames("testWorkflow", options, known.options);
-  const { mocks, signals, fail, crash, startAt } = options;
+  const { mocks, signals, fail, crash, startAt, maxExecutions = 1 } = options;
   for (const [name, value] of Object.entries({ mocks, signals, fail })) {
     if (value !== undefined && (typeof value !== "object" || value === null)) throw new TypeError(`${name} must be an object.`);
   }
@@ -37,4 +38,6 @@ export function checkTestOptions(options: Options, known: Known): void {
     );
   if (startAt !== undefined && Number.isNaN(momentMs(startAt)))
     throw new TypeError(`startAt must be a Date, or text such as "2026-11-23T09:30:00Z", not ${JSON.stringify(startAt)}.`);
+  if (!Number.isInteger(maxExecutions) || maxExecutions < 1)
+    throw new TypeError(`maxExecutions must be a whole number of at least 1, not ${JSON.stringify(maxExecutions)}.`);
 }

@@ -90,7 +90,7 @@ export class MemoryInvocations {
     if (!Object.hasOwn(this.#invokes, workflow)) return ended(timeoutMs, null);
     const { result, error, atMs } = await this.#answer(this.#invokes[workflow], input, runId, startMs);
     if (atMs >= timeoutMs) return ended(timeoutMs, failed("WorkflowTimeoutError", workflow, "did not end in time. It goes on."));
-    if (error) return ended(atMs, failed("WorkflowFailedError", workflow, `failed: ${error.name}: ${error.message}`));
+    if (error) return ended(atMs, { status: "failed", error: failureOfRun(workflow, error) });
     return ended(atMs, { status: "completed", output: { result, runId } });
   }
 
@@ -105,6 +105,12 @@ export class MemoryInvocations {
     }
   }
 }
+
+/** The message of the innermost run, as the service has it: not one that repeats those of all runs between. */
+const failureOfRun = (workflow: string, { name, message }: RunError): RunError => ({
+  name: "WorkflowFailedError",
+  message: name === "WorkflowFailedError" ? message : `The run of "${workflow}" failed: ${name}: ${message}`,
+});
 
 /** Its output is the id of the run, as before. */
 const failed = (name: string, workflow: string, what: string): StepEnd => ({

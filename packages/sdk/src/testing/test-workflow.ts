@@ -7,6 +7,7 @@ import type { AnyWorkflow, Workflow } from "../workflow/workflow.ts";
 import type { SignalAnswers } from "./answers.ts";
 import { checkTestOptions } from "./check-options.ts";
 import { Crashes, type CrashMode, differenceAfterCrashes } from "./crashes.ts";
+import { type End, finishRun } from "./finish-run.ts";
 import type { Invokes, RunChild } from "./invokes.ts";
 import { MemoryRun, type SentByRun } from "./memory-run.ts";
 import { type Failures, type Mocks, Substitutes } from "./substitutes.ts";
@@ -37,6 +38,8 @@ export interface TestSettings {
   readonly cancelAfter?: string;
   /** When the run begins. 2026-01-01T00:00:00Z by default. */
   readonly startAt?: Moment;
+  /** How often the run may go on, after a sleep, a wait, a failure or a crash, before the test fails. 500 by default. */
+  readonly maxExecutions?: number;
 }
 
 /** The input may be left out where the workflow needs none. */
@@ -70,7 +73,15 @@ export type TestedRun<Result> = EndedRun &
 /** The options that there are, and the values of `crash`. */
 const KNOWN = {
   options: {
-    ...{ input: true, mocks: true, signals: true, invokes: true, fail: true, crash: true, cancelAfter: true, startAt: true },
+    input: true,
+    mocks: true,
+    signals: true,
+    invokes: true,
+    fail: true,
+    crash: true,
+    cancelAfter: true,
+    startAt: true,
+    maxExecutions: true,
   } satisfies Record<keyof TestSettings | "input", true>,
   crash: { afterEveryStep: true, everywhere: true } satisfies Record<CrashMode, true>,
 };
@@ -78,9 +89,7 @@ const KNOWN = {
 const TEST_RUN = "run_test";
 /** How many runs may have invoked one another in a row. */
 const MAX_DEPTH = 16;
-
-const ATTEMPTS = 3;
-const BACKOFF_MS = 1_000;
+const MAX_EXECUTIONS = 500;
 
 /**
  * Runs a workflow in memory, without a service. Its clock is virtual: sleeps and backoffs pass at once. Lifecycle
@@ -90,8 +99,8 @@ const BACKOFF_MS = 1_000;
  * const { result } = await testWorkflow(onboard, { input: { userId: "u1" }, mocks: { "load user": { name: "Ada" } } });
  * ```
  *
- * @throws when a step waits for what nobody answers, when `mocks` or `fail` name a step that the run does not come to, when the workflow is
- * not deterministic, and for what `crash` finds
+ * @throws when a step waits for what nobody answers, when `mocks` or `fail` name a step that the run does not come to, when the run does not
+ * end, when the workflow is not deterministic, and for what `crash` finds
  */
 export async function testWorkflow<Input, Result>(
   workflow: Workflow<Input, Result>,
@@ -137,7 +146,7 @@ async function runInMemory(
   settings: TestSettings,
   { runId, startMs, depth, substitutes, cancelAfter, isPlain = false }: From,
 ): Promise<TestedRun<unknown> & Pick<MemoryRun, "effects">> {
-  const { signals = {}, invokes = {}, crash } = settings;
+  const { signals = {}, invokes = {}, crash, maxExecutions = MAX_EXECUTIONS } = settings;
   const clock = new VirtualClock(startMs);
   const runChild: RunChild = async (child, of, childId, from) => {
     if (depth >= MAX_DEPTH) throw new Error(`At most ${MAX_DEPTH} runs may have invoked one another in a row.`);
@@ -147,7 +156,7 @@ async function runInMemory(
   };
   const crashes = new Crashes(isPlain ? undefined : crash);
   const run = new MemoryRun(workflow, input, clock, substitutes, { crashes, signals, invokes, runChild, runId, cancelAfter });
-  const ended = await finish(run, clock, workflow);
+  const ended = await finishRun(run, clock, workflow, maxExecutions);
   if (cancelAfter !== undefined && !run.isCancelled)
     throw new Error(`Step "${cancelAfter}", after which the run is to be cancelled, was not stored.`);
   const hookErrors = isPlain ? [] : await fireHook(workflow, ended, { runId, attempt: run.attempt });
@@ -164,11 +173,6 @@ async function runInMemory(
   };
 }
 
-type End =
-  | { readonly status: "completed"; readonly result: unknown; readonly error: null }
-  | { readonly status: "failed"; readonly result: null; readonly error: RunError }
-  | { readonly status: "cancelled"; readonly result: null; readonly error: null };
-
 const HOOK_OF = { completed: "onSuccess", failed: "onFailure", cancelled: "onCancel" } as const;
 
 /** Calls the hook of a run's end, if the workflow has it. */
@@ -184,25 +188,4 @@ async function fireHook(
     () => [],
     (error: unknown) => [{ hook, message: failureOf(error).message }],
   );
-}
-
-async function finish(run: MemoryRun, clock: VirtualClock, { options }: AnyWorkflow): Promise<End> {
-  for (;;) {
-    const outcome = await run.execute();
-    if (run.isCancelled) {
-      if (outcome.outcome !== "completed" || !run.isUndone) continue;
-      return { status: "cancelled", result: null, error: null };
-    }
-    if (outcome.outcome === "completed") {
-      await run.checkReplay(outcome.result);
-      return { status: "completed", result: outcome.result, error: null };
-    }
-    if (outcome.outcome === "unfit") throw new Error(`The workflow is not deterministic. ${outcome.error}`);
-    if (outcome.outcome === "suspended") await run.wake();
-    if (outcome.outcome !== "failed") continue;
-    const { error: message, error_name: name, retry = true, retry_in = 0 } = outcome;
-    if (!retry || run.attempt >= (options.attempts ?? ATTEMPTS)) return { status: "failed", result: null, error: { name, message } };
-    await clock.wait(Math.max(retry_in * 1_000, (options.backoff?.delay ?? BACKOFF_MS) * 2 ** (run.attempt - 1)));
-    run.attempt += 1;
-  }
 }

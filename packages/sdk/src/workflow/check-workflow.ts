@@ -1,5 +1,6 @@
 import { checkNames } from "../check-names.ts";
 import { checkSchema } from "../schema.ts";
+import { type Duration, durationMs } from "./duration.ts";
 import { checkSignals } from "./signal.ts";
 import { type Starts, startSettings } from "./start.ts";
 import { isStorable } from "./storable.ts";
@@ -33,13 +34,21 @@ export function checkWorkflow(options: object, known: object): void {
   checkWhole(`concurrency${of}`, concurrency, 1, MAX_CONCURRENCY);
   if (backoff !== undefined) {
     checkNames(`backoff${of}`, backoff as object, { delay: true });
-    checkWhole(`backoff.delay${of}`, (backoff as { delay?: unknown }).delay, 0, MAX_BACKOFF_MS);
+    checkBackoff(`backoff.delay${of}`, (backoff as { delay?: unknown }).delay);
   }
   if (version !== undefined && (typeof version !== "string" || version === "" || version.length > MAX_VERSION || !isStorable(version)))
     throw new TypeError(`version${of} must be a text of 1 to ${MAX_VERSION} characters, not ${JSON.stringify(version)}.`);
   for (const [name, hook] of Object.entries({ onSuccess, onFailure, onCancel })) {
     if (hook !== undefined && typeof hook !== "function") throw new TypeError(`${name}${of} must be a function.`);
   }
+}
+
+function checkBackoff(what: string, delay: unknown): void {
+  try {
+    const ms = delay === undefined ? 0 : durationMs(delay as Duration);
+    if (Number.isInteger(ms) && ms <= MAX_BACKOFF_MS) return;
+  } catch {}
+  throw new TypeError(`${what} must be whole milliseconds, or text such as "10s", of at most 24 hours, not ${JSON.stringify(delay)}.`);
 }
 
 function checkWhole(what: string, value: unknown, min: number, max: number): void {

@@ -1,4 +1,5 @@
 import type { PutWorkflow } from "@tidemill/contract";
+import { durationMs } from "./duration.ts";
 import { hooksOf } from "./hooks.ts";
 import { startSettings } from "./start.ts";
 import type { AnyWorkflow } from "./workflow.ts";
@@ -9,7 +10,7 @@ export function registrationOf({ options }: AnyWorkflow): PutWorkflow {
   const hooks = hooksOf(options);
   return {
     ...(attempts !== undefined && { attempts }),
-    ...(backoff && { backoff }),
+    ...(backoff?.delay !== undefined && { backoff: { delay: durationMs(backoff.delay) } }),
     ...(concurrency !== undefined && { concurrency }),
     ...(version !== undefined && { version }),
     ...startSettings(on),

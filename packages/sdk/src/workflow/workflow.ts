@@ -1,6 +1,7 @@
 import type { StandardSchema } from "../schema.ts";
 import { checkWorkflow } from "./check-workflow.ts";
 import type { WorkflowContext } from "./context.ts";
+import type { Duration } from "./duration.ts";
 import type { LifecycleHooks } from "./hooks.ts";
 import type { Remembered } from "./remembered.ts";
 import type { NoSignals, WorkflowSignals } from "./signal.ts";
@@ -18,8 +19,8 @@ export interface WorkflowOptions<Parsed, Input, Signals = WorkflowSignals> exten
   readonly signals?: Signals;
   /** At how many failed executions a run fails. 3 by default. */
   readonly attempts?: number;
-  /** How long to wait before the second attempt; twice as long before each further one. Milliseconds; 1,000 by default. */
-  readonly backoff?: { readonly delay: number };
+  /** How long to wait before the second attempt; twice as long before each further one. 1 s by default, at most 24 h. */
+  readonly backoff?: { readonly delay: Duration };
   /** How many executions of its code there are at once, over all workers: of runs, hooks and undos. No limit by default. */
   readonly concurrency?: number;
   /** Version of the code. */

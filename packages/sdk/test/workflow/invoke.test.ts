@@ -77,6 +77,18 @@ describe("a test of a workflow that invokes another", () => {
     });
   });
 
+  test("sees the message of the innermost run that failed", async () => {
+    const inner = workflow({ id: "inner", attempts: 1 }, () => Promise.reject(new RangeError("Declined.")));
+    const invokes = {
+      inner,
+      middle: workflow({ id: "middle" }, ({ step }) => step.invoke("in", { workflow: inner, timeout: "1h" })),
+      outer: workflow({ id: "outer" }, ({ step }) => step.invoke("in", { workflow: "middle", timeout: "1h" })),
+    };
+    expect(await testWorkflow(invokes.outer, { invokes })).toMatchObject({
+      error: { name: "WorkflowFailedError", message: 'The run of "inner" failed: RangeError: Declined.' },
+    });
+  });
+
   test("ends a workflow that invokes itself", async () => {
     const endless = workflow(
       { id: "endless" },

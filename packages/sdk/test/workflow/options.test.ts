@@ -14,7 +14,9 @@ describe("options of a workflow are checked where they are written", () => {
     [{ attempts: 0 }, "attempts of the workflow onboard must be a whole number from 1 to 100, not 0."],
     [{ attempts: "3" }, 'attempts of the workflow onboard must be a whole number from 1 to 100, not "3".'],
     [{ concurrency: 1.5 }, "concurrency of the workflow onboard must be a whole number from 1 to 100000, not 1.5."],
-    [{ backoff: { delay: -1 } }, "backoff.delay of the workflow onboard must be a whole number from 0 to 86400000, not -1."],
+    [{ backoff: { delay: -1 } }, "backoff.delay of the workflow onboard must be whole milliseconds, or text such as"],
+    [{ backoff: { delay: "25h" } }, 'of at most 24 hours, not "25h".'],
+    [{ backoff: { delay: "soon" } }, 'of at most 24 hours, not "soon".'],
     [{ backoff: { dealy: 1 } }, "dealy is not an option of backoff of the workflow onboard. Did you mean delay?"],
     [{ backoff: 1_000 }, "The options of backoff of the workflow onboard must be an object."],
     [{ version: "" }, "version of the workflow onboard must be a text of 1 to 64 characters"],
@@ -28,7 +30,7 @@ describe("options of a workflow are checked where they are written", () => {
   });
 
   test("those that are right are taken", () => {
-    const options = { id: "a.b-c_1", attempts: 100, backoff: { delay: 0 }, concurrency: 1, version: "v1", onCancel: nothing };
+    const options = { id: "a.b-c_1", attempts: 100, backoff: { delay: "24h" as const }, concurrency: 1, version: "v1", onCancel: nothing };
     expect(workflow({ ...options, on: [event("a"), cron("@daily", { timezone: "UTC" })] }, nothing).id).toBe("a.b-c_1");
     expect(() => workflow({ id: "plain" }, undefined as never)).toThrow("The workflow plain needs a function.");
   });

@@ -48,6 +48,20 @@ describe("testWorkflow", () => {
     });
   });
 
+  test("a workflow that sleeps in an endless loop fails its test, and may be cancelled", async () => {
+    const endless = of(async ({ step }) => {
+      for (;;) await step.sleep("tick", "1d");
+    });
+    await expect(testWorkflow(endless, { maxExecutions: 20 })).rejects.toThrow(
+      'The run has not ended after 20 executions; its last step is "tick:20". If the workflow needs more, raise maxExecutions.',
+    );
+    expect(await testWorkflow(endless, { cancelAfter: "tick:3" })).toMatchObject({ status: "cancelled" });
+    const long = of(async ({ step }) => {
+      for (let day = 0; day < 30; day += 1) await step.sleep("tick", "1d");
+    });
+    expect(await testWorkflow(long, { maxExecutions: 31 })).toMatchObject({ status: "completed", elapsedMs: 30 * 86_400_000 });
+  });
+
   test("the backoffs of steps and of the run pass at once", async () => {
     const charge = of(({ step }) => step.run("charge", () => "charged", { attempts: 3, backoff: { delay: "1h" } }));
     const { elapsedMs } = await testWorkflow(charge, { fail: { charge: 2 } });
@@ -65,6 +79,7 @@ describe("testWorkflow refuses what would make a test pass for nothing", () => {
   test.for<[object, string]>([
     [{ inputs: 1 }, "inputs is not an option of testWorkflow. Did you mean input?"],
     [{ crash: "x" }, 'crash must be "afterEveryStep" or "everywhere", not "x".'],
+    [{ maxExecutions: 0 }, "maxExecutions must be a whole number of at least 1, not 0."],
     [{ mocks: [] as never, startAt: "soon" }, "startAt must be a Date, or text such as"],
     [{ fail: { charge: "often" } }, 'fail.charge must be an Error, or how many times the step fails, not "often".'],
     [{ mocks: { "lod user": 1 } }, 'mocks has "lod user", but the run has no such step. Did you mean load user?'],

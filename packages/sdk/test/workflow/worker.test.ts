@@ -17,7 +17,7 @@ const test = base
       await Promise.all(started.map((one) => one.stop()));
     });
     return (program: (context: WorkflowContext<never>) => unknown, options: Partial<WorkerOptions> = {}) => {
-      const workflows = [workflow({ id: "onboard", attempts: 5, version: "v1" }, program)];
+      const workflows = [workflow({ id: "onboard", attempts: 5, backoff: { delay: "2s" }, version: "v1" }, program)];
       const one = new Worker({ url: service.url, key: "svc_ws_test", workflows, signals: [], logger: SILENT, ...options });
       started.push(one);
       const done = one.run();
@@ -32,7 +32,7 @@ describe("a worker with workflows", () => {
     const run = service.trigger("onboard", { userId: "u1" });
     await expect.poll(() => run.settled).toMatchObject([{ outcome: "completed", result: [{ userId: "u1" }, 2] }]);
     expect(run.journal.map(({ key }) => key)).toEqual(["a", "b"]);
-    expect(service.registered).toEqual([["/v1/workflows/onboard", { attempts: 5, version: "v1" }]]);
+    expect(service.registered).toEqual([["/v1/workflows/onboard", { attempts: 5, backoff: { delay: 2_000 }, version: "v1" }]]);
   });
 
   test("suspends a run that sleeps, and takes it again", async ({ service, worker }) => {

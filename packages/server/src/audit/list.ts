@@ -28,6 +28,8 @@ export interface AuditPage {
   readonly eventTypes: readonly string[] | null;
   readonly resourceTypes: readonly string[] | null;
   readonly actorIds: readonly string[] | null;
+  /** The id or name of the resource. Not given or null: any. */
+  readonly resourceId?: string | null;
   /** Occurred at this moment or later. RFC 3339. */
   readonly from: string | null;
   /** Occurred before this moment. RFC 3339. */
@@ -39,7 +41,7 @@ export interface AuditPage {
 }
 
 /** A page and the part of the log that it is in. */
-type RangedPage = Omit<AuditPage, "before" | "maxScanned"> & SeqRange;
+type RangedPage = Required<Omit<AuditPage, "before" | "maxScanned">> & SeqRange;
 
 /** An event of a page, or the end of its scan. */
 type ListedEvent = AuditRow & PageRow<number>;
@@ -59,9 +61,12 @@ const CUT_EVENTS = fragment`
  * Lists the audit log. The filters decide which statement, and so which index, reads the fewest rows that do not match. The scans of a
  * statement read `maxScanned` rows together. Of a time filter, they read only the part of the log with its events.
  */
-export async function listAuditEvents(db: Db, { maxScanned = MAX_SCANNED_ROWS, ...unranged }: AuditPage): Promise<ListedEvent[]> {
+export async function listAuditEvents(
+  db: Db,
+  { maxScanned = MAX_SCANNED_ROWS, resourceId = null, ...unranged }: AuditPage,
+): Promise<ListedEvent[]> {
   const range = unranged.from === null && unranged.to === null ? WHOLE_LOG : await findSeqRange(db, unranged);
-  const page = { ...unranged, after: range.after, before: Math.min(range.before, unranged.before ?? WHOLE_LOG.before) };
+  const page = { ...unranged, resourceId, after: range.after, before: Math.min(range.before, unranged.before ?? WHOLE_LOG.before) };
   const [types, actors] = [page.eventTypes, page.actorIds].map((filter) => filter && [...new Set(filter)]);
   const scanned = (scans: number) => Math.max(1, Math.floor(maxScanned / scans));
   if (types) return listOfTypes(db, page, types, scanned(types.length));
@@ -71,7 +76,7 @@ export async function listAuditEvents(db: Db, { maxScanned = MAX_SCANNED_ROWS, .
 /** Reads the newest events of each type, then takes the newest of those. Uses index audit_event_type. */
 const listOfTypes = (
   db: Db,
-  { workspaceId, resourceTypes, actorIds, from, to, after, before, limit }: RangedPage,
+  { workspaceId, resourceTypes, actorIds, resourceId, from, to, after, before, limit }: RangedPage,
   types: readonly string[],
   scanned: number,
 ): Promise<ListedEvent[]> =>
@@ -89,6 +94,7 @@ const listOfTypes = (
             order by seq desc limit ${scanned}) scanned
           where expires_at > moment()
             and (${resourceTypes}::text[] is null or resource_type = any(${resourceTypes}))
+            and (${resourceId}::text is null or resource_id = ${resourceId})
             and (${actorIds}::text[] is null or actor_id = any(${actorIds}))
             and (${from}::timestamptz is null or occurred_at >= ${from}) and (${to}::timestamptz is null or occurred_at < ${to})
           order by seq desc limit ${limit}) e
@@ -104,7 +110,7 @@ const listOfTypes = (
 /** Like `listOfTypes`, by actor. Uses index audit_event_actor. */
 const listOfActors = (
   db: Db,
-  { workspaceId, resourceTypes, from, to, after, before, limit }: RangedPage,
+  { workspaceId, resourceTypes, resourceId, from, to, after, before, limit }: RangedPage,
   actors: readonly string[],
   scanned: number,
 ): Promise<ListedEvent[]> =>
@@ -122,6 +128,7 @@ const listOfActors = (
             order by seq desc limit ${scanned}) scanned
           where expires_at > moment()
             and (${resourceTypes}::text[] is null or resource_type = any(${resourceTypes}))
+            and (${resourceId}::text is null or resource_id = ${resourceId})
             and (${from}::timestamptz is null or occurred_at >= ${from}) and (${to}::timestamptz is null or occurred_at < ${to})
           order by seq desc limit ${limit}) e
       ), reached as (
@@ -136,7 +143,7 @@ const listOfActors = (
 /** Uses the primary key. */
 const listAny = (
   db: Db,
-  { workspaceId, resourceTypes, from, to, after, before, limit }: RangedPage,
+  { workspaceId, resourceTypes, resourceId, from, to, after, before, limit }: RangedPage,
   scanned: number,
 ): Promise<ListedEvent[]> =>
   rows(
@@ -150,6 +157,7 @@ const listAny = (
           order by seq desc limit ${scanned}) scanned
         where expires_at > moment()
           and (${resourceTypes}::text[] is null or resource_type = any(${resourceTypes}))
+          and (${resourceId}::text is null or resource_id = ${resourceId})
           and (${from}::timestamptz is null or occurred_at >= ${from}) and (${to}::timestamptz is null or occurred_at < ${to})
         order by seq desc limit ${limit}
       ), reached as (

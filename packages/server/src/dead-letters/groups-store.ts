@@ -6,11 +6,14 @@ const TREND_HOURS = 24;
 /** The most rows in one statement. */
 const CHUNK = 10_000;
 /** Nodes fold one after the other: each adds to the same rows. */
-const FOLD_LOCK = 7305512014;
+const FOLD_LOCK = 7305512015;
 
 /**
  * Moves rows of `dead_letter_delta` into the groups and their hours. One statement does it, so counts never change. One node does it at a
  * time; the others leave it to that one. Groups of workspaces that are gone are dropped.
+ *
+ * A job that joins a known group does not say how it failed. If the group was swept meanwhile, or began with a job that left it, one of its jobs
+ * says so. Until then its code is UNKNOWN. Uses index job_fingerprint.
  */
 export async function foldGroupsAcrossWorkspaces(db: Db): Promise<void> {
   while ((await foldSome(db)) === CHUNK);
@@ -34,6 +37,13 @@ const foldSome = async (db: Db): Promise<number> =>
             coalesce(max(at) filter (where jobs > 0), max(at)) as last_at, coalesce((array_agg(distinct lane_id) filter (where jobs > 0))[:20], '{}') as lanes,
             (array_agg(host) filter (where error is not null))[1] as host, (array_agg(error) filter (where error is not null))[1] as error
           from kept group by workspace_id, fingerprint
+        ), described as (
+          select s.workspace_id, s.fingerprint, s.jobs, s.first_at, s.last_at, s.lanes, coalesce(s.error, j.error) as error, coalesce(s.host, j.host) as host
+          from summed s left join lateral (
+            select last_error as error, queue_host(workspace_id, lane_id) as host from job
+            where s.error is null and coalesce(workspace_id, id) = s.workspace_id and fingerprint = s.fingerprint and state = 'failed' and not exists (
+              select from dead_letter_group g where g.workspace_id = s.workspace_id and g.fingerprint = s.fingerprint and g.code <> 'UNKNOWN')
+            order by id desc limit 1) j on true
         ), hours as (
           insert into dead_letter_hour (workspace_id, fingerprint, hour, failed)
           select workspace_id, fingerprint, date_trunc('hour', at), count(*) from kept where jobs > 0
@@ -42,11 +52,16 @@ const foldSome = async (db: Db): Promise<number> =>
         ), folded as (
           insert into dead_letter_group (workspace_id, fingerprint, code, status, host, message, jobs, lanes, first_seen_at, last_seen_at)
           select s.workspace_id, s.fingerprint, d.code, d.status, d.host, coalesce(d.message, ''), s.jobs, s.lanes, s.first_at, s.last_at
-          from summed s cross join lateral failure_of_error(s.host, s.error) f
+          from described s cross join lateral failure_of_error(s.host, s.error) f
           cross join lateral (select (case when f.fingerprint = s.fingerprint then f else failure_of_rest(f.code) end).*) d
           order by s.workspace_id, s.fingerprint
           on conflict (workspace_id, fingerprint) do update set
             jobs = dead_letter_group.jobs + excluded.jobs,
+            (code, status, host, message) = (
+              select one.code, one.status, one.host, one.message
+              from (values (false, dead_letter_group.code, dead_letter_group.status, dead_letter_group.host, dead_letter_group.message),
+                (true, excluded.code, excluded.status, excluded.host, excluded.message)) one (is_new, code, status, host, message)
+              where is_new = (dead_letter_group.code = 'UNKNOWN')),
             lanes = case when excluded.lanes <@ dead_letter_group.lanes then dead_letter_group.lanes
               else array(select distinct unnest(dead_letter_group.lanes || excluded.lanes) limit 20) end,
             first_seen_at = case when dead_letter_group.jobs <= 0 then excluded.first_seen_at else dead_letter_group.first_seen_at end,

@@ -15,7 +15,7 @@ const NODE_LOST: LastError = { code: "NODE_LOST", message: "The node that made t
 const LEASE_EXPIRED = {
   kind: "unreachable",
   code: "LEASE_EXPIRED",
-  message: "The worker's lease ran out before it settled the job.",
+  message: "The lease of the worker ended before it reported an outcome.",
 } as const;
 
 /** What a rescue needs. */

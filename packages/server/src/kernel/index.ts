@@ -54,6 +54,7 @@ export * from "./shares/loop-time.ts";
 export * from "./shares/memory.ts";
 export * from "./shares/observe.ts";
 export * from "./shares/resources.ts";
+export * from "./shares/shared-cache.ts";
 export * from "./shares/shared-resource.ts";
 export * from "./shares/shares.ts";
 export * from "./system-error.ts";

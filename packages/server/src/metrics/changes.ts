@@ -29,8 +29,11 @@ export async function readChanges(db: Db, workspaceId: WorkspaceId, query: Chang
     eventTypes: queue === null ? AUDITED : AUDITED.filter((type) => type.startsWith("queue.")),
     resourceTypes: null,
     actorIds: null,
+    resourceId: queue,
     before: null,
   });
+  // The log has more events in the range than are read.
+  const isCut = events.some(({ reached }) => reached !== null);
   const changes: Change[] = [
     ...deploys.map(
       ({ created_at, name, version, actor_id }): Change => ({ at: created_at, type: "deploy", name, version, settings: [], actor_id }),
@@ -45,9 +48,9 @@ export async function readChanges(db: Db, workspaceId: WorkspaceId, query: Chang
         actor_id: null,
       }),
     ),
-    ...events.flatMap((event) => (event.id && (queue === null || event.resource_id === queue) ? [changeOf(event)] : [])),
+    ...events.flatMap((event) => (event.id ? [changeOf(event)] : [])),
   ].sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0));
-  return { from, to, data: changes.slice(0, MAX_CHANGES), truncated: changes.length > MAX_CHANGES };
+  return { from, to, data: changes.slice(0, MAX_CHANGES), truncated: changes.length > MAX_CHANGES || isCut };
 }
 
 function changeOf({ occurred_at, event_type, resource_id, actor_id, input, output }: AuditRow): Change {

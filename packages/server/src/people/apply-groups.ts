@@ -1,7 +1,7 @@
 import { type Db, type PersonId, typeId } from "#kernel";
 import type { AdminContext } from "#workspaces";
 import type { GroupRights } from "./group-roles.ts";
-import { revokeInvitationsBy } from "./invitations.ts";
+import { revokeInvitationsBy, revokeOperatorInvitations } from "./invitations.ts";
 import { findManagedRole, putManagedMembership, putManagedOperator } from "./managed-store.ts";
 import { auditMember } from "./members.ts";
 import { deleteMembership, hasOtherAdmin, lockMembers } from "./membership-store.ts";
@@ -13,7 +13,8 @@ export async function applyGroups(
   personId: PersonId,
   { operator, roles }: GroupRights,
 ): Promise<void> {
-  if (operator !== null) await putManagedOperator(tx, personId, operator);
+  if (operator !== null && (await putManagedOperator(tx, personId, operator)) && !operator)
+    await revokeOperatorInvitations(tx, audit, personId, typeId("usr", personId));
   for (const [workspaceId, role] of [...roles].sort(([a], [b]) => (a < b ? -1 : 1))) {
     await lockMembers(tx, workspaceId);
     const before = await findManagedRole(tx, workspaceId, personId);

@@ -1,5 +1,5 @@
 import type { PersonRole } from "@tidemill/contract";
-import { type Db, row, rows, sql, type Timestamp, type Uuid, type WorkspaceId } from "#kernel";
+import { type Db, type PersonId, row, rows, sql, type Timestamp, typeId, type Uuid, type WorkspaceId } from "#kernel";
 
 export interface InvitationRow {
   readonly id: Uuid;
@@ -37,6 +37,19 @@ export const deleteInvitationsBy = (db: Db, workspaceId: WorkspaceId, createdBy:
       delete from link where workspace_id = ${workspaceId} and kind = 'invitation' and created_by = ${createdBy} and expires_at > moment()
       returning id, role, email, created_by, created_at, expires_at`,
   );
+
+/** The workspaces to which somebody has invited whose admin they are not: as an operator. Few invitations are open at a time. */
+export const listInvitedToAcrossWorkspaces = async (db: Db, personId: PersonId): Promise<WorkspaceId[]> =>
+  (
+    await rows<{ id: WorkspaceId }>(
+      db,
+      sql`
+        select distinct workspace_id as id from link l
+        where kind = 'invitation' and created_by = ${typeId("usr", personId)} and expires_at > moment()
+          and not exists (select from membership m where m.workspace_id = l.workspace_id and m.person_id = ${personId} and m.role = 'admin')
+        order by 1`,
+    )
+  ).map(({ id }) => id);
 
 /** Uses index link_workspace. */
 export const removeInvitations = (db: Db, workspaceId: WorkspaceId): Promise<unknown> =>

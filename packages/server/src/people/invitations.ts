@@ -1,9 +1,9 @@
 import type { CreatedInvitation, CreateInvitation, Invitation } from "@tidemill/contract";
 import type { Actor } from "#audit";
-import { type Db, notFound, problem, type Transactional, typeId, type Uuid, uuidOf } from "#kernel";
+import { type Db, notFound, type PersonId, problem, type Transactional, typeId, type Uuid, uuidOf } from "#kernel";
 import type { AdminContext } from "#workspaces";
 import { normalizeEmail } from "./email.ts";
-import { deleteInvitation, deleteInvitationsBy, type InvitationRow } from "./invitation-store.ts";
+import { deleteInvitation, deleteInvitationsBy, type InvitationRow, listInvitedToAcrossWorkspaces } from "./invitation-store.ts";
 import { invitationMail } from "./mails.ts";
 import { makeLink } from "./make-link.ts";
 import { isMemberByEmail } from "./membership-store.ts";
@@ -65,6 +65,12 @@ export const revokeInvitation = (
 /** Revokes what somebody has made who may no longer invite: with one of them they would come back. */
 export async function revokeInvitationsBy(tx: Db, audit: AdminContext["audit"], actor: Actor, createdBy: string): Promise<void> {
   for (const deleted of await deleteInvitationsBy(tx, actor.workspaceId, createdBy)) await auditRevoked(tx, audit, actor, deleted);
+}
+
+/** Revokes what a person has made as an operator, which they no longer are. */
+export async function revokeOperatorInvitations(tx: Db, audit: AdminContext["audit"], personId: PersonId, actorId: string): Promise<void> {
+  for (const workspaceId of await listInvitedToAcrossWorkspaces(tx, personId))
+    await revokeInvitationsBy(tx, audit, { workspaceId, actorId }, typeId("usr", personId));
 }
 
 const auditRevoked = (

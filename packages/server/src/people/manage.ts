@@ -3,7 +3,7 @@ import { type Db, type PersonId, problem, type Transactional, typeId, type Works
 import type { AdminContext } from "#workspaces";
 import { OPERATOR } from "#workspaces";
 import { normalizeEmail } from "./email.ts";
-import { revokeInvitationsBy } from "./invitations.ts";
+import { revokeInvitationsBy, revokeOperatorInvitations } from "./invitations.ts";
 import type { LinkContext } from "./make-link.ts";
 import { auditMember } from "./members.ts";
 import { hasOtherAdmin, insertMembership, listOwnAcrossWorkspaces, lockMembers } from "./membership-store.ts";
@@ -67,10 +67,16 @@ export const resetPerson = (database: Transactional, context: ManageContext, ema
   });
 
 /** Makes a person an operator, or ends that, at once. Returns false when nobody has the address. */
-export const changeOperator = (database: Transactional, email: string, operator: boolean): Promise<boolean> =>
+export const changeOperator = (
+  database: Transactional,
+  { audit }: Pick<AdminContext, "audit">,
+  email: string,
+  operator: boolean,
+): Promise<boolean> =>
   database.transaction(async (tx) => {
     const person = await lockByEmail(tx, email);
     if (person) await setOperator(tx, person.id, operator);
+    if (person && !operator) await revokeOperatorInvitations(tx, audit, person.id, OPERATOR);
     return person !== null;
   });
 
@@ -103,6 +109,7 @@ export const removePerson = (
       if (own) await auditMember(tx, audit, actor, "member.removed", person.id, { role: own.role }, null);
       await revokeInvitationsBy(tx, audit, actor, typeId("usr", person.id));
     }
+    await revokeOperatorInvitations(tx, audit, person.id, OPERATOR);
     await deletePerson(tx, person.id);
     return workspaceIds;
   });

@@ -22,11 +22,14 @@ export const findManagedRole = async (db: Db, workspaceId: WorkspaceId, personId
     )
   )?.role ?? null;
 
-/** Makes a person an operator by their groups, or ends that. One whom somebody made an operator stays one. Uses the primary key. */
-export const putManagedOperator = (db: Db, personId: PersonId, operator: boolean): Promise<unknown> =>
-  row(
+/**
+ * Makes a person an operator by their groups, or ends that. One whom somebody made an operator stays one. Returns whether anything changed.
+ * Uses the primary key.
+ */
+export const putManagedOperator = async (db: Db, personId: PersonId, operator: boolean): Promise<boolean> =>
+  (await row(
     db,
     sql`
       update person set operator = ${operator}, operator_managed = ${operator}, updated_at = moment()
       where id = ${personId} and operator <> ${operator} and (operator_managed or not operator) returning id`,
-  );
+  )) !== null;

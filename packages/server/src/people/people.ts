@@ -11,6 +11,7 @@ import { IdentityProvider } from "./identity-provider.ts";
 import { Mailer } from "./mail.ts";
 import { mountMembers } from "./member-routes.ts";
 import { mountOidc } from "./oidc-routes.ts";
+import { mountOperatorInvitations } from "./operator-routes.ts";
 import { Passwords } from "./password.ts";
 import type { PeopleContext } from "./people-context.ts";
 import { mountSecondFactors } from "./second-factor-routes.ts";
@@ -100,6 +101,7 @@ export function createPeople({
       if (provider) mountOidc(api, context, provider, { roles: config.oidcRoles, groupsClaim: config.oidcGroupsClaim });
       mountMembers(api, { tenants, context, onWorkspaceChanged });
     },
+    operatorRoutes: (api) => mountOperatorInvitations(api, context),
     services: [createSweep(engine, emit, adminContext.random), { start: () => {}, stop: async () => mailer?.close() }],
   };
 }

@@ -2,13 +2,14 @@ import { sweepLaneJobs } from "#jobs";
 import type { Transactional } from "#kernel";
 import { findDeletedLanesAcrossWorkspaces, removeEmptyLane } from "#lanes";
 import { removeSchedulesOf } from "#schedules";
+import { sweepLaneDeliveries } from "#webhooks";
 import { sweepLaneRuns } from "#workflows";
 
 /** Lanes per pass. */
 const MAX_LANES = 100;
 
 /**
- * Deletes the jobs of deleted lanes and their idempotency keys, then the lanes. Schedules are deleted with their queue. A schedule that
+ * Deletes the jobs, runs and deliveries of deleted lanes and their idempotency keys, then the lanes. Schedules are deleted with their queue. A schedule that
  * still exists was created while its workspace was being deleted, and must create no more jobs.
  */
 export async function sweepDeletedLanesAcrossWorkspaces(db: Transactional): Promise<void> {
@@ -16,6 +17,7 @@ export async function sweepDeletedLanesAcrossWorkspaces(db: Transactional): Prom
     await removeSchedulesOf(db, lane);
     await sweepLaneJobs(db, lane);
     await sweepLaneRuns(db, lane);
+    await sweepLaneDeliveries(db, lane);
     await removeEmptyLane(db, lane);
   }
 }

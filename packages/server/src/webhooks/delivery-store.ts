@@ -54,7 +54,7 @@ export interface AttemptToRecord {
   readonly logEntry: string;
 }
 
-/** Records attempts of deliveries that are pending, and returns these. Uses the primary key. */
+/** Records attempts of deliveries that are pending, in the order that is given, and returns these. Uses the primary key. */
 export const recordAttemptsAcrossWorkspaces = (tx: Db, attempts: readonly AttemptToRecord[]): Promise<{ id: JobId }[]> =>
   rows(
     tx,
@@ -106,14 +106,16 @@ export const recordHealthAcrossWorkspaces = (tx: Db, lanes: readonly (LaneKey & 
           else w.failing_since is null end`,
   );
 
-/** Cancels the pending deliveries of a webhook. Uses index webhook_delivery_pending_of. */
+/** Cancels the pending deliveries of a webhook, which it locks in the order of their ids. Uses index webhook_delivery_pending_of. */
 export const cancelDeliveriesOf = async (tx: Db, { workspaceId, laneId }: LaneKey): Promise<JobId[]> =>
   (
     await rows<{ id: JobId }>(
       tx,
       sql`
         update webhook_delivery set state = 'cancelled', ended_at = moment()
-        where workspace_id = ${workspaceId} and lane_id = ${laneId} and state = 'pending' returning id`,
+        where workspace_id = ${workspaceId} and state = 'pending' and id = any(array(
+          select id from webhook_delivery where workspace_id = ${workspaceId} and lane_id = ${laneId} and state = 'pending' order by id for update))
+        returning id`,
     )
   ).map(({ id }) => id);
 

@@ -1,9 +1,17 @@
 import { removeUnlockedAcrossWorkspaces } from "#jobs";
-import type { Transactional } from "#kernel";
-import { deleteExpiredEventsAcrossWorkspaces, failDeliveriesAcrossWorkspaces, findOverdueAcrossWorkspaces } from "./expiry-store.ts";
+import type { Db, Transactional } from "#kernel";
+import type { LaneKey } from "#lanes";
+import {
+  deleteDeliveries,
+  deleteExpiredEventsAcrossWorkspaces,
+  failDeliveriesAcrossWorkspaces,
+  findOverdueAcrossWorkspaces,
+} from "./expiry-store.ts";
 
 /** Rows in one transaction. */
 const CHUNK = 500;
+/** Deliveries of a deleted webhook in one statement. */
+const SWEPT = 5_000;
 const AGAIN_MS = 1_000;
 
 /**
@@ -26,4 +34,9 @@ export async function endOverdueAcrossWorkspaces(db: Transactional): Promise<num
 /** Deletes events whose retention has ended, with their deliveries. */
 export async function sweepWebhookEventsAcrossWorkspaces(db: Transactional): Promise<void> {
   while ((await deleteExpiredEventsAcrossWorkspaces(db, CHUNK)) === CHUNK);
+}
+
+/** Deletes the deliveries of a deleted webhook. Their events stay for other webhooks, until their retention ends. */
+export async function sweepLaneDeliveries(db: Db, lane: LaneKey): Promise<void> {
+  while ((await deleteDeliveries(db, lane, SWEPT)) === SWEPT);
 }

@@ -1,5 +1,6 @@
 import type { JobKey } from "#jobs";
 import { type Db, fragment, type JobId, plainArray, rows, sql } from "#kernel";
+import type { LaneKey } from "#lanes";
 
 /** For how long a delivery is tried. Source: contract §14. */
 export const TRIED_FOR = fragment`interval '3 days'`;
@@ -18,19 +19,30 @@ export const findOverdueAcrossWorkspaces = (db: Db, limit: number): Promise<JobK
         select from job j where j.workspace_id = any(array[d.workspace_id]) and j.lane_id = d.lane_id and j.id = d.id and j.state = 'active')`,
   );
 
-/** These deliveries have failed for good: their jobs are gone. Uses the primary key. */
-export const failDeliveriesAcrossWorkspaces = (
-  tx: Db,
-  deliveries: readonly Pick<JobKey, "workspaceId" | "id">[],
-): Promise<{ id: JobId }[]> =>
+/** Those of these deliveries whose jobs are gone have failed for good. Uses the primary keys. */
+export const failDeliveriesAcrossWorkspaces = (tx: Db, deliveries: readonly JobKey[]): Promise<{ id: JobId }[]> =>
   rows(
     tx,
     sql`
       update webhook_delivery d set state = 'failed', ended_at = moment()
-      from unnest(${plainArray(deliveries.map((one) => one.workspaceId))}::uuid[], ${plainArray(deliveries.map((one) => one.id))}::uuid[]) o (workspace_id, id)
-      where d.workspace_id = any(array[o.workspace_id]) and d.id = o.id and d.state = 'pending'
+      from unnest(${plainArray(deliveries.map((one) => one.workspaceId))}::uuid[], ${plainArray(deliveries.map((one) => one.laneId))}::bigint[],
+        ${plainArray(deliveries.map((one) => one.id))}::uuid[]) o (workspace_id, lane_id, id)
+      where d.workspace_id = any(array[o.workspace_id]) and d.id = o.id and d.state = 'pending' and not exists (
+        select from job j where j.workspace_id = any(array[o.workspace_id]) and j.lane_id = o.lane_id and j.id = o.id)
       returning d.id`,
   );
+
+/** Deletes some deliveries of a webhook. Uses index webhook_delivery_list. */
+export const deleteDeliveries = async (db: Db, { workspaceId, laneId }: LaneKey, limit: number): Promise<number> =>
+  (
+    await rows(
+      db,
+      sql`
+        delete from webhook_delivery where ctid = any(array(
+          select ctid from webhook_delivery where workspace_id = ${workspaceId} and lane_id = ${laneId} order by id desc limit ${limit}))
+        returning id`,
+    )
+  ).length;
 
 /** Deletes some events whose retention has ended, with their deliveries, unless one is pending. Uses index webhook_event_expiry. */
 export const deleteExpiredEventsAcrossWorkspaces = async (db: Db, limit: number): Promise<number> =>

@@ -1,1 +1,2 @@
+export { sweepLaneDeliveries } from "./expire.ts";
 export * from "./webhooks.ts";

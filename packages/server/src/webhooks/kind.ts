@@ -16,7 +16,10 @@ export const webhookKind = (deliverer: Deliverer): JobKind => ({
   recorded: false,
   deliverer,
   async settled(tx, outcomes) {
-    const attempts = outcomes.flatMap(attemptOf);
+    const attempts = outcomes.flatMap(attemptOf).sort((a, b) => (a.id < b.id ? -1 : 1));
+    // Before the deliveries: a change of a webhook locks it first, and then them (docs/sql.md, the lock order).
+    const health = healthOf(outcomes.filter(({ verdict }) => verdict.kind !== "giveBack"));
+    if (health.length > 0) await recordHealthAcrossWorkspaces(tx, health);
     const recorded = attempts.length > 0 ? new Set((await recordAttemptsAcrossWorkspaces(tx, attempts)).map(({ id }) => id)) : new Set();
     const others = outcomes.filter(({ claim }) => !attempts.some(({ id }) => id === claim.id));
     const pending =
@@ -28,8 +31,6 @@ export const webhookKind = (deliverer: Deliverer): JobKind => ({
         : new Set();
     // Deliveries that have ended meanwhile, because their webhook was switched off, have no further attempt.
     for (const { claim } of outcomes) if (!recorded.has(claim.id) && !pending.has(claim.id)) await removeUnrecorded(tx, claim);
-    const health = healthOf(outcomes.filter(({ claim }) => recorded.has(claim.id)));
-    if (health.length > 0) await recordHealthAcrossWorkspaces(tx, health);
   },
 });
 

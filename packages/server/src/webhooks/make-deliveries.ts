@@ -118,13 +118,18 @@ export async function enqueueDeliveries(tx: Db, deliveries: readonly (DeliveryTo
   );
 }
 
-/** The webhooks of workspaces that are switched on. Uses the primary keys. */
+/**
+ * The webhooks of workspaces that are switched on. They stay so until the transaction ends: who switches one off waits, and then finds its
+ * deliveries. Uses the primary keys.
+ */
 const findReceivers = (tx: Db, workspaceIds: readonly WorkspaceId[]): Promise<Receiver[]> =>
   rows(
     tx,
     sql`
       select r.workspace_id as "workspaceId", r.id as "laneId", r.events, w.plan
-      from unnest(${plainArray(workspaceIds)}::uuid[]) wanted (id)
+      from (select id from unnest(${plainArray(workspaceIds)}::uuid[]) id order by id) wanted
       join workspace w on w.id = wanted.id and w.deleted_at is null
-      cross join lateral (select * from webhook_record r where r.workspace_id = w.id and r.disabled_at is null offset 0) r`,
+      cross join lateral (
+        select r.workspace_id, r.id, r.events from webhook r join lane l on l.workspace_id = r.workspace_id and l.id = r.id and l.deleted_at is null
+        where r.workspace_id = w.id and r.disabled_at is null order by r.id for share of r) r`,
   );

@@ -1,6 +1,6 @@
+import { LIMITS } from "@tidemill/contract";
 import { LRUCache } from "lru-cache";
-import type { VersionFilter } from "#jobs";
-import { type Clock, type Database, type EmitEvent, tolerate, toMoment } from "#kernel";
+import { type Clock, type Database, type EmitEvent, problem, tolerate, toMoment } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import {
   type AskedVersion,
@@ -10,18 +10,11 @@ import {
   VERSION_GONE_SECONDS,
   type VersionSeen,
 } from "#workflows";
+import { type Asking, type BoundedFilter, versionFilter } from "./version-filter.ts";
 
 const GONE_AFTER_MS = VERSION_GONE_SECONDS * 1_000;
 const MAX_WORKERS = 50_000;
 const MAX_WRITTEN = 1_000;
-
-/** A version of which workers ask for runs of a workflow. Milliseconds since 1970. */
-interface Asking {
-  firstMs: number;
-  seenMs: number;
-  /** Whether workers ask this node. */
-  asksHere: boolean;
-}
 
 export interface CodeVersionsOptions {
   readonly database: Database;
@@ -48,6 +41,19 @@ export class CodeVersions {
     this.#options = options;
   }
 
+  /**
+   * Checks that a version may ask for runs of a workflow.
+   *
+   * @throws INVALID_STATE when too many others ask
+   */
+  check(laneId: LaneId, workflow: string, version: string): void {
+    const others = this.#alive(laneId).filter(([name]) => name !== version);
+    if (others.length < LIMITS.workflowVersions) return;
+    const limit = LIMITS.workflowVersions;
+    const message = `Workers of ${limit} other versions ask for runs of the workflow "${workflow}". No more may ask until one of them has not for ${VERSION_GONE_SECONDS} s.`;
+    throw problem("INVALID_STATE", { workflow, limit }, { message });
+  }
+
   /** A worker asks for runs. If it brings a version that is new here, runs that wait for other code go on. */
   async asks(lanes: readonly AskedVersion[], leaseId: number): Promise<void> {
     if (lanes.length === 0) return;
@@ -66,18 +72,14 @@ export class CodeVersions {
    *
    * @returns with `othersGoneInMs`, after which it may be more
    */
-  filterOf({ laneId, version }: Pick<AskedVersion, "laneId" | "version">): (VersionFilter & { readonly othersGoneInMs: number }) | null {
+  filterOf({ laneId, version }: Pick<AskedVersion, "laneId" | "version">): BoundedFilter | null {
+    return versionFilter(this.#alive(laneId), version, (seenMs) => seenMs + GONE_AFTER_MS - this.#options.clock.nowMs());
+  }
+
+  /** The versions that are not gone. */
+  #alive(laneId: LaneId): [string, Asking][] {
     const nowMs = this.#options.clock.nowMs();
-    const alive = [...(this.#byLane.get(laneId) ?? [])].filter(([, { seenMs }]) => nowMs - seenMs < GONE_AFTER_MS);
-    const others = alive.filter(([name]) => name !== version && name !== "");
-    if (others.length === 0) return null;
-    const [newest] = alive.toSorted(([one, a], [other, b]) => b.firstMs - a.firstMs || (one > other ? -1 : 1));
-    return {
-      version: version || null,
-      others: others.map(([name]) => name),
-      isNewest: newest?.[0] === version,
-      othersGoneInMs: Math.min(...others.map(([, { seenMs }]) => seenMs + GONE_AFTER_MS - nowMs)),
-    };
+    return [...(this.#byLane.get(laneId) ?? [])].filter(([, { seenMs }]) => nowMs - seenMs < GONE_AFTER_MS);
   }
 
   /** Writes which versions have asked since the last write. */

@@ -19,7 +19,7 @@ export interface EndLane {
  * node may have given these jobs out, so they are looked up: the rows are there until the sweep of the lane.
  */
 export async function endLane({ db, held, workers, polls, emit }: EndLane, lane: LaneKey): Promise<void> {
-  const given = held.forgetLane(lane.laneId);
+  const given = held.forgetLane(lane);
   for (const claim of given) workers.cancelled(claim.leaseId, showWorkId(claim));
   const notified = new Set(given.map(({ id }) => id));
   const leaseIds = workers.leasesOf(lane.workspaceId);

@@ -4,8 +4,9 @@ import { type EmitEvent, type JobId, type Timestamp, type Transactional, tolerat
 import { type ClaimedRun, giveHook, giveRuns, isOfRun } from "#workflows";
 import { type FillSecrets, fillInput, fillSecrets } from "./fill-secrets.ts";
 import type { HeldJobs } from "./held-jobs.ts";
-import type { KnownWorker } from "./known-workers.ts";
+import type { KnownWorker } from "./known-worker.ts";
 import { leaseToken } from "./lease-token.ts";
+import { ResponseRoom } from "./response-room.ts";
 
 export interface GiveJobs extends FillSecrets {
   readonly finish: Engine["finishForWorker"];
@@ -38,12 +39,13 @@ export async function giveJobs(
   version: string | null,
 ): Promise<Given> {
   const response = Symbol();
+  const room = new ResponseRoom();
   const runs = taken.filter(({ claim }) => isOfRun(claim));
   const hooks = taken.filter(({ claim }) => claim.kind === "hook");
   const jobs = taken.filter(({ claim }) => !isOfRun(claim) && claim.kind !== "hook");
   const [given, runTexts] = await Promise.all([
-    Promise.all(jobs.map((job) => giveJob(deps, worker, job, response))),
-    giveRunsTo(deps, db, worker, runs, version, response),
+    Promise.all(jobs.map((job) => giveJob(deps, worker, job, response, room))),
+    giveRunsTo(deps, db, worker, runs, version, response, room),
   ]);
   for (const { claim, queue } of hooks) deps.held.add({ claim, response, queue, redactor: null }, 0);
   const kept = [...jobs.filter((_, index) => given[index] !== null), ...runs.filter(({ claim }) => runTexts.has(claim.id)), ...hooks];
@@ -67,9 +69,11 @@ async function giveRunsTo(
   taken: readonly GivenJob[],
   version: string | null,
   response: symbol,
+  room: ResponseRoom,
 ): Promise<ReadonlyMap<JobId, string>> {
   const runs = taken.map(({ claim, queue }) => ({ claim, workflow: queue, token: leaseToken(claim, worker.secret) }));
-  const fill = ({ claim, workflow }: ClaimedRun, input: string) => fillInput(deps, claim, workflow, worker.name, input);
+  const fill = ({ claim, workflow }: ClaimedRun, input: string) =>
+    room.fill(input, () => fillInput(deps, claim, workflow, worker.name, input));
   const texts = new Map<JobId, string>();
   const { given, left } = await giveRuns(db, worker.workspaceId, runs, version, fill);
   const claimsLeft = left.map(({ claim }) => claim);
@@ -84,8 +88,14 @@ async function giveRunsTo(
   return texts;
 }
 
-async function giveJob(deps: GiveJobs, worker: KnownWorker, { claim, queue }: GivenJob, response: symbol): Promise<string | null> {
-  const filled = await fillSecrets(deps, claim, queue, worker.name);
+async function giveJob(
+  deps: GiveJobs,
+  worker: KnownWorker,
+  { claim, queue }: GivenJob,
+  response: symbol,
+  room: ResponseRoom,
+): Promise<string | null> {
+  const filled = await room.fill(claim.payload, () => fillSecrets(deps, claim, queue, worker.name));
   if (!("payload" in filled)) {
     await end(deps, worker, claim, filled);
     return null;

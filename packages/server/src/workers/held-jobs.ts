@@ -1,7 +1,6 @@
-import { LRUCache } from "lru-cache";
 import type { Claim } from "#jobs";
-import type { JobId } from "#kernel";
-import type { LaneId } from "#lanes";
+import { type JobId, SharedCache } from "#kernel";
+import type { LaneKey } from "#lanes";
 import type { TextRedactor } from "#redaction";
 
 /** A job that a worker holds, as its settle needs it. */
@@ -18,17 +17,21 @@ const MAX_JOBS = 100_000;
 /** Characters of secrets in the redactors that are kept. */
 const MAX_SECRETS = 16 * 1024 * 1024;
 
-/** Jobs that this node gave to workers, so that their settles need not be looked up. Any of them may be forgotten. */
+/**
+ * Jobs that this node gave to workers, so that their settles need not be looked up. Any of them may be forgotten: the oldest of a
+ * workspace that holds more than its share.
+ */
 export class HeldJobs {
-  readonly #jobs = new LRUCache<JobId, Omit<HeldJob, "redactor"> & { readonly hasSecrets: boolean }>({ max: MAX_JOBS });
-  readonly #redactors = new LRUCache<JobId, TextRedactor>({ maxSize: MAX_SECRETS });
+  readonly #jobs = new SharedCache<JobId, Omit<HeldJob, "redactor"> & { readonly hasSecrets: boolean }>(MAX_JOBS);
+  readonly #redactors = new SharedCache<JobId, TextRedactor>(MAX_SECRETS);
 
   /** @param secretLength how long the secrets are that the redactor knows. Characters */
   add({ claim, response, queue, redactor }: HeldJob, secretLength: number): void {
+    const { workspaceId, id } = claim;
     // That of a run is short, and its settle needs it.
     const payload = claim.kind === "run" ? claim.payload : "";
-    this.#jobs.set(claim.id, { claim: { ...claim, payload }, response, queue, hasSecrets: redactor !== null });
-    if (redactor) this.#redactors.set(claim.id, redactor, { size: Math.max(1, secretLength) });
+    this.#jobs.set(workspaceId, id, { claim: { ...claim, payload }, response, queue, hasSecrets: redactor !== null });
+    if (redactor) this.#redactors.set(workspaceId, id, redactor, Math.max(1, secretLength));
   }
 
   get(id: JobId): HeldJob | undefined {
@@ -38,8 +41,8 @@ export class HeldJobs {
   }
 
   /** Forgets the jobs of a lane, and returns their claims. */
-  forgetLane(laneId: LaneId): Claim[] {
-    const claims = [...this.#jobs.values()].map(({ claim }) => claim).filter((claim) => claim.laneId === laneId);
+  forgetLane({ workspaceId, laneId }: LaneKey): Claim[] {
+    const claims = [...this.#jobs.valuesOf(workspaceId)].map(({ claim }) => claim).filter((claim) => claim.laneId === laneId);
     for (const { id } of claims) this.delete(id);
     return claims;
   }

@@ -1,58 +1,53 @@
 import { LRUCache } from "lru-cache";
 import { findWorkers, recordCallsAcrossWorkspaces, type WorkerCall, type WorkerLease } from "#engine";
-import { Batcher, type Db, type EmitEvent, tolerate, type WorkspaceId } from "#kernel";
+import { Batcher, type Db, type EmitEvent, MAX_WORKERS, type SharedResource, tolerate, type WorkspaceId } from "#kernel";
+import { type KnownWorker, workerOf } from "./known-worker.ts";
 
-/** A worker that this node knows. */
-export interface KnownWorker {
-  readonly workspaceId: WorkspaceId;
-  readonly name: string;
-  readonly leaseId: number;
-  /** As its tokens contain it. */
-  readonly secret: string;
-  /** Ids of jobs and runs that were cancelled while it held them, as the API shows them. No response has named them yet. */
-  readonly cancelled: Set<string>;
-  /** Called when a job is cancelled. */
-  readonly onCancelled: Set<() => void>;
-}
-
-const MAX_WORKERS = 50_000;
 const MAX_CANCELLED = 1_000;
 /** Calls of a workspace that wait to be written. */
 const MAX_UNWRITTEN = 10_000;
-/** A worker that did not call for this long is looked up again: its lease may be gone. Milliseconds. */
+/** A worker that did not call for this long is forgotten, and looked up again: its lease may be gone. Milliseconds. */
 const FORGET_AFTER_MS = 600_000;
 
 /**
- * The workers that call this node, with their leases. When they last called is written from time to time, for all at once, so that a
+ * The workers that call this node, with their leases. Workspaces share the room for them. When they last called is written from time to time, for all at once, so that a
  * worker that waits costs no statement.
  */
 export class KnownWorkers {
   readonly #db: Db;
   readonly #emit: EmitEvent;
-  readonly #byName = new LRUCache<string, Promise<KnownWorker>>({ max: MAX_WORKERS, ttl: FORGET_AFTER_MS, updateAgeOnGet: true });
-  readonly #byLease = new LRUCache<number, KnownWorker>({ max: MAX_WORKERS, ttl: FORGET_AFTER_MS, updateAgeOnGet: true });
-  readonly #opening: Batcher<WorkerCall, KnownWorker>;
+  readonly #share: SharedResource;
+  readonly #byName: LRUCache<string, Promise<KnownWorker>>;
+  /** Each takes a unit of the share. */
+  readonly #byLease: LRUCache<number, KnownWorker>;
+  readonly #opening: Batcher<WorkerCall, WorkerLease>;
   /** The latest calls that are not written yet, by workspace and name. */
   #calls = new Map<WorkspaceId, Map<string, WorkerCall>>();
 
-  constructor(db: Db, emit: EmitEvent) {
+  constructor(db: Db, emit: EmitEvent, share: SharedResource) {
     this.#db = db;
     this.#emit = emit;
+    this.#share = share;
+    const bounds = { max: MAX_WORKERS, ttl: FORGET_AFTER_MS, updateAgeOnGet: true };
+    this.#byName = new LRUCache(bounds);
+    this.#byLease = new LRUCache({ ...bounds, dispose: ({ workspaceId }) => share.giveBack(workspaceId) });
     this.#opening = new Batcher({
       maxWeight: 100,
       writers: 1,
       workspaceOf: ({ workspaceId }) => workspaceId,
       write: async (calls) => {
         const distinct = new Map(calls.map((call) => [nameKey(call), call]));
-        const opened = new Map(
-          (await recordCallsAcrossWorkspaces(db, [...distinct.values()])).map((one) => [nameKey(one), this.#know(one)]),
-        );
-        return calls.map((call) => opened.get(nameKey(call)) as KnownWorker);
+        const opened = new Map((await recordCallsAcrossWorkspaces(db, [...distinct.values()])).map((one) => [nameKey(one), one]));
+        return calls.map((call) => opened.get(nameKey(call)) as WorkerLease);
       },
     });
   }
 
-  /** The worker that calls. */
+  /**
+   * The worker that calls.
+   *
+   * @throws UNAVAILABLE when the workspace has used its share of the room for workers
+   */
   async calls(call: WorkerCall): Promise<KnownWorker> {
     const key = nameKey(call);
     const known = this.#byName.get(key);
@@ -60,17 +55,34 @@ export class KnownWorkers {
       this.#record(call);
       return this.#current(await known);
     }
-    const opening = this.#opening.add(call);
+    this.#share.takeOrRefuse(call.workspaceId);
+    const opening = this.#open(call);
     this.#byName.set(key, opening);
     opening.catch(() => this.#byName.delete(key));
     return opening;
   }
 
+  async #open(call: WorkerCall): Promise<KnownWorker> {
+    try {
+      const lease = await this.#opening.add(call);
+      if (!this.#byLease.has(lease.leaseId)) this.#byLease.set(lease.leaseId, workerOf(lease));
+      else this.#share.giveBack(call.workspaceId);
+      return this.#byLease.get(lease.leaseId) as KnownWorker;
+    } catch (error) {
+      this.#share.giveBack(call.workspaceId);
+      throw error;
+    }
+  }
+
   /** A worker that only waits is not looked up by its lease, and could be forgotten there. There must be one of it, which is notified. */
   #current(worker: KnownWorker): KnownWorker {
-    const known = this.#byLease.get(worker.leaseId);
-    if (!known) this.#byLease.set(worker.leaseId, worker);
-    return known ?? worker;
+    return this.#byLease.get(worker.leaseId) ?? this.#keep(worker);
+  }
+
+  /** One that the workspace's share has no room for is not notified of cancelled jobs. */
+  #keep(worker: KnownWorker): KnownWorker {
+    if (this.#share.tryTake(worker.workspaceId)) this.#byLease.set(worker.leaseId, worker);
+    return worker;
   }
 
   /** When more of a workspace's workers call than are written at a time, the others are written after their next calls. */
@@ -86,9 +98,10 @@ export class KnownWorkers {
 
   /** The workers of a workspace with these leases. */
   async withLeases(db: Db, workspaceId: WorkspaceId, leaseIds: ReadonlySet<number>): Promise<ReadonlyMap<number, KnownWorker>> {
-    const unknown = [...leaseIds].filter((leaseId) => !this.#byLease.has(leaseId));
-    if (unknown.length > 0) for (const found of await findWorkers(db, workspaceId, unknown)) this.#know(found);
     const known = [...leaseIds].flatMap((leaseId) => this.#byLease.get(leaseId) ?? []);
+    const unknown = [...leaseIds].filter((leaseId) => !this.#byLease.has(leaseId));
+    for (const lease of unknown.length > 0 ? await findWorkers(db, workspaceId, unknown) : [])
+      known.push(this.#byLease.get(lease.leaseId) ?? this.#keep(workerOf(lease)));
     return new Map(known.filter((one) => one.workspaceId === workspaceId).map((one) => [one.leaseId, one]));
   }
 
@@ -105,8 +118,10 @@ export class KnownWorkers {
     for (const report of [...worker.onCancelled]) report();
   }
 
-  /** Writes when workers last called. */
+  /** Writes when workers last called. Forgets those that have not called for long. */
   async writeCalls(): Promise<undefined> {
+    this.#byName.purgeStale();
+    this.#byLease.purgeStale();
     const calls = [...this.#calls.values()].flatMap((ofWorkspace) => [...ofWorkspace.values()]);
     this.#calls = new Map();
     for (let from = 0; from < calls.length; from += 1_000) {
@@ -115,21 +130,6 @@ export class KnownWorkers {
         (error) => this.#emit("worker_record_failed", { error }),
       );
     }
-  }
-
-  #know({ workspaceId, name, leaseId, secret }: WorkerLease): KnownWorker {
-    const known = this.#byLease.get(leaseId);
-    if (known) return known;
-    const worker = {
-      workspaceId,
-      name,
-      leaseId,
-      secret: secret.toString("base64url"),
-      cancelled: new Set<string>(),
-      onCancelled: new Set<() => void>(),
-    };
-    this.#byLease.set(leaseId, worker);
-    return worker;
   }
 }
 

@@ -1,7 +1,7 @@
 import type { VersionFilter, WorkerClaim } from "#jobs";
 import type { WorkspaceId } from "#kernel";
 import type { LaneKey, LaneKind } from "#lanes";
-import type { KnownWorker } from "./known-workers.ts";
+import type { KnownWorker } from "./known-worker.ts";
 
 /** A lane that workers ask this node for. */
 export interface PolledLane extends LaneKey {

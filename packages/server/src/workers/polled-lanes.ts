@@ -4,7 +4,7 @@ import type { PolledLane } from "./poll.ts";
 
 /** A queue is looked up again, and its jobs are looked for again, after this long: a message from another node may have been lost. */
 const FRESH_MS = 30_000;
-/** Lanes that no one asks for are forgotten beyond this number. */
+/** Lanes that no one asks for are forgotten beyond this number. Those of older versions of a workflow are forgotten at once. */
 const MAX_IDLE = 10_000;
 
 /** A queue, or a workflow and the version of the code for which its runs are asked. Empty: none. */
@@ -32,8 +32,7 @@ export class PolledLanes {
 
   /** A queue was looked up. It may have jobs of which this node knows nothing. */
   found({ workspaceId, laneId }: LaneKey, { kind, name, version = "" }: LaneName, nowMs: number): PolledLane {
-    const known = this.byId(laneId);
-    let lane = known.find((one) => one.version === version);
+    let lane = this.byId(laneId).find((one) => one.version === version);
     if (!lane) {
       lane = {
         workspaceId,
@@ -51,9 +50,10 @@ export class PolledLanes {
         foundMs: nowMs,
         timer: undefined,
       };
-      this.#byId.set(laneId, [...known, lane]);
+      this.#forgetIdle(this.byId(laneId), nowMs);
+      this.#byId.set(laneId, [...this.byId(laneId), lane]);
       this.#byName.set(nameKey(lane), lane);
-      this.#forgetIdle(nowMs);
+      if (this.#byId.size > MAX_IDLE) this.#forgetIdle([...this], nowMs);
     }
     lane.foundMs = nowMs;
     lane.mayHaveJobs = true;
@@ -81,8 +81,7 @@ export class PolledLanes {
     for (const lanes of this.#byId.values()) yield* lanes;
   }
 
-  #forgetIdle(nowMs: number): void {
-    if (this.#byId.size <= MAX_IDLE) return;
-    for (const lane of [...this]) if (lane.polls.size === 0 && nowMs - lane.foundMs >= FRESH_MS) this.#forget(lane);
+  #forgetIdle(lanes: readonly PolledLane[], nowMs: number): void {
+    for (const lane of lanes) if (lane.polls.size === 0 && nowMs - lane.foundMs >= FRESH_MS) this.#forget(lane);
   }
 }

@@ -3,7 +3,7 @@ import type { LaneFound, VersionFilter, WorkerClaim } from "#jobs";
 import { type Clock, type EmitEvent, isTimeout, Line, type WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import { busyRetryMs } from "./busy-retry.ts";
-import type { KnownWorker } from "./known-workers.ts";
+import type { KnownWorker } from "./known-worker.ts";
 import { type Ask, holderOf, planClaim, planSlowClaim } from "./plan-claim.ts";
 import { Poll, type PolledLane, type PollRequest } from "./poll.ts";
 import { PolledLanes } from "./polled-lanes.ts";

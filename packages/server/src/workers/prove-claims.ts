@@ -1,6 +1,7 @@
 import type { NamedClaim } from "#jobs";
 import type { Db, WorkspaceId } from "#kernel";
-import type { KnownWorker, KnownWorkers } from "./known-workers.ts";
+import type { KnownWorker } from "./known-worker.ts";
+import type { KnownWorkers } from "./known-workers.ts";
 import { claimOf, isSameSecret, type ReadToken, readLeaseToken } from "./lease-token.ts";
 import { readWorkId } from "./work-id.ts";
 

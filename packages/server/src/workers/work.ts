@@ -5,7 +5,7 @@ import { type Clock, type Db, type JobId, problem, type Tenants, type Transactio
 import { type LaneKind, laneNotFound } from "#lanes";
 import type { CodeVersions } from "./code-versions.ts";
 import { type GiveJobs, type Given, type GivenJob, giveBackJobs, giveJobs } from "./give-jobs.ts";
-import type { KnownWorker } from "./known-workers.ts";
+import type { KnownWorker } from "./known-worker.ts";
 import type { PolledLane } from "./poll.ts";
 import type { Polls } from "./polls.ts";
 import { proveClaims } from "./prove-claims.ts";
@@ -133,7 +133,7 @@ async function askedLanes(
 
 /** The lanes of queues or workflows, looked up if they were not lately. */
 async function lanesOf(
-  { polls, clock }: WorkDeps,
+  { polls, versions, clock }: WorkDeps,
   db: Db,
   workspaceId: WorkspaceId,
   kind: Exclude<LaneKind, "http">,
@@ -148,6 +148,7 @@ async function lanesOf(
     const lane = found.get(name);
     if (!lane) throw await laneNotFound(db, workspaceId, kind, name);
     if (lane.served !== "pull") throw kind === "queue" ? servedByNodes(name) : servedByEndpoint(name);
+    if (kind === "workflow") versions.check(lane.laneId, name, version);
     lanes.set(name, polls.lanes.found(lane, { kind, name, version }, nowMs));
   }
   return [...lanes.values()].filter((lane) => lane !== undefined);

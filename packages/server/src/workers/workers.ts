@@ -26,7 +26,7 @@ export interface WorkersOptions {
   readonly database: Database;
   readonly tenants: Tenants;
   readonly secrets: SecretAccess;
-  readonly shares: Pick<Shares, "loopTime">;
+  readonly shares: Pick<Shares, "loopTime" | "workers">;
   readonly clock: Clock;
   readonly random: Random;
   readonly emit: EmitEvent;
@@ -53,7 +53,7 @@ export interface Workers extends Module {
 export function createWorkers({ engine, database, tenants, secrets, shares, clock, random, emit }: WorkersOptions): Workers {
   const { loopTime } = shares;
   const held = new HeldJobs();
-  const workers = new KnownWorkers(database, emit);
+  const workers = new KnownWorkers(database, emit, shares.workers);
   const tokens = new ExecutionTokens(database);
   const give = { finish: engine.finishForWorker, held, emit, secrets, loopTime };
   const versions = new CodeVersions({ database, clock, emit, onReleased: (lane) => engine.waker.wakePulled([lane]) });

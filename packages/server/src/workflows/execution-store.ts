@@ -94,6 +94,8 @@ const begin = (db: Db, workspaceId: WorkspaceId, ids: readonly RunId[], version:
             'message', case
               when o.child_run_id is null then 'The signal "' || o.signal ||
                 case when o.is_lost then '" belongs to another run, which has not ended.' else '" was not completed in time.' end
+              -- The message of the innermost run: not one that repeats those of all runs between.
+              when o.child_status = 'failed' and o.child_error::json ->> 'name' = 'WorkflowFailedError' then o.child_error::json ->> 'message'
               when o.child_status = 'failed' then 'The run of "' || o.child_workflow || '" failed: ' ||
                 (o.child_error::json ->> 'name') || ': ' || (o.child_error::json ->> 'message')
               when o.child_status = 'cancelled' then 'The run of "' || o.child_workflow || '" was cancelled.'
@@ -115,7 +117,7 @@ const begin = (db: Db, workspaceId: WorkspaceId, ids: readonly RunId[], version:
             select from pending p where p.run_id = o.run_id and p.signal = o.signal
               and not exists (select from over where over.run_id = p.run_id and over.key = p.key))
       )
-      update run r set status = 'running', started_at = coalesce(started_at, moment()), version = coalesce(version, ${version}),
+      update run r set status = 'running', started_at = coalesce(started_at, moment()), version = case when started_at is null then ${version}::text else version end,
         next_attempt_at = null, last_seq = last_seq + (select count(*) from over where over.run_id = r.id),
         journal_bytes = journal_bytes + coalesce((select sum(coalesce(octet_length(payload), octet_length(child_result), octet_length(output))) from over where over.run_id = r.id), 0)
       where workspace_id = ${workspaceId} and id = any(array(select id from begun))

@@ -7,8 +7,9 @@ import { lockExecution } from "./execution-store.ts";
 import { type RunKey, showRunId } from "./run.ts";
 import { findStep } from "./run-store.ts";
 import { startRuns } from "./start-runs.ts";
-import { completedStep, insertStepsAcrossWorkspaces } from "./step-store.ts";
+import { completedStep } from "./step-store.ts";
 import { findWorkflow } from "./store.ts";
+import { storeStep } from "./store-step.ts";
 
 /** What a step invokes. */
 export interface Invocation {
@@ -29,7 +30,8 @@ export interface InvokedRun {
  * Starts a run for a step of another run, and stores the step, which waits for it. If the journal has the step, nothing is started.
  *
  * @returns null, and nothing is started, if the claim no longer holds
- * @throws NOT_FOUND for the workflow; QUOTA_EXCEEDED; CONFLICT for too many invocations in a row, or a key of a step of another type
+ * @throws NOT_FOUND for the workflow; QUOTA_EXCEEDED; CONFLICT for too many invocations in a row, or a key of a step of another type;
+ * PAYLOAD_TOO_LARGE for a full journal
  */
 export const invokeWorkflow = (
   database: Transactional,
@@ -59,7 +61,7 @@ export const invokeWorkflow = (
     await startRuns(tx, [{ ...run, parent: { laneId: claim.laneId, id: parent.id, depth } }]);
     const output = outputOf(id);
     const step = { ...completedStep(key, "invoke", output), status: "waiting", wakeInMs: timeoutMs, childRunId: id } as const;
-    await insertStepsAcrossWorkspaces(tx, [{ ...parent, claim: null, steps: [step] }]);
+    await storeStep(tx, parent, step);
     return { output, lane };
   });
 
@@ -74,10 +76,15 @@ async function findInvoked(tx: Db, run: RunKey, key: string): Promise<RunId | nu
   throw problem("CONFLICT", { step: key, reason: "StepStored" }, { message });
 }
 
-const tooDeep = (names: readonly string[]) => {
-  const message = `At most ${LIMITS.invokeDepth} runs may have invoked one another in a row: ${names.join(" → ")}.`;
+/** @param names the workflows of the runs in a row, the last of which is not started */
+function tooDeep(names: readonly string[]): Error {
+  const message = `At most ${LIMITS.invokeDepth} runs may have invoked one another in a row: ${cycleOf(names).join(" → ")}.`;
   return problem("CONFLICT", { reason: "InvokedTooDeep", workflows: names }, { message });
-};
+}
+
+/** From the last run of the workflow that comes next again: what invokes itself over and over. All of them if there is none. */
+const cycleOf = (names: readonly string[]): readonly string[] =>
+  names.slice(Math.max(names.slice(0, -1).lastIndexOf(names.at(-1) ?? ""), 0));
 
 /** Uses the primary key. */
 const findDepth = async (tx: Db, { workspaceId, id }: RunKey): Promise<number> =>

@@ -6,13 +6,15 @@ import { lockExecution } from "./execution-store.ts";
 import { outputOfStored } from "./output-of-stored.ts";
 import type { RunKey } from "./run.ts";
 import { findPendingSignalsAcrossWorkspaces, registerSignalsAcrossWorkspaces } from "./signal-store.ts";
-import { completedStep, insertStepsAcrossWorkspaces } from "./step-store.ts";
+import { completedStep } from "./step-store.ts";
+import { storeStep } from "./store-step.ts";
 
 /**
  * Registers a signal for a run, and stores the step that asked for it. If the journal has the step, nothing changes.
  *
  * @returns the output of the step, as JSON text; null, and nothing is stored, if the claim no longer holds
- * @throws CONFLICT for a signal of another run, for too many of them, and for a key of a step of another type
+ * @throws CONFLICT for a signal of another run, for too many of them, and for a key of a step of another type; PAYLOAD_TOO_LARGE for a full
+ * journal
  */
 export const registerSignal = (
   database: Transactional,
@@ -28,7 +30,7 @@ export const registerSignal = (
     const refusal = await register(tx, run, signal);
     if (refusal) throw problem("CONFLICT", { signal, reason: refusal.name }, { message: refusal.message });
     const output = JSON.stringify({ signal });
-    await insertStepsAcrossWorkspaces(tx, [{ ...run, claim: null, steps: [{ ...completedStep(key, "signal", output), signal }] }]);
+    await storeStep(tx, run, { ...completedStep(key, "signal", output), signal });
     return output;
   });
 

@@ -9,7 +9,8 @@ import { beginCalls, readCall } from "./calls/index.ts";
 import { lockExecution } from "./execution-store.ts";
 import type { RunKey } from "./run.ts";
 import { insertStepsAcrossWorkspaces, type StepToInsert } from "./step-store.ts";
-import { journalTooLarge, type StepWriter } from "./step-writer.ts";
+import type { StepWriter } from "./step-writer.ts";
+import { journalTooLarge } from "./store-step.ts";
 import { isUndoKey } from "./undo/key.ts";
 
 /** Checks that a token proves the execution of a run. Null: it does not. */

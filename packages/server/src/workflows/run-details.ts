@@ -10,5 +10,5 @@ export const findDetails = async (db: Db, key: RunKey, run: RunWithData): Promis
   calls: run.status === "waiting" || run.status === "running" ? await findPendingCalls(db, key) : [],
   hookErrors: await findHookErrors(db, key),
   unfit: run.status === "waiting" ? await findParked(db, key) : null,
-  keptFor: run.ended_at === null && run.version !== null ? await findKeptFor(db, { ...key, laneId: run.lane_id }) : null,
+  keptFor: run.ended_at === null && run.started_at !== null ? await findKeptFor(db, { ...key, laneId: run.lane_id }) : null,
 });

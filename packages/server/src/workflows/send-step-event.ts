@@ -4,7 +4,8 @@ import { lockExecution } from "./execution-store.ts";
 import { outputOfStored } from "./output-of-stored.ts";
 import { type RunKey, showRunId } from "./run.ts";
 import { type NewEvent, type StartedByEvent, sendEvent, showEventId } from "./send-event.ts";
-import { completedStep, insertStepsAcrossWorkspaces } from "./step-store.ts";
+import { completedStep } from "./step-store.ts";
+import { storeStep } from "./store-step.ts";
 
 /** The output of a step that sends an event, as JSON text, and the lanes in which runs wait. */
 export interface StepEvent {
@@ -17,7 +18,7 @@ export interface StepEvent {
  * output is returned.
  *
  * @returns null, and nothing is sent, if the claim no longer holds
- * @throws QUOTA_EXCEEDED; CONFLICT for a key of a step of another type
+ * @throws QUOTA_EXCEEDED; CONFLICT for a key of a step of another type; PAYLOAD_TOO_LARGE for a full journal
  */
 export const sendStepEvent = (
   database: Transactional,
@@ -33,6 +34,6 @@ export const sendStepEvent = (
     if (stored !== null) return { output: stored, lanes: [] };
     const { id, runIds, lanes } = await sendEvent(tx, ids, run.workspaceId, { ...event, idempotency: null });
     const output = JSON.stringify({ eventId: showEventId(id), runIds: runIds.map(showRunId) });
-    await insertStepsAcrossWorkspaces(tx, [{ ...run, claim: null, steps: [completedStep(key, "event", output)] }]);
+    await storeStep(tx, run, completedStep(key, "event", output));
     return { output, lanes };
   });

@@ -1,7 +1,7 @@
-import { LIMITS } from "@tidemill/contract";
 import { MAX_WEIGHT, type NamedClaim, weightOf } from "#jobs";
-import { Batcher, type Db, type ProblemError, problem, type RunId, togetherOrAlone } from "#kernel";
-import { insertStepsAcrossWorkspaces, JOURNAL_TOO_LARGE, type StepsToInsert } from "./step-store.ts";
+import { Batcher, type Db, type RunId, togetherOrAlone } from "#kernel";
+import { insertStepsAcrossWorkspaces, type StepsToInsert } from "./step-store.ts";
+import { journalTooLarge } from "./store-step.ts";
 
 /** Steps that a program reports under its claim. */
 export interface StepsReport extends StepsToInsert {
@@ -12,9 +12,6 @@ export interface StepsReport extends StepsToInsert {
 type Stored = number | null | Error;
 
 const WRITERS = 1;
-
-export const journalTooLarge = (): ProblemError =>
-  problem("PAYLOAD_TOO_LARGE", { limit_bytes: LIMITS.journalBytes }, { message: JOURNAL_TOO_LARGE.message });
 
 const weigh = ({ steps }: StepsReport): number => steps.reduce((sum, { output }) => sum + weightOf(output ?? ""), 0);
 

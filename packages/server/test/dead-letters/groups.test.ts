@@ -1,6 +1,8 @@
 import { describe, expect } from "vitest";
-import { foldGroupsAcrossWorkspaces } from "../../src/dead-letters/groups-store.ts";
+import { sql } from "#kernel";
+import { foldGroupsAcrossWorkspaces, sweepGroupsAcrossWorkspaces } from "../../src/dead-letters/groups-store.ts";
 import { laneOf, test } from "../harness/engine.ts";
+import { hold } from "../harness/locks.ts";
 import { newWorkspace, Service, until } from "../harness/service.ts";
 
 interface Group {
@@ -66,6 +68,21 @@ describe("GET /v1/dlq/groups", () => {
     expect(await check()).toEqual(before);
   });
 
+  test("GET /v1/dlq/groups tells errors in JSON apart by what they say", async ({ service }) => {
+    await failWith(service, await service.queue(), [
+      'The handler answered 500: {"error":"user 7 not found","user":"ada"}',
+      'The handler answered 500: {"error":"user 12345 not found","user":"alan"}',
+      'The handler answered 500: {"code":"card_declined","id":"ch_1Nx"}',
+      `The handler answered 500: {"message":"${"a stack without an end ".repeat(20)}`,
+    ]);
+    const found = await groupsOf(service);
+    expect(found.map(({ count, error }) => [count, error.message.slice(0, 60)]).sort()).toEqual([
+      [1, "The handler answered #: {code: card_declined,…:…}"],
+      [1, "The handler answered #: {message: a stack without an end a s"],
+      [2, "The handler answered #: {error: user # not found,…:…}"],
+    ]);
+  });
+
   test("GET /v1/dlq/groups tells handlers apart by code, status and host", async ({ service }) => {
     const handler = await service.handler({ answers: ({ body }) => Number(body.payload), defaultJobOptions: { attempts: 1 } });
     const other = await service.handler({ answers: 500, defaultJobOptions: { attempts: 1 } });
@@ -121,6 +138,49 @@ describe("GET /v1/dlq/groups", () => {
       [lane.workspaceId],
     );
     expect(drift?.n).toBe(0);
+  });
+
+  test("a group that was empty for days, and is swept while a job joins it, keeps its code and message", async ({ service, engine }) => {
+    const queue = await service.queue();
+    await failWith(service, queue, ["It broke."]);
+    const [before] = await groupsOf(service);
+    await service.ok("POST", "/v1/dlq/purge", {});
+    await foldGroupsAcrossWorkspaces(engine);
+    await service.advance(2 * 86_400);
+    await failWith(service, queue, ["It broke."]);
+    await sweepGroupsAcrossWorkspaces(engine);
+    await foldGroupsAcrossWorkspaces(engine);
+    expect(await groupsOf(service)).toMatchObject([{ fingerprint: before?.fingerprint, error: before?.error, count: 1 }]);
+  });
+
+  test("a group whose first job leaves before it was counted keeps its code and message", async ({ service, engine }) => {
+    const queue = await service.queue();
+    await failWith(service, queue, ["It broke."]);
+    const [before] = await groupsOf(service);
+    const first = hold(
+      engine,
+      sql`select from dead_letter_delta where workspace_id = ${(await laneOf(service, queue)).workspaceId} for update`,
+    );
+    await first.held;
+    await service.ok("POST", "/v1/dlq/purge", {});
+    await foldGroupsAcrossWorkspaces(engine);
+    await first.release();
+    await foldGroupsAcrossWorkspaces(engine);
+    expect(await groupsOf(service)).toEqual([]);
+    await failWith(service, queue, ["It broke."]);
+    await foldGroupsAcrossWorkspaces(engine);
+    expect(await groupsOf(service)).toMatchObject([{ fingerprint: before?.fingerprint, error: before?.error, count: 1 }]);
+  });
+
+  test("groups are counted while jobs are counted anew, which may take minutes", async ({ service, database, engine }) => {
+    const queue = await service.queue();
+    await failWith(service, queue, ["It broke."]);
+    const { workspaceId } = await laneOf(service, queue);
+    const recount = hold(engine, sql`select recount_jobs(${workspaceId}::uuid)`);
+    await recount.held;
+    await foldGroupsAcrossWorkspaces(engine);
+    expect(await database.query("select jobs::int from dead_letter_group where workspace_id = $1", [workspaceId])).toEqual([{ jobs: 1 }]);
+    await recount.release();
   });
 
   test("a fingerprint filters the dead-letter queue, its retry and its purge, and the jobs of all queues", async ({ service }) => {

@@ -2,7 +2,7 @@ import { describe, expect } from "vitest";
 import { foldCountsAcrossWorkspaces } from "../../src/jobs/store/fold-counts.ts";
 import { forgetMetricsAcrossWorkspaces, sampleOldestAcrossWorkspaces } from "../../src/jobs/store/sample-oldest.ts";
 import { foldRunCountsAcrossWorkspaces } from "../../src/workflows/fold-run-counts.ts";
-import { test } from "../harness/engine.ts";
+import { laneOf, test } from "../harness/engine.ts";
 import { limitedTo } from "../harness/limits.ts";
 import { type Service, until } from "../harness/service.ts";
 import { putWorkflow } from "../harness/workflows.ts";
@@ -191,5 +191,23 @@ describe("what changed", () => {
     const own = await service.ok("GET", `/v1/changes?queue=${other}`);
     expect(new Set(own.data.map(({ name }: { name: string }) => name))).toEqual(new Set([other, "shop"]));
     expect((await service.api("GET", "/v1/changes?from=2026-11-21T12:00:00Z&to=2026-11-21T11:00:00Z")).status).toBe(400);
+  });
+
+  test("changes of a queue are found among those of many others, and a list that is cut says so", async ({ service }) => {
+    const queue = await service.queue();
+    const { workspaceId } = await laneOf(service, queue);
+    await service.advance(3_601);
+    await service.ok("PATCH", `/v1/queues/${queue}`, { concurrency: 7 });
+    const changeAnother = (times: number) =>
+      service.database.query(
+        "select append_audit_event($1, gen_random_uuid(), 'queue.updated', 'system', 'queue', 'another', null, null) from generate_series(1, $2)",
+        [workspaceId, times],
+      );
+    await changeAnother(600);
+    expect(await service.ok("GET", `/v1/changes?queue=${queue}`)).toMatchObject({ data: [{ name: queue }], truncated: false });
+    const all = await service.ok("GET", "/v1/changes");
+    expect([all.data.length, all.truncated]).toEqual([500, true]);
+    await changeAnother(3_000);
+    expect(await service.ok("GET", `/v1/changes?queue=${queue}`)).toMatchObject({ data: [], truncated: true });
   });
 });

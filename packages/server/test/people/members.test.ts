@@ -131,6 +131,33 @@ describe("who must confirm", () => {
 });
 
 describe("invitations", () => {
+  test("an operator makes a workspace, and invites its first admin without belonging to it", async ({ service }) => {
+    const operator = await newPerson(service, { operator: true });
+    const { body: made } = await operator.operate("POST", "/workspaces", { name: "Acme", plan: "pro" });
+    expect((await operator.api(made.id, "POST", "/v1/invitations", { role: "admin" })).status).toBe(403);
+    const path = `/workspaces/${made.id}/invitations`;
+    const { status, body } = await operator.operate("POST", path, { role: "admin", email: "First@Example.com" });
+    expect([status, body]).toEqual([
+      201,
+      expect.objectContaining({ role: "admin", email: "first@example.com", created_by: operator.id, mailed: false }),
+    ]);
+    const guest = new Browser(service.node.url);
+    expect((await guest.auth("POST", `links/${tokenOf(body.url)}`, NEW)).status).toBe(204);
+    expect((await guest.auth("GET", "session")).body.workspaces).toEqual([
+      expect.objectContaining({ id: made.id, name: "Acme", plan: "pro", role: "admin" }),
+    ]);
+    const { body: events } = await guest.api(made.id, "GET", "/v1/audit-events?event_type=invitation.created");
+    expect(events.data).toMatchObject([{ actor_id: operator.id, input: { role: "admin", email: "first@example.com" } }]);
+
+    expect((await operate(service, "POST", `/admin/v1${path}`, { role: "read" })).body).toMatchObject({ created_by: "operator" });
+    expect(
+      (await operate(service, "POST", "/admin/v1/workspaces/ws_01kajv3k4ve6nsd9z5kgtzx0rw/invitations", { role: "read" })).status,
+    ).toBe(404);
+    const unconfirmed = await newPerson(service, { operator: true, confirmed: false });
+    expect((await unconfirmed.operate("POST", path, { role: "admin" })).body.error.details).toEqual({ confirm: true });
+    expect((await (await newPerson(service)).operate("POST", path, { role: "admin" })).status).toBe(403);
+  });
+
   const invite = async (service: Service, body: object) => {
     const made = await service.ok("POST", "/v1/invitations", body);
     return { ...made, token: tokenOf(made.url) } as { id: string; token: string; url: string; mailed: boolean };

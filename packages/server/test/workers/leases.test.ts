@@ -7,10 +7,12 @@ import { proofOf, settle, type Taken, take, takeOne, work } from "../harness/wor
 
 const LOST = { ok: false, code: "LEASE_LOST" };
 
-/** How long a payload is for its worker. A hundred are more than the buffers of a connection hold. Characters. */
+/** How long a payload is for its worker. Characters. */
 const LARGE = 2 * 64 * 1024;
+/** How many of them one call brings. */
+const A_CALL = 32;
 
-/** A claim brings 4 MiB of payloads, which is less than a connection's buffers hold. Their secrets make them large. */
+/** Secrets make the payloads large. */
 async function enqueueLarge(service: Service, queue: string, count: number): Promise<string[]> {
   await service.ok("POST", "/v1/secrets", { name: "LARGE", value: "x".repeat(LARGE / 2) });
   const jobs = Array.from({ length: count }, () => ({ payload: "${{ secrets.LARGE }}".repeat(2), attempts: 1 }));
@@ -20,16 +22,16 @@ async function enqueueLarge(service: Service, queue: string, count: number): Pro
   return (await service.ok("POST", `/v1/queues/${queue}/jobs/batch`, { jobs })).jobs.map(({ id }: { id: string }) => id);
 }
 
-/** Asks for jobs, and does not read the response. */
+/** Asks for jobs three times, and reads no response. All three are more than the buffers of a connection hold. */
 function workUnread(service: Service, request: object): net.Socket {
   const { hostname, port } = new URL(service.node.url);
   const body = JSON.stringify(request);
   const socket = net.connect(Number(port), hostname);
   socket.pause();
-  socket.write(
+  const call =
     `POST /v1/work HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${service.key}\r\nContent-Type: application/json\r\n` +
-      `Content-Length: ${body.length}\r\n\r\n${body}`,
-  );
+    `Content-Length: ${body.length}\r\n\r\n${body}`;
+  socket.write(call.repeat(3));
   return socket;
 }
 
@@ -174,14 +176,15 @@ describe("a lease", () => {
   test("jobs of a response that the worker does not take are given back without an attempt", async ({ service }) => {
     const queue = await service.queue();
     const ids = await enqueueLarge(service, queue, 100);
-    const socket = workUnread(service, { worker: "w1", queues: [queue], limit: 100 });
-    await service.untilState({ queue, id: ids[0] as string }, "active");
+    const socket = workUnread(service, { worker: "w1", queues: [queue], limit: A_CALL });
+    const ofThirdCall = ids.slice(2 * A_CALL);
+    await service.untilState({ queue, id: ofThirdCall[0] as string }, "active");
     socket.destroy();
     const taken = new Set<string>();
     await until(async () => {
       for (const { id } of await take(service, queue, { limit: 100, worker: "w2" })) taken.add(id);
-      return taken.size === 100;
-    }, "all jobs to be taken by another worker");
+      return ofThirdCall.every((id) => taken.has(id));
+    }, "the jobs to be taken by another worker");
   });
 });
 
@@ -224,13 +227,13 @@ test("a token does not settle a job of another queue", async ({ service }) => {
 test("a response that its worker does not read counts as memory of its workspace", async ({ service }) => {
   const queue = await service.queue();
   const [id] = await enqueueLarge(service, queue, 100);
-  const socket = workUnread(service, { worker: "w1", queues: [queue], limit: 100 });
+  const socket = workUnread(service, { worker: "w1", queues: [queue], limit: A_CALL });
   await service.untilState({ queue, id: id as string }, "active");
   const held = async () => {
     const { text } = await operate(service, "GET", "/metrics");
     return Number(/^tidemill_share_held\{resource="request_memory"\} (\d+)$/m.exec(text)?.[1]);
   };
-  await until(async () => (await held()) > 100 * LARGE, "the response to be counted");
+  await until(async () => (await held()) > (A_CALL / 2) * LARGE, "the response to be counted");
   socket.destroy();
   await until(async () => (await held()) === 0, "the response to be gone");
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Holder, WorkerClaim } from "#jobs";
 import { unavailable, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
-import type { KnownWorker } from "../../src/workers/known-workers.ts";
+import type { KnownWorker } from "../../src/workers/known-worker.ts";
 import type { PolledLane } from "../../src/workers/poll.ts";
 import { Polls } from "../../src/workers/polls.ts";
 

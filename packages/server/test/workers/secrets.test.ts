@@ -35,4 +35,26 @@ describe("a job with secrets", () => {
     expect(await take(service, queue)).toEqual([]);
     expect(await service.job({ queue, id })).toMatchObject({ state: "failed", last_error: { code: "SECRET_NOT_FOUND" } });
   });
+
+  test("has room in the response, or comes with the next one: no secret is read for it before", async ({ service }) => {
+    await service.ok("POST", "/v1/secrets", { name: "LARGE", value: "x".repeat(60 * 1024) });
+    const queue = await service.queue();
+    const large = "${{ secrets.LARGE }}${{ secrets.LARGE }}";
+    await service.ok(
+      "POST",
+      `/v1/queues/${queue}/jobs/batch`,
+      Array.from({ length: 60 }, () => ({ payload: large })),
+    );
+    const first = await take(service, queue, { limit: 60 });
+    expect(first.length).toBeGreaterThanOrEqual(16);
+    expect(JSON.stringify(first).length).toBeLessThan(4.5 * 1024 * 1024);
+    const { data } = await service.ok("GET", "/v1/audit-events?event_type=secret.accessed");
+    const accessed: string[] = data.flatMap(({ input }: { input: { attempts: object } }) => Object.values(input.attempts).flat());
+    expect(accessed.toSorted()).toEqual(first.map(({ id }) => id).toSorted());
+    const next = await take(service, queue, { limit: 60 });
+    expect(next.length).toBeGreaterThanOrEqual(16);
+    expect(new Set([...first, ...next].map(({ id }) => id)).size).toBe(first.length + next.length);
+    const [late] = next.toReversed();
+    expect(await service.job({ queue, id: late?.id ?? "" })).toMatchObject({ attempts: 3 + (late?.attempt ?? 0) - 1 });
+  });
 });

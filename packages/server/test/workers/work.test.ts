@@ -69,6 +69,24 @@ describe("a worker", () => {
     expect(await take(service, queue)).toMatchObject([{ id, attempt: 2, attempts: 2 }]);
   });
 
+  test("may release a job any number of times: its log keeps the latest attempts", async ({ service }) => {
+    const queue = await service.queue();
+    const { id } = await service.enqueue({ queue });
+    const entries =
+      "select string_agg(json_build_object('attempt', n, 'outcome', 'released', 'worker', repeat('w', 80))::text, ',') as log";
+    await service.database.query(
+      `update job set attempt = 3000, spared = 3000, attempts_log = log from (${entries} from generate_series(1, 3000) n) e`,
+    );
+    const [job] = await take(service, queue);
+    await work(service, { settle: [{ ...proofOf(job as Taken), outcome: "released" }] });
+    const { attempts_log } = await service.ok("GET", `/v1/queues/${queue}/jobs/${id}`);
+    const attempts = attempts_log.map(({ attempt }: { attempt: number }) => attempt);
+    expect(attempts.at(-1)).toBe(3_001);
+    expect(attempts).toEqual(Array.from(attempts, (_, at) => 3_001 - attempts.length + 1 + at));
+    expect(JSON.stringify(attempts_log).length).toBeGreaterThan(120 * 1024);
+    expect(JSON.stringify(attempts_log).length).toBeLessThan(140 * 1024);
+  });
+
   test("takes jobs of several queues, up to its limit in all", async ({ service }) => {
     const queues = [await service.queue(), await service.queue()];
     for (const queue of queues) for (let n = 0; n < 5; n += 1) await service.enqueue({ queue });

@@ -30,7 +30,7 @@ describe("an event", () => {
     expect((await service.ok("GET", "/v1/usage")).executions.total).toBe(2);
   });
 
-  test("happened now unless it says when, in whole milliseconds", async ({ service }) => {
+  test("happened now unless it says when, in whole milliseconds (Workflow behavior 4)", async ({ service }) => {
     const { take } = await putWorkflow(service, { events: ["a"] });
     await service.clock.advance(0.0005);
     await send(service, { name: "a" });
@@ -65,7 +65,7 @@ describe("an event", () => {
   });
 
   for (const name of ["user/created", "User.created", "user..created", ".user", ""]) {
-    test(`has no name like ${JSON.stringify(name)}`, async ({ service }) => {
+    test(`has no name like ${JSON.stringify(name)} (Workflow behavior 5)`, async ({ service }) => {
       const { status, body } = await service.api("POST", "/v1/events", { name });
       expect([status, body.error.code]).toEqual([400, "VALIDATION_ERROR"]);
       expect(body.error.message).toContain("slashes are not allowed");

@@ -5,6 +5,7 @@ import { putWorkflow as put, type TestWorkflow } from "../harness/workflows.ts";
 
 const HOOKS = ["onSuccess", "onFailure", "onCancel"];
 const SLEEP = { outcome: "suspended", steps: [{ key: "s", type: "sleep", status: "waiting", sleepFor: 60_000 }] };
+const WAIT = { outcome: "suspended", steps: [{ key: "w", type: "wait", status: "waiting", signal: "w.hooks", timeout: 60_000 }] };
 const FAILED = { outcome: "failed", error: "It broke.", error_name: "RangeError" };
 
 const putWorkflow = (service: Service, settings: object = {}) =>
@@ -31,11 +32,11 @@ const start = async (workflow: TestWorkflow) => {
 };
 
 describe("Run states", () => {
-  for (const status of ["running", "sleeping"] as const) {
+  for (const status of ["running", "sleeping", "waiting"] as const) {
     test(`${status}, cancel: cancelled, and onCancel fires`, async ({ service }) => {
       const workflow = await putWorkflow(service);
       const run = await start(workflow);
-      if (status === "sleeping") await workflow.end(run, SLEEP);
+      if (status !== "running") await workflow.end(run, status === "sleeping" ? SLEEP : WAIT);
       expect(await workflow.get(run.runId)).toMatchObject({ status });
       await service.ok("POST", `/v1/runs/${run.runId}/cancel`);
       expect(await takeHook(workflow)).toMatchObject({

@@ -43,8 +43,7 @@ describe("a run that has invoked a workflow", () => {
     expect(await child.get(childId)).toMatchObject({ status: "pending", input: { n: 1 }, trigger, parentRunId: parentId });
   });
 
-  // Specification, Workflow behavior 1.
-  test("goes on with its result and its id", async ({ flow: { parent, child, parentId, childId } }) => {
+  test("goes on with its result and its id (Workflow behavior 1)", async ({ flow: { parent, child, parentId, childId } }) => {
     const next = parent.take();
     await child.end(await child.take(), { outcome: "completed", result: { paid: true } });
     const run = await next;
@@ -61,8 +60,14 @@ describe("a run that has invoked a workflow", () => {
     });
   });
 
-  // Specification, Workflow behavior 2.
-  test("goes on with an error when the timeout passes, and the invoked run goes on", async ({
+  test("goes on with the message of the innermost run that failed", async ({ flow: { parent, child, childId } }) => {
+    const message = 'The run of "card.charge" failed: CardError: Declined.';
+    await child.end(await child.take(), { outcome: "failed", error: message, error_name: "WorkflowFailedError" });
+    const error = { name: "WorkflowFailedError", message };
+    expect(stepOf(await parent.take())).toMatchObject({ status: "failed", output: { runId: childId }, error });
+  });
+
+  test("goes on with an error when the timeout passes, and the invoked run goes on (Workflow behavior 2)", async ({
     service,
     flow: { parent, child, childId },
   }) => {
@@ -73,8 +78,19 @@ describe("a run that has invoked a workflow", () => {
     expect(await child.get(childId)).toMatchObject({ status: "completed" });
   });
 
-  // Specification, Workflow behavior 3.
-  test("goes on with an error when it is cancelled", async ({ service, flow: { parent, child, childId } }) => {
+  test("that it no longer waits for is cancelled by its own id, and by nothing else (Workflow behavior 2)", async ({
+    service,
+    flow: { parent, child, parentId, childId },
+  }) => {
+    await service.advance(3_601);
+    await parent.end(await parent.take(), { outcome: "completed" });
+    expect(await child.get(childId)).toMatchObject({ status: "pending", parentRunId: parentId });
+    await service.ok("POST", `/v1/runs/${childId}/cancel`);
+    expect(await child.get(childId)).toMatchObject({ status: "cancelled" });
+    expect(await parent.get(parentId)).toMatchObject({ status: "completed" });
+  });
+
+  test("goes on with an error when it is cancelled (Workflow behavior 3)", async ({ service, flow: { parent, child, childId } }) => {
     const next = parent.take();
     await service.ok("POST", `/v1/runs/${childId}/cancel`);
     const message = `The run of "${child.id}" was cancelled.`;
@@ -135,7 +151,9 @@ describe("an invocation", () => {
     expect((await child.work({ workflows: [child.id], limit: 10 })).runs).toHaveLength(1);
   });
 
-  test("of a workflow that is not there, with a bad timeout, or under a lost lease starts nothing", async ({ service }) => {
+  test("of a workflow that is not there, without a timeout of at most 24 hours (Workflow behavior 1), or under a lost lease starts nothing", async ({
+    service,
+  }) => {
     const [parent, child] = [await putWorkflow(service), await putWorkflow(service)];
     const parentId = await parent.trigger();
     const run = await parent.take();
@@ -159,13 +177,17 @@ describe("an invocation", () => {
     expect([status, body.error.code]).toEqual([402, "QUOTA_EXCEEDED"]);
   });
 
-  test("has a limit in a row, and the error names the workflows", async ({ service }) => {
-    const one = await putWorkflow(service);
-    await one.trigger();
-    for (let depth = 0; depth < 16; depth += 1) expect((await invoke(service, await one.take(), one.id)).status).toBe(200);
-    const { status, body } = await invoke(service, await one.take(), one.id);
-    const names = Array.from({ length: 18 }, () => one.id).join(" → ");
-    expect([status, body.error.message]).toEqual([409, `At most 16 runs may have invoked one another in a row: ${names}.`]);
+  test("has a limit in a row, and the error names the workflows that invoke one another", async ({ service }) => {
+    const [first, one, two] = [await putWorkflow(service), await putWorkflow(service), await putWorkflow(service)];
+    await first.trigger();
+    const row = [first, ...Array.from({ length: 8 }, () => [one, two]).flat(), one];
+    const last = row.at(-2);
+    for (const [depth, workflow] of row.slice(0, -2).entries())
+      expect((await invoke(service, await workflow.take(), row[depth + 1]?.id ?? "")).status).toBe(200);
+    const { status, body } = await invoke(service, await (last ?? one).take(), one.id);
+    const cycle = `${one.id} → ${two.id} → ${one.id}`;
+    expect([status, body.error.message]).toEqual([409, `At most 16 runs may have invoked one another in a row: ${cycle}.`]);
+    expect(body.error.details).toEqual({ reason: "InvokedTooDeep", workflows: row.map(({ id }) => id) });
   });
 
   test("has one winner when its run ends as it is cancelled", async ({ service, flow: { parent, child, childId } }) => {

@@ -88,11 +88,32 @@ describe("the journal of a run", () => {
         lease_token: run.lease_token,
         steps: Array.from({ length: to - from }, (_, index) => step(`s${from + index}`, { output: large })),
       });
-    for (const from of [0, 11, 22]) expect((await report(from, from + 11)).status).toBe(200);
+    expect((await report(0, 1)).status).toBe(200);
+    await service.database.query("update run set journal_bytes = journal_bytes + 32 * 1000000");
     const { status, body } = await report(33, 34);
     expect([status, body.error.message]).toEqual([413, expect.stringContaining("The journal of a run has at most 10000 steps")]);
     expect(await end(run, { outcome: "suspended", steps: [step("last", { output: large })] })).toMatchObject({ ok: true });
     expect(await get(runId)).toMatchObject({ status: "failed", error: { name: "JournalTooLargeError" } });
+  });
+
+  test("that is full refuses steps that the service executes, and they do nothing", async ({ service }) => {
+    const other = await putWorkflow(service, { events: ["journal.full"] });
+    const { trigger, take, get } = await putWorkflow(service);
+    const runId = await trigger();
+    const { lease_token } = await take();
+    await service.database.query("update run set steps = 10000");
+    for (const [path, body] of [
+      ["events", { name: "journal.full", data: 1 }],
+      ["invocations", { workflow: other.id, input: 1, timeout: 60_000 }],
+      ["signals", { signal: "journal.full" }],
+    ] as const) {
+      const { status, body: refused } = await service.api("POST", `/v1/runs/${runId}/${path}`, { lease_token, key: path, ...body });
+      expect([path, status, refused.error.message]).toEqual([path, 413, expect.stringContaining("at most 10000 steps")]);
+    }
+    expect((await service.ok("GET", `/v1/runs?workflowId=${other.id}`)).data).toEqual([]);
+    expect((await service.api("POST", "/v1/signals/journal.full/complete", 1)).status).toBe(404);
+    expect((await service.ok("GET", "/v1/usage")).executions.total).toBe(1);
+    expect(await get(runId)).toMatchObject({ status: "running", steps: [] });
   });
 
   test("refuses an error that cannot be stored", async ({ service }) => {

@@ -2,21 +2,49 @@ import { expect, onTestFinished } from "vitest";
 import { Database } from "#kernel";
 import { sweepEventKeysAcrossWorkspaces, sweepExpiredRunsAcrossWorkspaces } from "#workflows";
 import { limitedTo } from "../harness/limits.ts";
-import { test } from "../harness/service.ts";
+import { type Service, test } from "../harness/service.ts";
 import { putWorkflow } from "../harness/workflows.ts";
 
 const DAY = 86_400;
+
+const sweeperOf = (service: Service): (() => Promise<void>) => {
+  const engine = new Database({ connection: { connectionString: service.database.url }, size: 1, statementTimeoutMs: 10_000 });
+  onTestFinished(() => engine.close());
+  return async () => {
+    await sweepExpiredRunsAcrossWorkspaces(engine);
+    await sweepEventKeysAcrossWorkspaces(engine);
+  };
+};
+
+test("the idempotency key of a trigger lasts as long as its run, and goes with it (Workflow behavior 7)", async ({ service }) => {
+  const limited = await limitedTo(service, { retention_days: 7 });
+  const { id, take, end } = await putWorkflow(limited);
+  const send = () => limited.ok("POST", `/v1/workflows/${id}/trigger`, { idempotencyKey: "k" });
+  const sweep = sweeperOf(service);
+  await send();
+  const begun = await take();
+  const { runId } = begun;
+  // A run that has not ended keeps its key, however old it is.
+  const steps = [{ key: "nap", type: "sleep", status: "waiting", sleepFor: 30 * DAY * 1_000 }];
+  await end(begun, { outcome: "suspended", steps });
+  await service.clock.advance(31 * DAY);
+  await sweep();
+  expect(await send()).toMatchObject({ duplicate: true, runIds: [runId] });
+  await end(await take(), { outcome: "completed" });
+  await service.clock.advance(7 * DAY - 1);
+  await sweep();
+  expect(await send()).toMatchObject({ duplicate: true, runIds: [runId] });
+  await service.clock.advance(2);
+  await sweep();
+  expect((await limited.api("GET", `/v1/runs/${runId}`)).status).toBe(404);
+  expect(await send()).toMatchObject({ duplicate: false });
+});
 
 test("the key of an event goes with the last run that the event started, and not before its retention ends", async ({ service }) => {
   const limited = await limitedTo(service, { retention_days: 7 });
   const { take, end } = await putWorkflow(limited, { events: ["a"] });
   const send = () => limited.ok("POST", "/v1/events", { name: "a", idempotencyKey: "k" });
-  const engine = new Database({ connection: { connectionString: service.database.url }, size: 1, statementTimeoutMs: 10_000 });
-  onTestFinished(() => engine.close());
-  const sweep = async () => {
-    await sweepExpiredRunsAcrossWorkspaces(engine);
-    await sweepEventKeysAcrossWorkspaces(engine);
-  };
+  const sweep = sweeperOf(service);
   await send();
   const run = await take({ lease: 43_200 });
   await service.clock.advance(3_600);

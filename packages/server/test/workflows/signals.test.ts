@@ -28,14 +28,18 @@ const test = base
 const stepOf = ({ journal }: TakenRun, key = "approval") => journal.find((step) => step.key === key);
 
 describe("a run that waits for a signal", () => {
-  test("shows what it waits for", async ({ flow, waiting: { runId, signal } }) => {
+  test("stays waiting, and shows what it waits for (Signals)", async ({ flow, waiting: { runId, signal } }) => {
     expect(await flow.get(runId)).toMatchObject({
       status: "waiting",
       waitingFor: [{ type: "signal", step: "approval", signal, timeoutAt: expect.any(String) }],
     });
   });
 
-  test("goes on with the whole body of its completion, to the digit", async ({ service, flow, waiting: { runId, signal } }) => {
+  test("goes on with the whole body of its completion, to the digit (Workflow behavior 6)", async ({
+    service,
+    flow,
+    waiting: { runId, signal },
+  }) => {
     const next = flow.take();
     const { status, body } = await service.api("POST", `/v1/signals/${signal}/complete`, ' {"amount": 12345678901234567890.10} ');
     expect([status, body]).toEqual([200, { signal, runId }]);
@@ -56,7 +60,7 @@ describe("a run that waits for a signal", () => {
     expect(stepOf(await flow.take())).toMatchObject({ type: "wait", status: "completed", output });
   });
 
-  test("goes on when its timeout passes, with an error, and the signal is gone", async ({
+  test("goes on when its timeout passes, with an error, and the signal is gone (Workflow behavior 6)", async ({
     service,
     flow,
     waiting: { complete, signal },
@@ -97,7 +101,7 @@ describe("a signal", () => {
     expect(await again()).toEqual([409, "INVALID_STATE"]);
   });
 
-  test("of another workspace is not found, like one that does not exist", async ({ service, waiting: { signal } }) => {
+  test("of another workspace is not found, like one that does not exist (Authentication 3)", async ({ service, waiting: { signal } }) => {
     const other = new Service(service.node, service.database, service.clock, await newWorkspace(service.database));
     const [foreign, absent] = [
       await other.api("POST", `/v1/signals/${signal}/complete`, 1),

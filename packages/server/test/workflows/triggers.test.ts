@@ -14,7 +14,9 @@ describe("a trigger with an idempotency key", () => {
     expect((await service.ok("GET", "/v1/usage")).executions.total).toBe(1);
   });
 
-  test("is a duplicate whatever its input, and starts a run of its own under another workflow or another key", async ({ service }) => {
+  test("is a duplicate whatever its input, and starts a run of its own under another workflow or another key (Workflow behavior 7)", async ({
+    service,
+  }) => {
     const [one, other] = [await putWorkflow(service), await putWorkflow(service)];
     const send = (id: string, body: object) => service.ok("POST", `/v1/workflows/${id}/trigger`, body);
     const first = await send(one.id, { idempotencyKey: "k", input: 1 });
@@ -56,7 +58,7 @@ describe("the header Idempotency-Key", () => {
 });
 
 describe("a trigger of a workspace whose executions are used up", () => {
-  test("is refused with 402, also with a known key, and starts nothing", async ({ service }) => {
+  test("is refused with 402, also with a known key, and starts nothing (Workflow behavior 8)", async ({ service }) => {
     const limited = await limitedTo(service, { executions_per_month: 1 });
     const { id, trigger } = await putWorkflow(limited);
     await trigger({ idempotencyKey: "k" });

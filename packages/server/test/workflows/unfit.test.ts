@@ -48,6 +48,16 @@ describe("a run whose journal does not fit the code", () => {
     expect(await takenBy(flow, "v2")).toEqual([]);
   });
 
+  test("that was begun by code without a version says so, also when code that has one has tried it", async ({ service, flow }) => {
+    const runId = await flow.trigger();
+    await flow.end(await flow.take(), { outcome: "suspended", steps: [{ key: "nap", type: "sleep", status: "waiting", sleepFor: 1_000 }] });
+    await service.advance(2);
+    await misfits(flow, "v2");
+    const waitingFor = [{ type: "code", step: "load", journalVersion: null, codeVersion: "v2" }];
+    expect(await flow.get(runId)).toMatchObject({ version: null, waitingFor });
+    expect(await flow.take({ version: "v3" })).toMatchObject({ runId, version: null });
+  });
+
   test("goes on when a worker of another version asks, and shows nothing of it then", async ({ flow, runId }) => {
     await misfits(flow, "v2");
     expect(await takenBy(flow, "v2")).toEqual([]);

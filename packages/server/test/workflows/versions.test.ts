@@ -54,6 +54,18 @@ describe("a run", () => {
     expect(await idsTakenBy(flow, null)).toEqual([run]);
   });
 
+  test("is refused to workers of a 101st version, until one of the others has not asked for 90 s", async ({ service, flow }) => {
+    const versions = Array.from({ length: 100 }, (_, n) => `v${n}`);
+    for (const version of versions) await takenBy(flow, version);
+    const call = { worker: "w", workflows: [flow.id], version: "v100" };
+    const refused = await service.api("POST", "/v1/work", call);
+    expect(refused).toMatchObject({ status: 409, body: { error: { code: "INVALID_STATE", details: { workflow: flow.id, limit: 100 } } } });
+    expect(refused.body.error.message).toContain(`Workers of 100 other versions ask for runs of the workflow "${flow.id}".`);
+    expect(await takenBy(flow, "v0")).toEqual([]);
+    await service.advance(91);
+    expect((await service.api("POST", "/v1/work", call)).status).toBe(200);
+  });
+
   test("that was begun without a version goes to anyone", async ({ flow }) => {
     const id = await flow.trigger();
     await flow.end(await flow.take(), { outcome: "released" });

@@ -68,8 +68,10 @@ export function useJobFilters(): JobFilters {
   const { query } = filters;
   const request = useMemo(() => {
     const { last, ...given } = query;
-    const period = last === undefined ? undefined : PERIODS[last];
-    return { ...given, ...(period !== undefined && { created_after: toMoment(nowMs() - period) }) };
+    if (last === undefined) return given;
+    const period = PERIODS[last];
+    // A period that is none is refused by the service, and not left out without a word.
+    return { ...given, created_after: period === undefined ? last : toMoment(nowMs() - period) };
   }, [query]);
   return { ...filters, request };
 }

@@ -1,4 +1,4 @@
-import { Button, Group, NumberInput, Select, TextInput } from "@mantine/core";
+import { Button, Checkbox, Group, NumberInput, Select, TextInput } from "@mantine/core";
 import type { CreatedWorkspace, Workspace } from "@tidemill/contract";
 import { useState } from "react";
 import { operator } from "../../api/api.ts";
@@ -22,15 +22,20 @@ interface WorkspaceDialogProps {
   readonly onSaved: (made: CreatedWorkspace | null) => void;
 }
 
+const NO_LIMITS = { executions_per_month: null, requests_per_minute: null, retention_days: null };
+
 /** Makes a workspace, or changes its name, plan and limits. An empty limit is none. */
 export function WorkspaceDialog({ workspace, onClose, onSaved }: WorkspaceDialogProps) {
   const [name, setName] = useState(workspace?.name ?? "");
   const [plan, setPlan] = useState<string>(workspace?.plan ?? "free");
-  const [limits, setLimits] = useState(workspace?.limits ?? null);
+  const [limits, setLimits] = useState<Workspace["limits"]>(workspace?.limits ?? NO_LIMITS);
+  const [hasOwn, setHasOwn] = useState(workspace !== null);
   const { busy, error, onSubmit } = useSubmit(async () => {
-    if (!workspace) return onSaved(await operator.post<CreatedWorkspace>("/workspaces", { name, plan }));
-    // A plan in the request starts from the limits of that plan.
-    await operator.patch(`/workspaces/${workspace.id}`, { name, ...(plan === workspace.plan ? { limits } : { plan }) });
+    const own = hasOwn && { limits };
+    if (!workspace) return onSaved(await operator.post<CreatedWorkspace>("/workspaces", { name, plan, ...own }));
+    // A plan in the request starts from the limits of that plan, also if it is the present one.
+    const isSame = plan === workspace.plan && hasOwn;
+    await operator.patch(`/workspaces/${workspace.id}`, { name, ...(!isSame && { plan }), ...own });
     notify({ tone: "done", text: `${name} is changed` });
     onSaved(null);
   });
@@ -46,8 +51,24 @@ export function WorkspaceDialog({ workspace, onClose, onSaved }: WorkspaceDialog
           data-autofocus
           mb="sm"
         />
-        <Select label="Plan" data={PLANS} value={plan} onChange={(value) => setPlan(value ?? plan)} allowDeselect={false} mb="sm" />
-        {limits && plan === workspace?.plan ? (
+        <Select
+          label="Plan"
+          data={PLANS}
+          value={plan}
+          onChange={(value) => {
+            setPlan(value ?? plan);
+            setHasOwn(value === workspace?.plan);
+          }}
+          allowDeselect={false}
+          mb="sm"
+        />
+        <Checkbox
+          label="The limits of the plan"
+          checked={!hasOwn}
+          onChange={({ currentTarget }) => setHasOwn(!currentTarget.checked)}
+          mb="sm"
+        />
+        {hasOwn &&
           LIMITS.map(([field, label, min]) => (
             <NumberInput
               key={field}
@@ -60,10 +81,7 @@ export function WorkspaceDialog({ workspace, onClose, onSaved }: WorkspaceDialog
               onChange={(value) => setLimits({ ...limits, [field]: value === "" ? null : Number(value) })}
               mb="sm"
             />
-          ))
-        ) : (
-          <p>It gets the limits of the plan.</p>
-        )}
+          ))}
         {error !== null && <ErrorState error={error} what="" title="Not saved" />}
         <Group justify="flex-end" mt="md">
           <Button onClick={onClose}>Cancel</Button>

@@ -1,23 +1,59 @@
-import { Button, Table } from "@mantine/core";
+import { Button } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { CreatedWorkspace, Workspace } from "@tidemill/contract";
 import { useState } from "react";
 import { operator } from "../../api/api.ts";
 import { firstPage } from "../../app/pages.ts";
-import { SecretOnce } from "../../ui/dialogs/SecretOnce.tsx";
 import { EmptyState } from "../../ui/EmptyState.tsx";
 import { ErrorState } from "../../ui/ErrorState.tsx";
 import { LoadingState } from "../../ui/LoadingState.tsx";
+import type { Column } from "../../ui/list/columns.ts";
+import { RowTable } from "../../ui/list/RowTable.tsx";
 import { PageFrame } from "../../ui/PageFrame.tsx";
 import { Time } from "../../ui/Time.tsx";
+import { DeleteWorkspace } from "./DeleteWorkspace.tsx";
 import { WorkspaceDialog } from "./WorkspaceDialog.tsx";
+import { WorkspaceMade } from "./WorkspaceMade.tsx";
 
 const PAGE_SIZE = 100;
 
 type Open =
   | { readonly kind: "edit"; readonly workspace: Workspace | null }
+  | { readonly kind: "delete"; readonly workspace: Workspace }
   | { readonly kind: "made"; readonly workspace: CreatedWorkspace };
+
+const FACTS: readonly Column<Workspace>[] = [
+  {
+    id: "name",
+    header: "Name",
+    width: "minmax(6rem, 2fr)",
+    cell: ({ id, name }) => (
+      <Link to={`/${firstPage()}` as string} params={{ workspace: id } as never} title={name}>
+        {name}
+      </Link>
+    ),
+  },
+  { id: "plan", header: "Plan", width: "minmax(4.5rem, 1fr)", cell: ({ plan }) => plan },
+  {
+    id: "executions",
+    header: "Executions a month",
+    width: "9rem",
+    align: "end",
+    cell: ({ limits }) => limit(limits.executions_per_month),
+    wide: true,
+  },
+  {
+    id: "requests",
+    header: "Requests a minute",
+    width: "9rem",
+    align: "end",
+    cell: ({ limits }) => limit(limits.requests_per_minute),
+    wide: true,
+  },
+  { id: "history", header: "History", width: "7rem", align: "end", cell: ({ limits }) => kept(limits.retention_days), wide: true },
+  { id: "made", header: "Made", width: "6rem", align: "end", cell: ({ created_at }) => <Time at={created_at} />, wide: true },
+];
 
 /** All workspaces of the service, with their plans and limits, for operators. */
 export default function WorkspacesPage() {
@@ -33,6 +69,25 @@ export default function WorkspacesPage() {
     getNextPageParam: ({ next_cursor }) => next_cursor,
   });
   const workspaces = data?.pages.flatMap((page) => page.data) ?? [];
+  const columns: readonly Column<Workspace>[] = [
+    ...FACTS,
+    {
+      id: "actions",
+      header: "Actions",
+      width: "8.5rem",
+      align: "end",
+      cell: (workspace) => (
+        <>
+          <Button size="compact-xs" aria-label={`Change ${workspace.name}`} onClick={() => setOpen({ kind: "edit", workspace })}>
+            Change
+          </Button>{" "}
+          <Button size="compact-xs" aria-label={`Delete ${workspace.name}`} onClick={() => setOpen({ kind: "delete", workspace })}>
+            Delete
+          </Button>
+        </>
+      ),
+    },
+  ];
   return (
     <PageFrame
       title="Workspaces"
@@ -49,44 +104,12 @@ export default function WorkspacesPage() {
       ) : workspaces.length === 0 ? (
         <EmptyState title="There are no workspaces">Each tenant has one. Make the first.</EmptyState>
       ) : (
-        <Table.ScrollContainer minWidth={700}>
-          <Table aria-label="Workspaces">
-            <Table.Thead>
-              <Table.Tr>
-                <Table.Th>Name</Table.Th>
-                <Table.Th>Plan</Table.Th>
-                <Table.Th>Executions a month</Table.Th>
-                <Table.Th>Requests a minute</Table.Th>
-                <Table.Th>History</Table.Th>
-                <Table.Th>Made</Table.Th>
-                <Table.Th>Actions</Table.Th>
-              </Table.Tr>
-            </Table.Thead>
-            <Table.Tbody>
-              {workspaces.map((workspace) => (
-                <Table.Tr key={workspace.id}>
-                  <Table.Td>
-                    <Link to={`/${firstPage()}` as string} params={{ workspace: workspace.id } as never}>
-                      {workspace.name}
-                    </Link>
-                  </Table.Td>
-                  <Table.Td>{workspace.plan}</Table.Td>
-                  <Table.Td>{limit(workspace.limits.executions_per_month)}</Table.Td>
-                  <Table.Td>{limit(workspace.limits.requests_per_minute)}</Table.Td>
-                  <Table.Td>{workspace.limits.retention_days === null ? "for ever" : `${workspace.limits.retention_days} days`}</Table.Td>
-                  <Table.Td>
-                    <Time at={workspace.created_at} />
-                  </Table.Td>
-                  <Table.Td>
-                    <Button size="compact-xs" aria-label={`Change ${workspace.name}`} onClick={() => setOpen({ kind: "edit", workspace })}>
-                      Change
-                    </Button>
-                  </Table.Td>
-                </Table.Tr>
-              ))}
-            </Table.Tbody>
-          </Table>
-        </Table.ScrollContainer>
+        <RowTable
+          label="Workspaces"
+          rows={workspaces.map((record) => ({ id: record.id, record, gone: false }))}
+          columns={columns}
+          nameOf={({ name }) => name}
+        />
       )}
       {hasNextPage && (
         <Button mt="md" onClick={() => void fetchNextPage()} loading={isFetchingNextPage}>
@@ -103,14 +126,11 @@ export default function WorkspacesPage() {
           }}
         />
       )}
-      <SecretOnce
-        secret={open?.kind === "made" ? open.workspace.key : null}
-        title={open?.kind === "made" ? `The first key of ${open.workspace.name}` : ""}
-        about="It has the role admin."
-        onClose={() => setOpen(null)}
-      />
+      {open?.kind === "made" && <WorkspaceMade workspace={open.workspace} onClose={() => setOpen(null)} />}
+      {open?.kind === "delete" && <DeleteWorkspace workspace={open.workspace} onClose={() => setOpen(null)} onDeleted={refetch} />}
     </PageFrame>
   );
 }
 
+const kept = (days: number | null): string => (days === null ? "for ever" : `${days.toLocaleString("en")} days`);
 const limit = (value: number | null): string => (value === null ? "no limit" : value.toLocaleString("en"));

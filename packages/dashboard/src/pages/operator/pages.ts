@@ -8,4 +8,11 @@ export const pages: readonly Page[] = [
     nav: { section: "Operator", order: 410, icon: "operator" },
     role: "operator",
   },
+  {
+    path: "operator/nodes",
+    title: "Nodes",
+    load: () => import("./NodesPage.tsx"),
+    nav: { section: "Operator", order: 420, icon: "nodes" },
+    role: "operator",
+  },
 ];

@@ -31,7 +31,7 @@ export function LinkForm({ token, link, person }: LinkFormProps) {
   const mustSignIn = error instanceof ApiError && error.details.sign_in_required === true;
   const { title, text, action } = wordsOf(link, joins ? person : null);
   return (
-    <BareFrame title={title} foot={joins && <SignOut person={person} />}>
+    <BareFrame title={title} foot={joins ? <SignOut person={person} /> : link.kind === "invitation" && <HaveAccount next={pathname} />}>
       <p>{text}</p>
       <form className={classes.fields} onSubmit={onSubmit}>
         {!joins && needsPerson(link) && <PersonFields fields={fields} onChange={setFields} isEmailFixed={link.email !== null} />}
@@ -48,6 +48,14 @@ export function LinkForm({ token, link, person }: LinkFormProps) {
         )}
       </form>
     </BareFrame>
+  );
+}
+
+function HaveAccount({ next }: { next: string }) {
+  return (
+    <p>
+      Do you have an account? <a href={`${ROOT}sign-in${search({ next })}`}>Sign in</a>
+    </p>
   );
 }
 
@@ -87,7 +95,7 @@ function wordsOf(link: Link, person: Person | null): { title: string; text: stri
     case "invitation":
       return {
         title: `Join ${where}`,
-        text: `You are invited to ${where}, with the role ${link.role}.${person ? "" : " Make an account, or sign in to the one that you have."}`,
+        text: `You are invited to ${where}, with the role ${link.role}.${person ? "" : " Make an account, or sign in to yours."}`,
         action: person ? `Join as ${person.name}` : "Make the account and join",
       };
     case "reset":

@@ -1,4 +1,4 @@
-import { lazy, Suspense } from "react";
+import { Component, lazy, type ReactNode, Suspense } from "react";
 import classes from "./Chart.module.css";
 import type { ChartProps } from "./chart-props.ts";
 
@@ -23,11 +23,26 @@ export function Chart(props: ChartProps) {
         ))}
       </figcaption>
       <div style={{ height }} className={classes.plot}>
-        <Suspense>
-          <Plot {...props} height={height} />
-        </Suspense>
+        <WithoutPlot>
+          <Suspense>
+            <Plot {...props} height={height} />
+          </Suspense>
+        </WithoutPlot>
       </div>
       {marks.length > 0 && <span className={classes.marks}>{marks.length === 1 ? "1 change" : `${marks.length} changes`}</span>}
     </figure>
   );
+}
+
+/** A chart that cannot be drawn leaves the page as it is: in some browsers uPlot does not know the language of the system. */
+class WithoutPlot extends Component<{ children: ReactNode }, { failed: boolean }> {
+  override state = { failed: false };
+
+  static getDerivedStateFromError() {
+    return { failed: true };
+  }
+
+  override render() {
+    return this.state.failed ? <p>This chart cannot be drawn in this browser.</p> : this.props.children;
+  }
 }

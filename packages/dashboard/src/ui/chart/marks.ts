@@ -10,6 +10,8 @@ export function drawMarks({ ctx, bbox, valToPos }: uPlot, marks: readonly ChartM
   ctx.save();
   ctx.font = `${10 * devicePixelRatio}px system-ui`;
   ctx.textBaseline = "top";
+  // The axes leave theirs.
+  ctx.textAlign = "left";
   let freeFrom = Number.NEGATIVE_INFINITY;
   for (const { atMs, text, color: name = "--text-2" } of [...marks].sort((a, b) => a.atMs - b.atMs)) {
     const x = Math.round(valToPos(atMs / 1000, "x", true));

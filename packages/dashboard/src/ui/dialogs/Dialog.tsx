@@ -1,5 +1,5 @@
 import { Modal, type ModalProps } from "@mantine/core";
-import { useFocusBack } from "./focus-back.ts";
+import { useFocusBack } from "../focus-back.ts";
 
 export interface DialogProps extends Omit<ModalProps, "opened"> {
   /** Left out: it is there to be shown. */

@@ -31,7 +31,7 @@ export function useRowKeys({ rows, selection, scrollTo, body }: RowKeysOptions) 
       const to = Math.max(0, Math.min(last, next));
       if (shiftKey && selection && id !== undefined) selection.set([...selection.ids, id, rows[to]?.id ?? id]);
       focus(to);
-    } else if ((key === " " || key === "x") && selection && id !== undefined) {
+    } else if ((key === " " || key.toLowerCase() === "x") && selection && id !== undefined) {
       selection.toggle(
         id,
         shiftKey,

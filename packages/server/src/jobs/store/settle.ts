@@ -127,7 +127,7 @@ export const refuseAcrossWorkspaces = async (
           run_at = case when s.state = 'delayed' then moment() + s.wait_ms * interval '1 millisecond' else run_at end,
           finished_at = case when s.state = 'failed' then moment() end,
           fingerprint = case when s.state = 'failed' then fingerprint_of(j.workspace_id, j.lane_id, coalesce(s.error, j.last_error)) else j.fingerprint end,
-          attempts_log = concat_ws(',', nullif(attempts_log, ''), s.log_entry)
+          attempts_log = add_attempt(attempts_log, s.log_entry)
         from (
           select u.workspace_id, u.lane_id, u.id, u.lease_id, u.attempt, u.error, u.error_code, u.log_entry, u.recorded,
             case when u.alone_wait_ms is not null and not exists (

@@ -7,6 +7,7 @@ export const RESOURCES = {
   connections: "capacity for database requests",
   request_memory: "memory for requests and responses",
   event_streams: "capacity for streams of events",
+  workers: "room for workers",
   enqueue_backlog: "room for jobs that wait to be stored",
 } as const;
 

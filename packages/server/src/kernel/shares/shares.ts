@@ -10,6 +10,8 @@ const MAX_LOOKUPS = 256;
 /** Streams of events that a node has open: at most this many, and at most this part of clients' connections. */
 const MAX_EVENT_STREAMS = 1_000;
 const EVENT_STREAMS_OF_CONNECTIONS = 0.5;
+/** Names of workers that a node knows. */
+export const MAX_WORKERS = 50_000;
 
 export interface SharesOptions {
   readonly callbacksInFlight: number;
@@ -32,6 +34,7 @@ export class Shares {
   readonly connections: SharedResource;
   readonly requestMemory: SharedResource;
   readonly eventStreams: SharedResource;
+  readonly workers: SharedResource;
   readonly enqueueBacklog: SharedResource;
   readonly loopTime = new LoopTime();
   readonly all: readonly SharedResource[];
@@ -52,6 +55,7 @@ export class Shares {
     this.connections = share("connections", tenantConnections);
     this.requestMemory = share("request_memory", requestBytes);
     this.eventStreams = share("event_streams", Math.min(MAX_EVENT_STREAMS, Math.ceil(clientConnections * EVENT_STREAMS_OF_CONNECTIONS)));
+    this.workers = share("workers", MAX_WORKERS);
     this.enqueueBacklog = share("enqueue_backlog", enqueueBacklog);
     this.all = all;
   }

@@ -1,13 +1,14 @@
 import { LRUCache } from "lru-cache";
-import type { Clock, SharedResource, WorkspaceId } from "#kernel";
+import { type Clock, SharedCache, type SharedResource, type WorkspaceId } from "#kernel";
 import type { AddressGuard } from "../address-guard.ts";
 import { type CachedName, cachedAfter } from "./cached-name.ts";
 import { literalResolution, localhostResolution } from "./implied.ts";
 import type { Lookup, LookupResult } from "./lookup.ts";
-import { NameCache } from "./name-cache.ts";
 import { failed, type Resolution } from "./resolution.ts";
 import type { SystemFiles, SystemNames } from "./system-files.ts";
 
+/** Names that were found. */
+const MAX_NAMES = 5_000;
 /** Failures are used so briefly that few are needed. */
 const MAX_FAILURES = 1_000;
 /** A look-up is given up after this long. Milliseconds. */
@@ -22,7 +23,8 @@ export interface NamesOptions {
   /** Look-ups under way, which workspaces share. */
   readonly share: Pick<SharedResource, "takeInTurn" | "giveBack">;
   readonly clock: Pick<Clock, "elapsedMs">;
-  readonly cache?: NameCache;
+  /** What was found, by name. */
+  readonly cache?: SharedCache<string, CachedName>;
   readonly maxLookupMs?: number;
 }
 
@@ -32,7 +34,7 @@ export interface NamesOptions {
  */
 export class Names {
   readonly #options: NamesOptions;
-  readonly #found: NameCache;
+  readonly #found: SharedCache<string, CachedName>;
   readonly #failures = new LRUCache<string, CachedName>({ max: MAX_FAILURES });
   /** Look-ups by name. */
   readonly #running = new Map<string, Promise<Resolution>>();
@@ -41,7 +43,7 @@ export class Names {
 
   constructor(options: NamesOptions) {
     this.#options = options;
-    this.#found = options.cache ?? new NameCache();
+    this.#found = options.cache ?? new SharedCache(MAX_NAMES);
   }
 
   /**

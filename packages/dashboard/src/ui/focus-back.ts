@@ -27,8 +27,15 @@ export function useFocusBack(opened: boolean): void {
   }, [opened]);
 }
 
+const isLost = (): boolean => document.activeElement === null || document.activeElement === document.body;
+
 function giveBack(): void {
-  if (document.activeElement !== null && document.activeElement !== document.body) return;
+  if (!isLost()) return;
   const last = remembered.find((element) => element.isConnected && element.checkVisibility() && !element.closest(GONE_SOON));
   ((last ?? document.querySelector("main")) as HTMLElement | null)?.focus({ preventScroll: true });
+}
+
+/** A new page has come in place of what had the focus: Tab goes on in it. Not for the first page, which nobody has used yet. */
+export function focusPage(main: HTMLElement | null): void {
+  if (remembered.length > 0 && isLost()) main?.focus({ preventScroll: true });
 }

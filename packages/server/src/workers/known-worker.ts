@@ -1,0 +1,24 @@
+import type { WorkerLease } from "#engine";
+import type { WorkspaceId } from "#kernel";
+
+/** A worker that this node knows. */
+export interface KnownWorker {
+  readonly workspaceId: WorkspaceId;
+  readonly name: string;
+  readonly leaseId: number;
+  /** As its tokens contain it. */
+  readonly secret: string;
+  /** Ids of jobs and runs that were cancelled while it held them, as the API shows them. No response has named them yet. */
+  readonly cancelled: Set<string>;
+  /** Called when a job is cancelled. */
+  readonly onCancelled: Set<() => void>;
+}
+
+export const workerOf = ({ workspaceId, name, leaseId, secret }: WorkerLease): KnownWorker => ({
+  workspaceId,
+  name,
+  leaseId,
+  secret: secret.toString("base64url"),
+  cancelled: new Set(),
+  onCancelled: new Set(),
+});

@@ -1,0 +1,33 @@
+import type { VersionFilter } from "#jobs";
+
+/** A version of which workers ask for runs of a workflow. Milliseconds since 1970. */
+export interface Asking {
+  firstMs: number;
+  seenMs: number;
+  /** Whether workers ask this node. */
+  asksHere: boolean;
+}
+
+/** Which runs workers of a version may take. After `othersGoneInMs` it may be more. */
+export type BoundedFilter = VersionFilter & { readonly othersGoneInMs: number };
+
+/**
+ * Which runs workers of a version may take, of those that are not gone. Null: all.
+ *
+ * @param goneInMs when a version is gone that was seen at a moment
+ */
+export function versionFilter(
+  alive: readonly (readonly [string, Asking])[],
+  version: string,
+  goneInMs: (seenMs: number) => number,
+): BoundedFilter | null {
+  const others = alive.filter(([name]) => name !== version && name !== "");
+  if (others.length === 0) return null;
+  const [newest] = alive.toSorted(([one, a], [other, b]) => b.firstMs - a.firstMs || (one > other ? -1 : 1));
+  return {
+    version: version || null,
+    others: others.map(([name]) => name),
+    isNewest: newest?.[0] === version,
+    othersGoneInMs: Math.min(...others.map(([, { seenMs }]) => goneInMs(seenMs))),
+  };
+}

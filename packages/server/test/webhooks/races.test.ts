@@ -1,0 +1,130 @@
+import { describe, expect } from "vitest";
+import type { Claim } from "#jobs";
+import { type Db, type JobId, sql, systemRandom, type Transactional } from "#kernel";
+import type { LaneKey } from "#lanes";
+import { sweepDeletedLanesAcrossWorkspaces } from "../../src/retention/sweep-lanes.ts";
+import { endOverdueAcrossWorkspaces } from "../../src/webhooks/expire.ts";
+import { webhookKind } from "../../src/webhooks/kind.ts";
+import { patchWebhook } from "../../src/webhooks/patch.ts";
+import { auditLog, ids } from "../harness/audit.ts";
+import { test } from "../harness/engine.ts";
+import { hold } from "../harness/locks.ts";
+import { isAnyLockAwaited, overlap, type Run } from "../harness/overlap.ts";
+import { until } from "../harness/service.ts";
+import { makeDeliveries, putDeliveries, putEvent, putWebhook, statesOf } from "../harness/webhook-rows.ts";
+
+const ERROR = { code: "HTTP_STATUS", message: "The handler responded with 500.", status: 500 } as const;
+
+/** Switches a webhook off. */
+const switchOff = (db: Transactional, { workspaceId }: LaneKey) =>
+  patchWebhook(
+    db,
+    { random: systemRandom, ids, audit: auditLog, clock: { nowMs: () => 0, elapsedMs: () => 0 }, guard: { refusesHost: () => false } },
+    { workspaceId, actorId: "system", plan: "team" },
+    "alerts",
+    { enabled: false },
+  );
+
+/** Settles attempts that failed, with another one to follow. */
+const settleFailed = async (tx: Db, lane: LaneKey, deliveries: readonly JobId[]): Promise<void> =>
+  webhookKind({ start: () => expect.fail(), sweep: () => {} }).settled?.(
+    tx,
+    deliveries.map((id) => ({
+      claim: { ...lane, id, attempt: 1, startedAt: "2026-01-01T00:00:00.000Z" } as Claim,
+      verdict: { kind: "retry", waitMs: 5_000, error: ERROR },
+    })),
+    () => {},
+  );
+
+/** The transaction as a database, so that its work is a part of it. */
+const within = (tx: Db): Transactional => ({ query: (statement) => tx.query(statement), transaction: (work) => work(tx) });
+
+describe("a webhook that is switched off", () => {
+  test("ends the deliveries that a node makes at the same moment", async ({ database, engine }) => {
+    const lane = await putWebhook(database);
+    await putEvent(database, lane);
+    const commit: Run = (work) => engine.transaction((tx) => work(within(tx)));
+    await overlap(database, commit, makeDeliveries, () => switchOff(engine, lane));
+    expect(await statesOf(database, lane)).toEqual(["cancelled"]);
+  });
+
+  test("gets no deliveries of events that a node takes before the change is committed", async ({ database, engine }) => {
+    const lane = await putWebhook(database);
+    await putEvent(database, lane);
+    const commit: Run = (work) => engine.transaction((tx) => work(within(tx)));
+    await overlap(
+      database,
+      commit,
+      (tx) => switchOff(tx, lane),
+      () => makeDeliveries(engine),
+    );
+    expect(await statesOf(database, lane)).toEqual([]);
+  });
+
+  test("and an attempt that is settled in between do not wait for each other in a circle", async ({ database, engine }) => {
+    const lane = await putWebhook(database);
+    const deliveries = await putDeliveries(engine, database, lane, 1);
+    let off: Promise<unknown> | undefined;
+    await engine.transaction((tx) =>
+      settleFailed(
+        {
+          query: async (statement) => {
+            const result = await tx.query(statement);
+            if (off === undefined) {
+              off = switchOff(engine, lane);
+              await until(() => isAnyLockAwaited(database), "the change to wait for the settle");
+            }
+            return result;
+          },
+        },
+        lane,
+        deliveries,
+      ),
+    );
+    await off;
+    expect(await statesOf(database, lane)).toEqual(["cancelled"]);
+  });
+
+  test("and attempts of several deliveries that are settled do not either, in whatever order these ended", async ({ database, engine }) => {
+    const lane = await putWebhook(database);
+    const deliveries = await putDeliveries(engine, database, lane, 2);
+    // Its health is known: a settle has nothing to write there.
+    await database.query("update webhook set failing_since = moment() where id = $1", [lane.laneId]);
+    const first = hold(engine, sql`select from webhook_delivery where id = ${deliveries[0]} for update`);
+    await first.held;
+    const off = switchOff(engine, lane);
+    await until(() => isAnyLockAwaited(database), "the change to wait for the first delivery");
+    const settled = engine.transaction(async (tx) => settleFailed(tx, lane, deliveries.toReversed()));
+    await until(
+      async () =>
+        (await database.query("select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'")).length > 1,
+      "the settle to wait, too",
+    );
+    await first.release();
+    await Promise.all([off, settled]);
+    expect(await statesOf(database, lane)).toEqual(["cancelled", "cancelled"]);
+  });
+});
+
+test("a delivery whose three days have ended fails with its job, not while a node begins to send it", async ({ database, engine }) => {
+  const lane = await putWebhook(database);
+  const [delivery] = await putDeliveries(engine, database, lane, 1);
+  await database.query("update webhook_delivery set created_at = moment() - interval '4 days' where id = $1", [delivery]);
+  const claim = hold(engine, sql`update job set priority = 1 where lane_id = ${lane.laneId}`);
+  await claim.held;
+  await endOverdueAcrossWorkspaces(engine);
+  expect(await statesOf(database, lane)).toEqual(["pending"]);
+  await claim.release();
+  await endOverdueAcrossWorkspaces(engine);
+  expect(await statesOf(database, lane)).toEqual(["failed"]);
+  expect(await database.query("select from job where lane_id = $1", [lane.laneId])).toEqual([]);
+});
+
+test("the deliveries of a deleted webhook are swept before its row, which may have millions of them", async ({ database, engine }) => {
+  const lane = await putWebhook(database);
+  await putDeliveries(engine, database, lane, 3);
+  await database.query("update lane set deleted_at = moment() where id = $1", [lane.laneId]);
+  await sweepDeletedLanesAcrossWorkspaces(engine);
+  expect(await statesOf(database, lane)).toEqual([]);
+  expect(await database.query("select from webhook where id = $1", [lane.laneId])).toHaveLength(1);
+});
