@@ -398,6 +398,18 @@ export async function figures(): Promise<Figure[]> {
       in: { "docs/api.md": ["the first characters, at most {}"], "SECURITY.md": ["the first characters: at most {}, and"] },
     },
     {
+      value: await code.constant("people/password.ts", "MAX_WAITING"),
+      in: { "docs/people.md": ["When {} requests wait"], "docs/decisions/0043-safety-of-accounts.md": ["The queue has {} places"] },
+    },
+    {
+      value: (await code.constant("people/cookie.ts", "DEVICE_SECONDS")) / 86_400,
+      in: { "docs/people.md": ["is known for {} days"] },
+    },
+    {
+      value: await code.number("src/people/throttle.ts", /takenAddressBy: \{ tries: (\d+)/),
+      in: { "docs/people.md": ["together take {} a day"] },
+    },
+    {
       value: (await code.constant("callbacks/postponement.ts", "POSTPONE_MS")) / SECOND,
       in: { "docs/decisions/0011-secrets.md": ["the job waits {} more seconds"] },
     },

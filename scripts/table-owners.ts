@@ -21,6 +21,8 @@ export const TABLES: Readonly<Record<string, Table>> = {
   passkey: { owner: "people", holds: "Public keys of passkeys." },
   challenge: { owner: "people", holds: "What passkeys and identity providers were asked, by hash, until they answer." },
   identity: { owner: "people", holds: "Accounts of identity providers (OIDC) that belong to people." },
+  known_device: { owner: "people", holds: "Browsers in which people have signed in, by the hash of their token." },
+  account_event: { owner: "people", holds: "What happened to people's accounts: sign-ins, and changes of how they sign in." },
   throttle: { owner: "people", holds: "How often a sign-in, a code or a reset was tried lately, by account and by address." },
   audit_event: { owner: "audit", holds: "The audit log: who did what. Append-only, chained by hash." },
   audit_chain: { owner: "audit", holds: "The head of each workspace's chain of audit events." },

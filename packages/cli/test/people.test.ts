@@ -2,6 +2,11 @@ import { expect } from "vitest";
 import { Browser } from "../../server/test/harness/people.ts";
 import { type Stage, test } from "../../server/test/harness/stage.ts";
 
+interface Event {
+  readonly event_type: string;
+  readonly actor_id: string;
+}
+
 const PASSWORD = "a long enough password";
 
 test("tidemill people makes, resets, promotes and removes people, with effect on running nodes at once", async ({ stage }) => {
@@ -40,6 +45,20 @@ test("tidemill people makes, resets, promotes and removes people, with effect on
   expect((await browser.auth("GET", "session")).body.person).toBeNull();
   expect((await browser.auth("POST", "sign-in", { email: "ada@example.com", password: PASSWORD })).status).toBe(401);
   expect((await browser.auth("POST", `links/${token(reset.shown.set_password_at)}`, password)).status).toBe(204);
+
+  expect((await people("log", "ada@example.com")).shown.map(({ event_type, actor_id }: Event) => [event_type, actor_id]).reverse()).toEqual(
+    [
+      ["reset_link.made", "operator"],
+      ["password.reset", added.shown.id],
+      ["session.started", added.shown.id],
+      ["operator.granted", "operator"],
+      ["operator.revoked", "operator"],
+      ["account.reset", "operator"],
+      ["reset_link.made", "operator"],
+      ["password.reset", added.shown.id],
+      ["session.started", added.shown.id],
+    ],
+  );
 
   const refused = await people("remove", "ada@example.com");
   expect(refused.code).toBe(1);

@@ -22,7 +22,8 @@ export const PersonId = Type.String({
 export const PASSWORD_LENGTH = { min: 10, max: 256 } as const;
 
 const strict = { additionalProperties: false } as const;
-const Text = (maxLength: number) => Type.String({ format: "storable", pattern: "\\S", minLength: 1, maxLength });
+/** What people see as a name. */
+const Text = (maxLength: number) => Type.String({ format: "shown-name", pattern: "\\S", minLength: 1, maxLength });
 
 export const EmailField = Type.String({
   title: "Email",
@@ -88,6 +89,9 @@ export const Session = Type.Object(
         email: Type.String(),
         email_verified: Type.Boolean(),
         operator: Type.Boolean(),
+        more_by_provider: Type.Boolean({
+          description: "Whether they have rights that count only after signing in by the identity provider.",
+        }),
         has_password: Type.Boolean(),
         totp: Type.Boolean(),
       }),
@@ -234,6 +238,48 @@ export const OwnSession = Type.Object(
 );
 export type OwnSession = Static<typeof OwnSession>;
 export const SessionPath = Type.Object({ id: Type.String({ pattern: "^ses_[0-7][0-9a-hjkmnp-tv-z]{25}$" }) });
+
+/** What is recorded of a person's account: sign-ins, and changes of how they sign in. */
+export const ACCOUNT_EVENT_TYPES = [
+  "session.started",
+  "session.ended",
+  "sessions.ended",
+  "code.refused",
+  "password.changed",
+  "password.reset",
+  "email.changed",
+  "totp.enabled",
+  "totp.disabled",
+  "recovery_codes.replaced",
+  "recovery_code.used",
+  "passkey.added",
+  "passkey.removed",
+  "identity.added",
+  "reset_link.made",
+  "account.reset",
+  "operator.granted",
+  "operator.revoked",
+] as const;
+export type AccountEventType = (typeof ACCOUNT_EVENT_TYPES)[number];
+
+export const AccountEvent = Type.Object(
+  {
+    id: Type.String(),
+    event_type: Type.Enum([...ACCOUNT_EVENT_TYPES]),
+    actor_id: Type.String({ description: "Who did it: the id of the person, `operator`, or `system`." }),
+    address: Nullable(Type.String(), { description: "From where; null: not from a browser." }),
+    user_agent: Nullable(Type.String()),
+    detail: Nullable(Type.String(), { description: "How somebody signed in, or the name of what was changed." }),
+    occurred_at: Moment("When it happened."),
+  },
+  { title: "AccountEvent" },
+);
+export type AccountEvent = Static<typeof AccountEvent>;
+export const ListAccountEvents = Type.Object(
+  { ...PageQuery, cursor: Cursor("AccountEventCursor", "acc_01kajv3k4ve6nsd9z5kgtzx0rw") },
+  strict,
+);
+export type ListAccountEvents = Static<typeof ListAccountEvents>;
 
 export const ChangePassword = Type.Object(
   { password: Type.Optional(GivenPassword), new_password: NewPassword },

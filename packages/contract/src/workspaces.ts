@@ -3,7 +3,7 @@ import { KeyId } from "./keys.ts";
 import { Nullable, PageQuery, Timestamp } from "./paging.ts";
 import { PlanName } from "./plans.ts";
 
-const Name = Type.String({ format: "storable", pattern: "\\S", minLength: 1, maxLength: 128 });
+const Name = Type.String({ format: "shown-name", pattern: "\\S", minLength: 1, maxLength: 128 });
 
 const Limits = Type.Object({
   executions_per_month: Nullable(Type.Integer()),

@@ -109,6 +109,7 @@ describe("the account page", () => {
     await page.getByText("Your password is changed").waitFor();
     expect(await page.getByRole("list", { name: "Sessions" }).locator("li").count()).toBe(1);
     expect((await person.auth("GET", "session")).body.person).toBeNull();
+    await page.getByRole("list", { name: "What happened to this account" }).getByText("The password was changed").waitFor();
     expect(await dashboard.axe(page)).toEqual([]);
     expect(dashboard.violations).toEqual([]);
   });

@@ -271,6 +271,15 @@ describe("concurrent triggers of a workflow", () => {
     expect(proxy.lines).toEqual([`POST ${PATH}/batch`, `POST ${PATH}`]);
   });
 
+  test("have the input of the moment of the call, also one that comes alone", async ({ service, clients: { tidemill } }) => {
+    await register(service);
+    const input = { n: 1 };
+    const started = tidemill.workflows.trigger("onboard", { input });
+    input.n = 2;
+    const [id = ""] = (await started).runIds;
+    expect((await tidemill.runs.get(id)).input).toEqual({ n: 1 });
+  });
+
   test("are refused one by one", async ({ service, clients: { tidemill } }) => {
     await register(service);
     await allow(service, 2);

@@ -32,7 +32,17 @@ export {
   type WorkspaceId,
 } from "#kernel";
 export { queueNotFound } from "#lanes";
-export { addPerson, changeOperator, listPeople, makeSetupLink, readPublicUrl, removePerson, resetPerson } from "#people";
+export {
+  addPerson,
+  changeOperator,
+  listEventsOf,
+  listPeople,
+  makeSetupLink,
+  readPublicUrl,
+  removePerson,
+  resetPerson,
+  showAccountEvent,
+} from "#people";
 export { findQueue, type Queue } from "#queues";
 export { Calendars, listSchedules, type Schedule, type ScheduleId } from "#schedules";
 export { countByKeyAcrossWorkspaces, findVaultKey, Keyring, type Rotation, rotateMasterKey } from "#vault";

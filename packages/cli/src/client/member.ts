@@ -1,4 +1,4 @@
-import { AddMember, PatchMember } from "@tidemill/contract";
+import { PatchMember } from "@tidemill/contract";
 import type { Command } from "commander";
 import { printFields, printRecord } from "../output/table.ts";
 import { askFirst, YES } from "../prompt/ask-first.ts";
@@ -9,26 +9,13 @@ import { printList, withLimit } from "./listing.ts";
 const PERSON = ["<person>", "Id of the person, usr_…"] as const;
 const COLUMNS = ["id", "name", "email", "role", "created_at"];
 
-/** Members of the key's workspace. Operators manage all people of a service with `people`. */
+/** Members of the key's workspace. Keys add nobody: they invite. Operators manage all people of a service with `people`. */
 export function addMemberCommands(program: Command): void {
   const member = program.command("member").description("People who belong to the workspace");
 
   onService<{ limit: number }>(
     withLimit(member.command("list").description("List members, those with the newest accounts first")),
     (tidemill, { options }) => printList((limit) => tidemill.members.list({ limit }), COLUMNS, options),
-  );
-
-  onService(
-    addFields(
-      member
-        .command("add")
-        .description("Add a person who has an account. Others are invited")
-        .argument(...PERSON),
-      AddMember,
-      ["id"],
-    ),
-    async (tidemill, { args: [id = ""], options }) =>
-      printFields(await tidemill.members.add({ ...readFields<AddMember>(AddMember, options, ["id"]), id }), options.json),
   );
 
   onService(

@@ -146,6 +146,12 @@ function addPeopleCommands(people: Command): void {
     .option(...JSON_OPTION)
     .action(lazily(loadPeople, ({ removePersonCommand }) => removePersonCommand));
   people
+    .command("log")
+    .description("Show what happened to a person's account: sign-ins, and changes of how they sign in")
+    .argument(...EMAIL)
+    .option(...JSON_OPTION)
+    .action(lazily(loadPeople, ({ logPersonCommand }) => logPersonCommand));
+  people
     .command("setup-link")
     .description("Make a link that makes whoever opens it first an operator. It can be used once, within 72 hours")
     .option(...JSON_OPTION)

@@ -3,6 +3,7 @@ import {
   addPerson,
   type Config,
   changeOperator,
+  listEventsOf,
   listPeople,
   makeSetupLink,
   OPERATOR,
@@ -10,7 +11,9 @@ import {
   readPublicUrl,
   removePerson,
   resetPerson,
+  showAccountEvent,
   typeId,
+  type Uuid,
 } from "@tidemill/server";
 import { printJson, printRecord, printTable } from "../output/table.ts";
 import { notifyNodes } from "./notify-nodes.ts";
@@ -23,6 +26,7 @@ interface Json {
 }
 
 const COLUMNS = ["id", "name", "email", "verified", "operator", "workspaces", "created_at"];
+const EVENT_COLUMNS = ["occurred_at", "event_type", "actor_id", "address", "user_agent", "detail"];
 const MAIL_ADDRESS = /^[^\s@<>]+@[^\s@<>]+$/;
 
 /** `tidemill people list`: lists all people, the newest first. */
@@ -71,6 +75,19 @@ export const removePersonCommand = (email: string, { force = false, json }: Json
     if (workspaceIds === null) throw nobody(email);
     for (const workspaceId of workspaceIds) await notifyNodes(databases, { kind: "workspaceChanged", workspaceId });
     printRecord({ email, removed: true }, json);
+  });
+
+/** `tidemill people log`: shows what happened to an account, the newest first. */
+export const logPersonCommand = (email: string, { json }: Json): Promise<void> =>
+  withDatabase(async ({ api }) => {
+    const found = await readAllPages(async (before: Uuid | null, limit) => {
+      const page = await listEventsOf(api, email, before, limit);
+      if (page === null) throw nobody(email);
+      return page;
+    });
+    const events = found.map(showAccountEvent);
+    if (json) printJson(events);
+    else printTable(events, EVENT_COLUMNS);
   });
 
 /** `tidemill people setup-link`: makes a link for a new operator. */

@@ -8,6 +8,8 @@ export interface Person {
   readonly name: string;
   readonly email: string;
   readonly operator: boolean;
+  /** Whether they have rights that count only after signing in by the identity provider. */
+  readonly more_by_provider: boolean;
   readonly has_password: boolean;
   readonly totp: boolean;
 }

@@ -6,11 +6,17 @@ import { lastWorkspace } from "./preferences.ts";
 
 /** `/dashboard/`: goes to the workspace that was open last. */
 export function Home() {
-  const { workspaces } = useSession();
+  const { workspaces, person } = useSession();
   const last = lastWorkspace();
   const workspace = workspaces.find(({ id }) => id === last) ?? workspaces[0];
   if (!workspace) {
-    return <EmptyState title="You belong to no workspace yet">Ask an administrator of a workspace for an invitation.</EmptyState>;
+    return (
+      <EmptyState title="You belong to no workspace yet">
+        {person?.more_by_provider
+          ? "Sign in by the identity provider: your groups there give you rights."
+          : "Ask an administrator of a workspace for an invitation."}
+      </EmptyState>
+    );
   }
   return <Navigate to={`/${firstPage()}`} params={{ workspace: workspace.id }} replace />;
 }

@@ -16,7 +16,7 @@ export class Members {
     return this.#api.list("/v1/members", filter, call);
   }
 
-  /** Adds a person who has an account on the service. */
+  /** Adds a person who has an account on the service. Keys may not (FORBIDDEN): invite people instead (`tidemill.invitations`). */
   add(member: AddMember, call?: CallOptions): Promise<Member> {
     return this.#api.post("/v1/members", member, call);
   }

@@ -54,7 +54,7 @@ export class Workflows {
   async trigger(id: string, trigger: TriggerWorkflow = {}, call?: CallOptions): Promise<Triggered> {
     const body = { ...trigger, idempotencyKey: trigger.idempotencyKey ?? crypto.randomUUID() };
     const started = await (call || !this.#api.transport.settings.batching
-      ? this.#triggerOne(id, body, call)
+      ? this.#api.postRepeatably<Triggered>(pathOf("workflows", id, "trigger"), body, call)
       : this.#batcherOf(id).add(body));
     // A generated key is known only if an earlier try of this call has started the run.
     return trigger.idempotencyKey === undefined ? { ...started, duplicate: false } : started;
@@ -65,17 +65,14 @@ export class Workflows {
     return this.#api.post(pathOf("workflows", id, "trigger", "batch"), { triggers }, call);
   }
 
-  #triggerOne(id: string, trigger: TriggerWorkflow, call?: CallOptions): Promise<Triggered> {
-    return this.#api.postRepeatably(pathOf("workflows", id, "trigger"), trigger, call);
-  }
-
   #batcherOf(id: string): TriggerBatcher {
     const known = this.#batchers.get(id);
     if (known) return known;
-    const path = pathOf("workflows", id, "trigger", "batch");
+    const post = <Response>(path: string, body: string) =>
+      this.#api.transport.request({ method: "POST", path, body, repeatable: true }) as Promise<Response>;
     const calls = {
-      one: (trigger: TriggerWorkflow) => this.#triggerOne(id, trigger),
-      many: async (body: string) => (await this.#api.transport.request({ method: "POST", path, body, repeatable: true })) as TriggeredMany,
+      one: (body: string) => post<Triggered>(pathOf("workflows", id, "trigger"), body),
+      many: (body: string) => post<TriggeredMany>(pathOf("workflows", id, "trigger", "batch"), body),
     };
     const batcher = new TriggerBatcher(calls, () => this.#batchers.delete(id));
     this.#batchers.set(id, batcher);

@@ -1,15 +1,13 @@
 import type { Triggered, TriggeredMany, TriggerWorkflow } from "@tidemill/contract";
 import { TidemillError } from "../error.ts";
 
-/** How triggers of one workflow reach the service. */
+/** How triggers of one workflow reach the service, as JSON. */
 export interface TriggerCalls {
-  one(trigger: TriggerWorkflow): Promise<Triggered>;
-  /** @param body JSON */
+  one(body: string): Promise<Triggered>;
   many(body: string): Promise<TriggeredMany>;
 }
 
 interface Pending {
-  readonly trigger: TriggerWorkflow;
   /** JSON: the input may change later. */
   readonly text: string;
   resolve(triggered: Triggered): void;
@@ -44,7 +42,7 @@ export class TriggerBatcher {
   add(trigger: TriggerWorkflow): Promise<Triggered> {
     const text = JSON.stringify(trigger);
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ trigger, text, resolve, reject });
+      this.#waiting.push({ text, resolve, reject });
       this.#flushSoon();
     });
   }
@@ -91,7 +89,7 @@ export class TriggerBatcher {
   }
 
   async #triggerEach(batch: readonly Pending[]): Promise<void> {
-    await Promise.all(batch.map(({ trigger, resolve, reject }) => this.#calls.one(trigger).then(resolve, reject)));
+    await Promise.all(batch.map(({ text, resolve, reject }) => this.#calls.one(text).then(resolve, reject)));
   }
 }
 

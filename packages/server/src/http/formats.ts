@@ -51,6 +51,12 @@ const ACTOR = /^((key|usr)_[0-7][0-9a-hjkmnp-tv-z]{25}|operator|system)$/;
 /** Whether mail arrives there only a mail can show. No spaces, quotes, angle brackets, commas: they would be more than an address in a header. */
 const MAIL_ADDRESS = /^[^\s@<>()[\]\\,;:"]{1,64}@[^\s@<>()[\]\\,;:"]{1,189}$/;
 
+/**
+ * Control characters, line separators, and marks that change the direction of the text around them: with these, a name could break a line of
+ * a log, or look like another one.
+ */
+export const NOT_IN_NAMES = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/u;
+
 /** A comma-separated list of the given words. */
 const listOf = (words: readonly string[]) => (text: string) => text.split(",").every((word) => words.includes(word));
 
@@ -69,6 +75,7 @@ export const FORMATS: Record<string, (text: string) => boolean> = {
   host: (text) => readHost(text) !== null,
   /** PostgreSQL's `text` cannot store NUL, and UTF-8 cannot encode a lone surrogate. */
   storable: isStorable,
+  "shown-name": (text) => isStorable(text) && !NOT_IN_NAMES.test(text),
   "job-states": listOf(JOB_STATES),
   "schedule-states": listOf(SCHEDULE_STATES),
   "run-statuses": listOf(RUN_STATUSES),
@@ -91,6 +98,7 @@ export const FORMAT_MESSAGES: Record<string, string> = {
   "mail-address": "must be a mail address",
   host: "must be a host name or an IP address, without scheme, port or wildcard",
   storable: "must not contain NUL characters or lone surrogates",
+  "shown-name": "must not contain control characters or marks of text direction",
   "delivery-states": `must be one or more of ${DELIVERY_STATES.join(", ")}`,
   "webhook-events": `must be one or more of ${[...WEBHOOK_EVENTS, TEST_EVENT].join(", ")}`,
   "run-statuses": `must be one or more of ${RUN_STATUSES.join(", ")}`,

@@ -2,7 +2,7 @@ export { checkHostOf } from "./allowed-hosts.ts";
 export * from "./api.ts";
 export * from "./authenticate.ts";
 export * from "./cursors.ts";
-export { isHeaderValue, isReservedHeader } from "./formats.ts";
+export { isHeaderValue, isReservedHeader, NOT_IN_NAMES } from "./formats.ts";
 export * from "./host.ts";
 export * from "./idempotency-key.ts";
 export * from "./json-body.ts";

@@ -14,7 +14,8 @@ import { Enqueuer, type Outlet } from "./enqueue.ts";
 import { recountJobsAcrossWorkspaces } from "./recount.ts";
 import { type JobRoutes, mountJobs } from "./routes.ts";
 import { foldCountsAcrossWorkspaces } from "./store/fold-counts.ts";
-import { forgetMetricsAcrossWorkspaces, sampleOldestAcrossWorkspaces } from "./store/sample-oldest.ts";
+import { forgetMetricsAcrossWorkspaces } from "./store/forget-metrics.ts";
+import { sampleOldestAcrossWorkspaces } from "./store/sample-oldest.ts";
 import { foldTallyAcrossWorkspaces, forgetTallyAcrossWorkspaces } from "./store/tally.ts";
 import { sweepBatchKeysAcrossWorkspaces, sweepIdempotencyKeysAcrossWorkspaces } from "./sweep-idempotency-keys.ts";
 

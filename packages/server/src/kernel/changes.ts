@@ -4,7 +4,7 @@ import type { WorkspaceId } from "./ids.ts";
 /** Reports that records of a workspace have changed, after the commit. It costs one look-up while nobody follows the workspace. */
 export type ReportChange = (workspaceId: WorkspaceId, kinds: readonly RecordKind[]) => void;
 
-/** Modules report here what they have changed. It goes to whoever follows the workspace (`live/`), and is forgotten otherwise. */
+/** Modules report here what they have changed. `live/` passes it on to those who follow the workspace. It is forgotten if nobody does. */
 export class Changes {
   readonly #followers = new Map<WorkspaceId, (kinds: readonly RecordKind[]) => void>();
 

@@ -20,6 +20,7 @@ export type IdPrefix =
   | "ws"
   | "key"
   | "aud"
+  | "acc"
   | "sec"
   | "usr"
   | "dep"

@@ -18,12 +18,12 @@ import type { Aborter, LaneId, LaneKey, Waker } from "#lanes";
 import { auditEnd } from "./audit.ts";
 import {
   endOperation,
-  lockNextAcrossWorkspaces,
   lockRunning,
   type OperationKey,
   type RunningOperation,
   storePortion,
   storeProgress,
+  takeTurnAcrossWorkspaces,
 } from "./store.ts";
 
 export interface Execution {
@@ -68,22 +68,23 @@ const STEPS: Record<OperationAction, readonly Step[]> = {
  * @returns whether there was an operation
  */
 export async function executeNext(execution: Execution): Promise<boolean> {
-  const operation = await execution.database.transaction((tx) => pick(tx, execution.audit));
-  if (operation === null) return false;
-  if (operation.jobs.length > 0) await changePortion(execution, operation);
+  const key = await takeTurnAcrossWorkspaces(execution.database);
+  if (key === null) return false;
+  const operation = await execution.database.transaction((tx) => pick(tx, execution.audit, key));
+  if (operation && operation.jobs.length > 0) await changePortion(execution, operation);
   return true;
 }
 
 /** Picks the next portion of an operation, unless one is under way. Ends an operation that has no more. */
-async function pick(tx: Db, audit: AuditLog): Promise<RunningOperation | null> {
-  const operation = await lockNextAcrossWorkspaces(tx);
+async function pick(tx: Db, audit: AuditLog, key: OperationKey): Promise<RunningOperation | null> {
+  const operation = await lockRunning(tx, key);
   if (operation === null || operation.jobs.length > 0) return operation;
   const { found, next } = await nextJobs(tx, operation);
   if (found.length > 0 || next !== null) {
-    await storePortion(tx, keyOf(operation), found, next);
+    await storePortion(tx, key, found, next);
     return { ...operation, jobs: found.map(({ id }) => id), lanes: found.map(({ laneId }) => laneId), before_id: next };
   }
-  const ended = await endOperation(tx, keyOf(operation), "completed");
+  const ended = await endOperation(tx, key, "completed");
   if (ended) await auditEnd(tx, audit, ended, operation.actor_id);
   return operation;
 }

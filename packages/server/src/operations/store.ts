@@ -86,21 +86,27 @@ export const listOperations = (db: Db, workspaceId: WorkspaceId, before: Operati
       order by id desc limit ${limit}`,
   );
 
-/** Locks the running operation whose turn it is, unless another node has it. Uses index operation_turn. */
-export const lockNextAcrossWorkspaces = (tx: Db): Promise<RunningOperation | null> =>
+/**
+ * Takes the turn of the running operation that has waited longest, unless another node has locked it, and puts it behind the others: one that
+ * cannot be executed does not hold them up. Uses index operation_turn.
+ */
+export const takeTurnAcrossWorkspaces = (db: Db): Promise<OperationKey | null> =>
   row(
-    tx,
+    db,
     sql`
-      select ${RUNNING} from operation o
-      where state = 'running' and turn_at <= moment() and not exists (select from workspace w where w.id = o.workspace_id and w.deleted_at is not null)
-      order by turn_at limit 1 for update of o skip locked`,
+      update operation set turn_at = moment()
+      where (workspace_id, id) = (
+        select workspace_id, id from operation o
+        where state = 'running' and turn_at <= moment() and not exists (select from workspace w where w.id = o.workspace_id and w.deleted_at is not null)
+        order by turn_at limit 1 for update of o skip locked)
+      returning workspace_id as "workspaceId", id`,
   );
 
 /** Locks an operation that is still running. Uses the primary key. */
 export const lockRunning = (tx: Db, { workspaceId, id }: OperationKey): Promise<RunningOperation | null> =>
   row(tx, sql`select ${RUNNING} from operation o where workspace_id = ${workspaceId} and id = ${id} and state = 'running' for update`);
 
-/** Stores the next portion of an operation, and gives the turn to the others. Uses the primary key. */
+/** Stores the next portion of an operation. Uses the primary key. */
 export const storePortion = (
   tx: Db,
   { workspaceId, id }: OperationKey,
@@ -111,7 +117,7 @@ export const storePortion = (
     tx,
     sql`
       update operation set portion_lanes = ${plainArray(portion.map((job) => job.laneId))}::bigint[],
-        portion = ${plainArray(portion.map((job) => job.id))}::uuid[], before_id = ${before}, turn_at = moment()
+        portion = ${plainArray(portion.map((job) => job.id))}::uuid[], before_id = ${before}
       where workspace_id = ${workspaceId} and id = ${id}`,
   );
 

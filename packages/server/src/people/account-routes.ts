@@ -1,6 +1,16 @@
-import { ChangePassword, OwnNewWorkspace, type OwnSession, PatchProfile, SessionPath } from "@tidemill/contract";
-import type { Api } from "#http";
+import {
+  type AccountEvent,
+  ChangePassword,
+  ListAccountEvents,
+  OwnNewWorkspace,
+  type OwnSession,
+  PatchProfile,
+  SessionPath,
+} from "@tidemill/contract";
+import { type Api, nextPage, readPage } from "#http";
 import { notFound, typeId, uuidOf } from "#kernel";
+import { listAccountEvents } from "./account-event-store.ts";
+import { showAccountEvent } from "./account-log.ts";
 import { changePassword } from "./change-password.ts";
 import { changeProfile } from "./change-profile.ts";
 import { endOpenCalls } from "./end-sessions.ts";
@@ -11,7 +21,7 @@ import { deleteSession, deleteSessions, listSessions } from "./session-store.ts"
 
 /** A person's own account: profile, password, sessions. Source: contract §13. */
 export function mountAccount(api: Api, context: PeopleContext): void {
-  const { database, sessions } = context;
+  const { database, sessions, account } = context;
 
   api.patch("/dashboard/auth/profile", { config, schema: hidden({ body: PatchProfile }) }, async (request, reply) => {
     await changeProfile(context, request, request.body);
@@ -37,7 +47,10 @@ export function mountAccount(api: Api, context: PeopleContext): void {
 
   api.delete("/dashboard/auth/sessions", { config, schema: hidden({}) }, async (request, reply) => {
     const { personId, sessionId } = await sessions.require(request);
-    await deleteSessions(database, personId, sessionId);
+    await database.transaction(async (tx) => {
+      await deleteSessions(tx, personId, sessionId);
+      await account.record(tx, request, personId, "sessions.ended");
+    });
     await endOpenCalls(database, context, personId);
     return empty(reply);
   });
@@ -45,8 +58,24 @@ export function mountAccount(api: Api, context: PeopleContext): void {
   api.delete("/dashboard/auth/sessions/:id", { config, schema: hidden({ params: SessionPath }) }, async (request, reply) => {
     const { personId } = await sessions.require(request);
     const id = uuidOf("ses", request.params.id);
-    if (!id || !(await deleteSession(database, personId, id))) throw notFound({ resource: "session", id: request.params.id });
+    await database.transaction(async (tx) => {
+      const ended = id && (await deleteSession(tx, personId, id));
+      if (!ended) throw notFound({ resource: "session", id: request.params.id });
+      await account.record(tx, request, personId, "session.ended", [ended.address, ended.user_agent].filter(Boolean).join(", "));
+    });
     await endOpenCalls(database, context, personId);
     return empty(reply);
   });
+
+  api.get(
+    "/dashboard/auth/events",
+    { config, schema: hidden({ querystring: ListAccountEvents }) },
+    async (request): Promise<{ data: AccountEvent[]; next_cursor: string | null }> => {
+      const { personId } = await sessions.require(request);
+      const page = readPage(request.query, (cursor) => uuidOf("acc", cursor));
+      const found = await listAccountEvents(database, personId, page.after, page.limit + 1);
+      const { rows, nextCursor } = nextPage(found, page.limit, ({ id }) => typeId("acc", id));
+      return { data: rows.map(showAccountEvent), next_cursor: nextCursor };
+    },
+  );
 }

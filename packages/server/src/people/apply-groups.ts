@@ -1,5 +1,6 @@
 import { type Db, type PersonId, typeId } from "#kernel";
-import type { AdminContext } from "#workspaces";
+import { type AdminContext, SYSTEM } from "#workspaces";
+import { recordFor } from "./account-log.ts";
 import type { GroupRights } from "./group-roles.ts";
 import { revokeInvitationsBy, revokeOperatorInvitations } from "./invitations.ts";
 import { findManagedRole, putManagedMembership, putManagedOperator } from "./managed-store.ts";
@@ -9,12 +10,14 @@ import { deleteMembership, hasOtherAdmin, lockMembers } from "./membership-store
 /** Gives a person the rights of their groups, and takes away those of groups that they have left. The last admin of a workspace stays. */
 export async function applyGroups(
   tx: Db,
-  { audit }: Pick<AdminContext, "audit">,
+  { audit, ids }: Pick<AdminContext, "audit" | "ids">,
   personId: PersonId,
   { operator, roles }: GroupRights,
 ): Promise<void> {
-  if (operator !== null && (await putManagedOperator(tx, personId, operator)) && !operator)
-    await revokeOperatorInvitations(tx, audit, personId, typeId("usr", personId));
+  if (operator !== null && (await putManagedOperator(tx, personId, operator))) {
+    await recordFor(tx, { ids }, personId, SYSTEM, operator ? "operator.granted" : "operator.revoked", "identity provider");
+    if (!operator) await revokeOperatorInvitations(tx, audit, personId, typeId("usr", personId));
+  }
   for (const [workspaceId, role] of [...roles].sort(([a], [b]) => (a < b ? -1 : 1))) {
     await lockMembers(tx, workspaceId);
     const before = await findManagedRole(tx, workspaceId, personId);

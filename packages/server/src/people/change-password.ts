@@ -1,5 +1,6 @@
 import type { ChangePassword } from "@tidemill/contract";
 import type { FastifyRequest } from "fastify";
+import { networkOfRequest } from "./client-address.ts";
 import { endOpenCalls } from "./end-sessions.ts";
 import { deleteLinksOf } from "./link-store.ts";
 import type { PeopleContext } from "./people-context.ts";
@@ -20,15 +21,16 @@ export async function changePassword(
   request: FastifyRequest,
   { password, new_password }: ChangePassword,
 ): Promise<OpenedSession> {
-  const { database, passwords, sessions } = context;
+  const { database, passwords, sessions, account } = context;
   const session = await sessions.require(request);
-  const takeBack = session.hasPassword ? await provePassword(context, session, password) : requireConfirmed(session);
-  const hash = await passwords.hash(new_password);
+  const takeBack = session.hasPassword ? await provePassword(context, request, session, password) : requireConfirmed(session);
+  const hash = await passwords.hash(networkOfRequest(context, request), new_password);
   const opened = await database.transaction(async (tx) => {
     const updated = await updatePassword(tx, session.personId, hash, session.version);
     if (!updated) throw notSignedIn();
     await deleteLinksOf(tx, session.personId);
-    const renewed = await sessions.open(tx, request, { id: session.personId, version: updated.version }, "password");
+    await account.record(tx, request, session.personId, "password.changed");
+    const renewed = await sessions.renew(tx, session, updated.version);
     if (!renewed) throw notSignedIn();
     await deleteSessions(tx, session.personId, renewed.id);
     return renewed;

@@ -21,19 +21,21 @@ const VERIFY_HOURS = 24;
 export async function changeProfile(context: PeopleContext, request: FastifyRequest, { name, email }: PatchProfile): Promise<void> {
   const { database, sessions } = context;
   const session = await sessions.require(request);
-  if (email !== undefined) await changeEmail(context, session, normalizeEmail(email));
+  if (email !== undefined) await changeEmail(context, request, session, normalizeEmail(email));
   if (name !== undefined) await updateName(database, session.personId, name.trim());
 }
 
-async function changeEmail(context: PeopleContext, session: SessionRow, email: string): Promise<void> {
-  const { database, mailer } = context;
+async function changeEmail(context: PeopleContext, request: FastifyRequest, session: SessionRow, email: string): Promise<void> {
+  const { database, mailer, account } = context;
   const { personId } = session;
   if (email === session.email && (session.emailVerified || !mailer)) return;
   requireConfirmed(session);
   await throttle(database, { proof: personId, resetTo: `verify ${email}` });
   if (!mailer) {
-    if (!(await updateEmail(database, personId, email, false))) throw emailTaken();
-    return;
+    return database.transaction(async (tx) => {
+      if (!(await updateEmail(tx, personId, email, false))) throw emailTaken();
+      await account.record(tx, request, personId, "email.changed", email);
+    });
   }
   const owner = await findPersonByEmail(database, email);
   // Who asks does not learn that somebody has it.

@@ -26,3 +26,9 @@ export function networkOf(address: string): string {
   const missing = tail === undefined ? 0 : 8 - groups.length - tail.split(":").filter((group) => group !== "").length;
   return [...groups, ...Array<string>(missing).fill("0")].slice(0, 4).join(":");
 }
+
+/** The network of whoever sent a request. */
+export const networkOfRequest = (
+  { clientAddress }: { readonly clientAddress: (request: FastifyRequest) => string },
+  request: FastifyRequest,
+): string => networkOf(clientAddress(request));

@@ -23,8 +23,8 @@ export async function confirm(
     const proven = await provePasskey(context, request, { response: passkey });
     if (proven.id !== session.personId) throw problem("FORBIDDEN", {}, { message: "This passkey is another person's." });
   } else if (code !== undefined) {
-    if (!(await takeCode(context, session.personId, code))) throw wrongCode();
-  } else takeBack = await provePassword(context, session, password);
+    if (!(await takeCode(context, request, session.personId, code))) throw wrongCode();
+  } else takeBack = await provePassword(context, request, session, password);
   const renewed = await context.database.transaction((tx) => context.sessions.renew(tx, session));
   if (!renewed) throw notSignedIn();
   await takeBack?.();

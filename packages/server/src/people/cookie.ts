@@ -3,6 +3,8 @@ import type { PublicUrl } from "./base-url.ts";
 
 const SESSION_SECONDS = 30 * 86_400;
 const STATE_SECONDS = 600;
+const DEVICE_SECONDS = 90 * 86_400;
+const MAX_AGE_SECONDS = { session: SESSION_SECONDS, oidc: STATE_SECONDS, device: DEVICE_SECONDS };
 
 /** A cookie with a token. Scripts cannot read it, and other sites cannot have it sent with anything but a visit to a page. */
 export class TokenCookie {
@@ -11,8 +13,8 @@ export class TokenCookie {
 
   readonly #maxAgeSeconds: number;
 
-  constructor(name: "session" | "oidc", { path, secure }: Pick<PublicUrl, "path" | "secure">) {
-    this.#maxAgeSeconds = name === "session" ? SESSION_SECONDS : STATE_SECONDS;
+  constructor(name: keyof typeof MAX_AGE_SECONDS, { path, secure }: Pick<PublicUrl, "path" | "secure">) {
+    this.#maxAgeSeconds = MAX_AGE_SECONDS[name];
     // With this prefix, browsers refuse a cookie that a page without TLS sets for the same host.
     this.#name = `${secure ? "__Secure-" : ""}tidemill_${name}`;
     this.#attributes = `Path=${path}/dashboard; HttpOnly;${secure ? " Secure;" : ""} SameSite=Lax`;

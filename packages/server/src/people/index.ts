@@ -1,6 +1,7 @@
+export { showAccountEvent } from "./account-log.ts";
 export { readPublicUrl } from "./base-url.ts";
 export { removeInvitations } from "./invitation-store.ts";
-export { addPerson, changeOperator, removePerson, resetPerson } from "./manage.ts";
+export { addPerson, changeOperator, listEventsOf, removePerson, resetPerson } from "./manage.ts";
 export { removeMemberships } from "./membership-store.ts";
 export * from "./people.ts";
 export { listPeople } from "./person-store.ts";

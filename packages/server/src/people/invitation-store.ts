@@ -1,5 +1,6 @@
 import type { PersonRole } from "@tidemill/contract";
 import { type Db, type PersonId, row, rows, sql, type Timestamp, typeId, type Uuid, type WorkspaceId } from "#kernel";
+import { KEY_HOLDS } from "./link-store.ts";
 
 export interface InvitationRow {
   readonly id: Uuid;
@@ -15,8 +16,9 @@ export const listInvitations = (db: Db, workspaceId: WorkspaceId, before: Uuid |
   rows(
     db,
     sql`
-      select id, role, email, created_by, created_at, expires_at from link
-      where workspace_id = ${workspaceId} and kind = 'invitation' and expires_at > moment() and (${before}::uuid is null or id < ${before})
+      select id, role, email, created_by, created_at, expires_at from link l
+      where workspace_id = ${workspaceId} and kind = 'invitation' and expires_at > moment() and ${KEY_HOLDS}
+        and (${before}::uuid is null or id < ${before})
       order by id desc limit ${limit}`,
   );
 
@@ -25,7 +27,8 @@ export const deleteInvitation = (db: Db, workspaceId: WorkspaceId, id: Uuid): Pr
   row(
     db,
     sql`
-      delete from link where workspace_id = ${workspaceId} and id = ${id} and kind = 'invitation' and expires_at > moment()
+      delete from link l
+      where workspace_id = ${workspaceId} and id = ${id} and kind = 'invitation' and expires_at > moment() and ${KEY_HOLDS}
       returning id, role, email, created_by, created_at, expires_at`,
   );
 

@@ -1,5 +1,5 @@
 import type { LinkKind, PersonRole } from "@tidemill/contract";
-import { type Db, type PersonId, row, rows, sql, type Timestamp, type Uuid, type WorkspaceId } from "#kernel";
+import { type Db, fragment, type PersonId, row, rows, sql, type Timestamp, type Uuid, type WorkspaceId } from "#kernel";
 
 export interface NewLink {
   readonly id: Uuid;
@@ -11,6 +11,8 @@ export interface NewLink {
   readonly personId: PersonId | null;
   readonly mailed: boolean;
   readonly createdBy: string;
+  /** The key that made it, with which it ends. */
+  readonly createdByKey: Uuid | null;
   readonly hours: number;
 }
 
@@ -18,9 +20,9 @@ export const insertLink = (db: Db, link: NewLink): Promise<{ created_at: Timesta
   row(
     db,
     sql`
-      insert into link (id, kind, token_hash, workspace_id, role, email, person_id, mailed, created_by, expires_at)
+      insert into link (id, kind, token_hash, workspace_id, role, email, person_id, mailed, created_by, created_by_key, expires_at)
       values (${link.id}, ${link.kind}, ${link.hash}, ${link.workspaceId}, ${link.role}, ${link.email}, ${link.personId}, ${link.mailed},
-        ${link.createdBy}, moment() + ${link.hours} * interval '1 hour')
+        ${link.createdBy}, ${link.createdByKey}, moment() + ${link.hours} * interval '1 hour')
       returning created_at, expires_at`,
   );
 
@@ -37,7 +39,12 @@ export interface LinkRow {
   readonly expiresAt: Timestamp;
 }
 
-/** A link that can still be used. That of a deleted workspace cannot. Uses index link_token_hash_key. */
+/** Holds for a link `l` unless a key has made it that is revoked or has expired. */
+export const KEY_HOLDS = fragment`
+  (l.created_by_key is null
+    or exists (select from api_key k where k.id = l.created_by_key and k.revoked_at is null and coalesce(k.expires_at, 'infinity') > moment()))`;
+
+/** A link that can still be used. That of a deleted workspace, or of a key that has ended, cannot. Uses index link_token_hash_key. */
 export const findLinkAcrossWorkspaces = (db: Db, hash: Buffer): Promise<LinkRow | null> =>
   row(
     db,
@@ -45,12 +52,12 @@ export const findLinkAcrossWorkspaces = (db: Db, hash: Buffer): Promise<LinkRow 
       select l.id, l.kind, l.workspace_id as "workspaceId", w.name as "workspaceName", l.role, l.email, l.person_id as "personId", l.mailed,
         l.created_by as "createdBy", l.expires_at as "expiresAt"
       from link l left join workspace w on w.id = l.workspace_id and w.deleted_at is null
-      where l.token_hash = ${hash} and l.expires_at > moment() and (l.workspace_id is null or w.id is not null)`,
+      where l.token_hash = ${hash} and l.expires_at > moment() and (l.workspace_id is null or w.id is not null) and ${KEY_HOLDS}`,
   );
 
 /** Uses up a link. Of two that use it at the same time, one gets false. Uses the primary key. */
 export const deleteLink = async (db: Db, id: Uuid): Promise<boolean> =>
-  (await row(db, sql`delete from link where id = ${id} and expires_at > moment() returning id`)) !== null;
+  (await row(db, sql`delete from link l where id = ${id} and expires_at > moment() and ${KEY_HOLDS} returning id`)) !== null;
 
 export const deleteSetupLinks = (db: Db): Promise<unknown> => rows(db, sql`delete from link where kind = 'setup'`);
 

@@ -1,4 +1,4 @@
-import type { Db } from "#kernel";
+import { type Db, uuidOf } from "#kernel";
 import { insertLink, type NewLink } from "./link-store.ts";
 import { type PeopleContext, pageUrl } from "./people-context.ts";
 import { hashNewToken, makeToken } from "./token.ts";
@@ -14,7 +14,7 @@ export async function makeLink(db: Db, context: LinkContext, terms: LinkTerms) {
   const token = makeToken(context.random);
   const id = context.ids.next();
   const none = { workspaceId: null, role: null, email: null, personId: null, mailed: false };
-  const inserted = await insertLink(db, { ...none, ...terms, id, hash: hashNewToken(token) });
+  const inserted = await insertLink(db, { ...none, ...terms, createdByKey: uuidOf("key", terms.createdBy), id, hash: hashNewToken(token) });
   if (!inserted) throw new Error("An insert returned no row.");
   return { id, url: pageUrl(context, `link/${token}`), createdAt: inserted.created_at, expiresAt: inserted.expires_at };
 }

@@ -1,7 +1,9 @@
 import type { PersonRole } from "@tidemill/contract";
-import { type Db, type PersonId, problem, type Transactional, typeId, type WorkspaceId } from "#kernel";
+import { type Db, type PersonId, problem, type Transactional, typeId, type Uuid, type WorkspaceId } from "#kernel";
 import type { AdminContext } from "#workspaces";
 import { OPERATOR } from "#workspaces";
+import { type AccountEventRow, listAccountEvents } from "./account-event-store.ts";
+import { recordFor } from "./account-log.ts";
 import { normalizeEmail } from "./email.ts";
 import { revokeInvitationsBy, revokeOperatorInvitations } from "./invitations.ts";
 import type { LinkContext } from "./make-link.ts";
@@ -17,6 +19,7 @@ import {
   setOperator,
 } from "./person-store.ts";
 import { dropCredentials, makeResetLink } from "./reset.ts";
+import { shownName } from "./shown-name.ts";
 
 /** For commands: what they need, and where links lead. */
 export type ManageContext = AdminContext & LinkContext;
@@ -44,8 +47,16 @@ export const addPerson = (
     const known = await findPersonByEmail(tx, email);
     const id = known?.id ?? (context.ids.next() as PersonId);
     if (!known) {
-      await insertPerson(tx, { id, name: terms.name, email, passwordHash: null, operator: terms.operator, verified: false });
+      await insertPerson(tx, {
+        id,
+        name: shownName(terms.name) ?? email,
+        email,
+        passwordHash: null,
+        operator: terms.operator,
+        verified: false,
+      });
     } else if (terms.operator) await setOperator(tx, id, true);
+    if (terms.operator) await recordFor(tx, context, id, OPERATOR, "operator.granted");
     if (terms.workspaceId !== null) {
       const actor = { workspaceId: terms.workspaceId, actorId: OPERATOR };
       if (!(await insertMembership(tx, terms.workspaceId, id, terms.role))) {
@@ -63,21 +74,24 @@ export const resetPerson = (database: Transactional, context: ManageContext, ema
     const person = await lockByEmail(tx, email);
     if (!person) return null;
     await dropCredentials(tx, person.id);
+    await recordFor(tx, context, person.id, OPERATOR, "account.reset");
     return makeResetLink(tx, context, { personId: person.id, email: null, createdBy: OPERATOR });
   });
 
 /** Makes a person an operator, or ends that, at once. Returns false when nobody has the address. */
 export const changeOperator = (
   database: Transactional,
-  { audit }: Pick<AdminContext, "audit">,
+  context: Pick<AdminContext, "audit" | "ids">,
   email: string,
   operator: boolean,
 ): Promise<boolean> =>
   database.transaction(async (tx) => {
     const person = await lockByEmail(tx, email);
-    if (person) await setOperator(tx, person.id, operator);
-    if (person && !operator) await revokeOperatorInvitations(tx, audit, person.id, OPERATOR);
-    return person !== null;
+    if (!person) return false;
+    await setOperator(tx, person.id, operator);
+    await recordFor(tx, context, person.id, OPERATOR, operator ? "operator.granted" : "operator.revoked");
+    if (!operator) await revokeOperatorInvitations(tx, context.audit, person.id, OPERATOR);
+    return true;
   });
 
 /**
@@ -117,4 +131,10 @@ export const removePerson = (
 async function lockByEmail(tx: Db, email: string): Promise<PersonRow | null> {
   const found = await findPersonByEmail(tx, normalizeEmail(email));
   return found && lockPerson(tx, found.id);
+}
+
+/** What happened to the account of the person with that address, the newest first. Null: nobody has it. */
+export async function listEventsOf(db: Db, email: string, before: Uuid | null, limit: number): Promise<AccountEventRow[] | null> {
+  const person = await findPersonByEmail(db, normalizeEmail(email));
+  return person && listAccountEvents(db, person.id, before, limit);
 }

@@ -63,7 +63,9 @@ export function mountMembers(api: Api, { tenants, context, onWorkspaceChanged }:
       schema: {
         ...defaults,
         summary: "Add a member",
-        description: "Adds a person who has an account on this service, by their id. Invite anybody else.",
+        description:
+          "Adds a person who has an account on this service, by their id. For people who sign in only, who can add those that they " +
+          "administer in another workspace; operators can add anybody. Others are not found. Keys are refused: invite people instead.",
         operationId: "addMember",
         body: AddMember,
         response: replies({ 201: Member }, "NOT_FOUND", "CONFLICT", "PAYLOAD_TOO_LARGE"),
@@ -71,7 +73,7 @@ export function mountMembers(api: Api, { tenants, context, onWorkspaceChanged }:
     },
     async (request, reply) => {
       const actor = requestActor(request);
-      return reply.code(201).send(await addMember(tenants.of(actor.workspaceId), context, actor, request.body));
+      return reply.code(201).send(await addMember(tenants.of(actor.workspaceId), context, actor, request.person, request.body));
     },
   );
 

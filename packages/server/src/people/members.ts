@@ -1,5 +1,6 @@
 import type { AddMember, Member, PersonRole } from "@tidemill/contract";
 import type { Actor } from "#audit";
+import type { SignedIn } from "#http";
 import { type Db, notFound, type PersonId, type ProblemError, problem, type Transactional, typeId, uuidOf } from "#kernel";
 import type { AdminContext } from "#workspaces";
 import { revokeInvitationsBy } from "./invitations.ts";
@@ -10,8 +11,10 @@ import {
   insertMembership,
   lockMembers,
   type MemberRow,
+  mayAddAcrossWorkspaces,
   updateRole,
 } from "./membership-store.ts";
+import type { PeopleContext } from "./people-context.ts";
 
 type MembersContext = Pick<AdminContext, "audit">;
 
@@ -26,14 +29,22 @@ export const showMember = ({ id, name, email, role, created_at }: MemberRow): Me
 export const readPersonId = (text: string): PersonId | null => uuidOf("usr", text) as PersonId | null;
 
 /**
- * Adds a person who has an account. Whoever knows their id got it from them: ids are not found out by mail addresses.
+ * Adds somebody without asking them, which also shows their name and mail address. So only a person may do that, for people whom they
+ * administer in another workspace. Operators may add anybody. A stranger is the same as nobody.
  *
- * @throws NOT_FOUND; CONFLICT when they are a member already
+ * @throws FORBIDDEN for a key; NOT_FOUND; CONFLICT when they are a member already
  */
-export const addMember = (database: Transactional, { audit }: MembersContext, actor: Actor, { id, role }: AddMember): Promise<Member> =>
-  database.transaction(async (tx) => {
-    const personId = readPersonId(id);
-    if (!personId) throw memberNotFound(id);
+export async function addMember(
+  tenant: Transactional,
+  { database, audit }: Pick<PeopleContext, "database" | "audit">,
+  actor: Actor,
+  by: SignedIn | null,
+  { id, role }: AddMember,
+): Promise<Member> {
+  if (!by) throw problem("FORBIDDEN", {}, { message: "Keys cannot add people without their consent. Invite them: POST /v1/invitations." });
+  const personId = readPersonId(id);
+  if (!personId || !(await mayAddAcrossWorkspaces(database, actor.workspaceId, by.sessionId, personId))) throw memberNotFound(id);
+  return tenant.transaction(async (tx) => {
     const inserted = await insertMembership(tx, actor.workspaceId, personId, role);
     const member = await findMember(tx, actor.workspaceId, personId);
     if (!member) throw memberNotFound(id);
@@ -41,6 +52,7 @@ export const addMember = (database: Transactional, { audit }: MembersContext, ac
     await auditMember(tx, audit, actor, "member.added", personId, { role }, null);
     return showMember(member);
   });
+}
 
 /** Changes the role of a member, at once for all their sessions. @throws NOT_FOUND; INVALID_STATE for the last admin */
 export const patchMember = (

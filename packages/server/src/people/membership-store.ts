@@ -1,5 +1,12 @@
 import type { PersonRole, Plan } from "@tidemill/contract";
-import { type Db, type PersonId, row, rows, sql, type Timestamp, type WorkspaceId } from "#kernel";
+import { type Db, fragment, type PersonId, row, rows, sql, type Timestamp, type Uuid, type WorkspaceId } from "#kernel";
+
+/*
+ * Rights that follow from groups of the identity provider count only in sessions that began there: for a membership `m`, and a person `p`, in
+ * the session `s`.
+ */
+export const COUNTS = fragment`(not m.managed or s.signed_in_with = 'oidc')`;
+export const IS_OPERATOR = fragment`(p.operator and (not p.operator_managed or s.signed_in_with = 'oidc'))`;
 
 /** Makes a person a member. Returns false when they are one already, or the workspace or the person does not exist. */
 export const insertMembership = async (db: Db, workspaceId: WorkspaceId, personId: PersonId, role: PersonRole): Promise<boolean> =>
@@ -62,12 +69,32 @@ export const hasOtherAdmin = async (db: Db, workspaceId: WorkspaceId, personId: 
     sql`select from membership where workspace_id = ${workspaceId} and role = 'admin' and person_id <> ${personId} limit 1`,
   )) !== null;
 
-/** Uses the primary key. */
+/**
+ * Whether somebody may make a person a member without asking them: that person is one already, or one of another workspace that they
+ * administer, or they are an operator. Uses index membership_person.
+ */
+export const mayAddAcrossWorkspaces = async (db: Db, workspaceId: WorkspaceId, bySession: Uuid, personId: PersonId): Promise<boolean> =>
+  (await row(
+    db,
+    sql`
+      select from session s join person p on p.id = s.person_id
+      where s.id = ${bySession} and (
+        ${IS_OPERATOR}
+        or exists (
+          select from membership theirs
+          where theirs.person_id = ${personId} and (
+            theirs.workspace_id = ${workspaceId}
+            or exists (
+              select from membership m join workspace w on w.id = m.workspace_id and w.deleted_at is null
+              where m.workspace_id = theirs.workspace_id and m.person_id = p.id and m.role = 'admin' and ${COUNTS}))))`,
+  )) !== null;
+
+/** A role that somebody gives no longer follows the person's groups. Uses the primary key. */
 export const updateRole = (db: Db, workspaceId: WorkspaceId, personId: PersonId, role: PersonRole): Promise<unknown> =>
   row(
     db,
     sql`
-      update membership set role = ${role}, updated_at = moment()
+      update membership set role = ${role}, managed = false, updated_at = moment()
       where workspace_id = ${workspaceId} and person_id = ${personId} returning role`,
   );
 
@@ -102,6 +129,17 @@ export const listOwnAcrossWorkspaces = (db: Db, personId: PersonId): Promise<Own
       select w.id, w.name, w.plan, m.role
       from membership m join workspace w on w.id = m.workspace_id and w.deleted_at is null
       where m.person_id = ${personId}
+      order by w.name, w.id limit 1000`,
+  );
+
+/** Those that a person may use in a session, by name. Uses index membership_person. */
+export const listOfSessionAcrossWorkspaces = (db: Db, sessionId: Uuid): Promise<OwnWorkspace[]> =>
+  rows(
+    db,
+    sql`
+      select w.id, w.name, w.plan, m.role
+      from session s join membership m on m.person_id = s.person_id and ${COUNTS} join workspace w on w.id = m.workspace_id and w.deleted_at is null
+      where s.id = ${sessionId}
       order by w.name, w.id limit 1000`,
   );
 

@@ -63,11 +63,11 @@ export function mountOidc(api: Api, context: PeopleContext, provider: IdentityPr
     return reply.redirect(TO_PAGES + pathIn(about.next), 303);
   });
 
-  async function linked(request: FastifyRequest, reply: FastifyReply, personId: PersonId, claims: Parameters<typeof linkIdentity>[2]) {
+  async function linked(request: FastifyRequest, reply: FastifyReply, personId: PersonId, claims: Parameters<typeof linkIdentity>[3]) {
     const session = await sessions.find(request);
     if (session?.personId !== personId) return failed(reply, "linked_elsewhere");
     const person = { id: personId, version: session.version };
-    if (!(await linkIdentity(context, person, claims))) return failed(reply, "linked_elsewhere");
+    if (!(await linkIdentity(context, request, person, claims))) return failed(reply, "linked_elsewhere");
     return reply.redirect(`${TO_PAGES}account`, 303);
   }
 

@@ -9,6 +9,7 @@ import { findIdentity, insertIdentity } from "./identity-store.ts";
 import type { PeopleContext } from "./people-context.ts";
 import { insertPerson } from "./person-store.ts";
 import type { OpenedSession, ProvenPerson } from "./sessions.ts";
+import { shownName } from "./shown-name.ts";
 
 export interface OidcRules {
   readonly roles: readonly string[];
@@ -52,7 +53,7 @@ async function addPerson(
   if (typeof claims.email !== "string" || !/^[^\s@]+@[^\s@]+$/.test(claims.email)) return "no_email";
   const id = ids.next() as PersonId;
   const email = normalizeEmail(claims.email);
-  const name = typeof claims.name === "string" && claims.name.trim() !== "" ? claims.name.trim().slice(0, 128) : email;
+  const name = (typeof claims.name === "string" && shownName(claims.name)) || email;
   const person = { id, name, email, passwordHash: null, operator: false, verified: claims.email_verified === true };
   const inserted = await insertPerson(tx, person);
   if (!inserted) return "email_taken";
@@ -61,8 +62,17 @@ async function addPerson(
 }
 
 /** Adds the account at the provider to the person who is signed in. Returns false when it is another's. */
-export async function linkIdentity({ database, emit }: PeopleContext, person: ProvenPerson, claims: IDToken): Promise<boolean> {
-  const linked = await insertIdentity(database, claims.iss, claims.sub, person);
+export async function linkIdentity(
+  { database, account, emit }: PeopleContext,
+  request: FastifyRequest,
+  person: ProvenPerson,
+  claims: IDToken,
+): Promise<boolean> {
+  const linked = await database.transaction(async (tx) => {
+    const inserted = await insertIdentity(tx, claims.iss, claims.sub, person);
+    if (inserted) await account.record(tx, request, person.id, "identity.added", claims.iss);
+    return inserted;
+  });
   if (linked) emit("identity_linked", { personId: typeId("usr", person.id), issuer: claims.iss });
   return linked || (await findIdentity(database, claims.iss, claims.sub))?.id === person.id;
 }

@@ -45,8 +45,8 @@ export const listPasskeys = (db: Db, personId: PersonId): Promise<(PasskeyRow & 
   );
 
 /** Uses the primary key. */
-export const deletePasskey = async (db: Db, personId: PersonId, id: Uuid): Promise<boolean> =>
-  (await row(db, sql`delete from passkey where person_id = ${personId} and id = ${id} returning id`)) !== null;
+export const deletePasskey = (db: Db, personId: PersonId, id: Uuid): Promise<{ name: string } | null> =>
+  row(db, sql`delete from passkey where person_id = ${personId} and id = ${id} returning name`);
 
 /** Uses index passkey_person. */
 export const deletePasskeys = (db: Db, personId: PersonId): Promise<unknown> =>

@@ -52,7 +52,7 @@ export async function addPasskey(
   session: SessionRow,
   { name, response }: PasskeyRegistration,
 ): Promise<PasskeyRow> {
-  const { database, ids } = context;
+  const { database, ids, account } = context;
   const party = requireParty(context, request);
   const verified = await verifyRegistrationResponse({
     response: response as unknown as RegistrationResponseJSON,
@@ -63,19 +63,22 @@ export async function addPasskey(
   }).catch(() => null);
   if (!verified?.verified) throw refused();
   const { credential } = verified.registrationInfo;
-  const stored = await insertPasskey(database, {
-    id: ids.next(),
-    personId: session.personId,
-    version: session.version,
-    name: name.trim(),
-    rpId: party.id,
-    credentialId: credential.id,
-    publicKey: credential.publicKey,
-    counter: credential.counter,
-    transports: credential.transports ?? [],
+  return database.transaction(async (tx) => {
+    const stored = await insertPasskey(tx, {
+      id: ids.next(),
+      personId: session.personId,
+      version: session.version,
+      name: name.trim(),
+      rpId: party.id,
+      credentialId: credential.id,
+      publicKey: credential.publicKey,
+      counter: credential.counter,
+      transports: credential.transports ?? [],
+    });
+    if (!stored) throw refused();
+    await account.record(tx, request, session.personId, "passkey.added", stored.name);
+    return stored;
   });
-  if (!stored) throw refused();
-  return stored;
 }
 
 /** What the browser needs to use a passkey: any that it knows for this host. */

@@ -1,6 +1,7 @@
 import { type Argon2Parameters, argon2, timingSafeEqual } from "node:crypto";
 import { promisify } from "node:util";
-import { type Random, unavailable } from "#kernel";
+import type { Random } from "#kernel";
+import { FairQueue } from "./fair-queue.ts";
 
 const hashAsync = promisify(argon2);
 
@@ -14,13 +15,16 @@ const MAX_WAITING = 64;
 
 const PHC = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
 
-/** Hashes and verifies passwords, at most two at once. */
+/** Hashes and verifies passwords, at most two at once. Networks of clients take turns. */
 export class Passwords {
   readonly #random: Random;
-  readonly #waiting: (() => void)[] = [];
+  readonly #queue = new FairQueue({
+    maxAtOnce: MAX_AT_ONCE,
+    maxWaiting: MAX_WAITING,
+    message: "Too many people sign in at the moment.",
+  });
   /** Verified for accounts that do not exist or have no password, so that these take as long as others. */
   readonly #nobodys: string;
-  #running = 0;
 
   constructor(random: Random) {
     this.#random = random;
@@ -28,16 +32,16 @@ export class Passwords {
   }
 
   /** Returns the hash of a password in PHC string format. @throws UNAVAILABLE when too many are waiting */
-  async hash(password: string): Promise<string> {
+  async hash(network: string, password: string): Promise<string> {
     const nonce = this.#random.bytes(SALT_BYTES);
-    return phcOf(COSTS, nonce, await this.#compute({ ...COSTS, nonce, message: messageOf(password) }));
+    return phcOf(COSTS, nonce, await this.#compute(network, { ...COSTS, nonce, message: messageOf(password) }));
   }
 
   /** Whether a password has that hash. Takes as long for no hash, and returns false. @throws UNAVAILABLE when too many are waiting */
-  async verify(password: string, stored: string | null): Promise<boolean> {
+  async verify(network: string, password: string, stored: string | null): Promise<boolean> {
     const [, memory, passes, parallelism, salt = "", tag = ""] = PHC.exec(stored ?? this.#nobodys) ?? [];
     const expected = Buffer.from(tag, "base64");
-    const computed = await this.#compute({
+    const computed = await this.#compute(network, {
       memory: Number(memory),
       passes: Number(passes),
       parallelism: Number(parallelism),
@@ -48,17 +52,8 @@ export class Passwords {
     return timingSafeEqual(computed, expected) && stored !== null;
   }
 
-  async #compute(parameters: Argon2Parameters): Promise<Buffer> {
-    if (this.#running < MAX_AT_ONCE) this.#running += 1;
-    else if (this.#waiting.length >= MAX_WAITING) throw unavailable("Too many people sign in at the moment.");
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    try {
-      return await hashAsync("argon2id", parameters);
-    } finally {
-      const next = this.#waiting.shift();
-      if (next) next();
-      else this.#running -= 1;
-    }
+  #compute(network: string, parameters: Argon2Parameters): Promise<Buffer> {
+    return this.#queue.run(network, () => hashAsync("argon2id", parameters));
   }
 }
 

@@ -2,8 +2,10 @@ import type { FastifyRequest } from "fastify";
 import type { Database, EmitEvent, WorkspaceId } from "#kernel";
 import type { OwnKey } from "#vault";
 import type { AdminContext } from "#workspaces";
+import type { AccountLog } from "./account-log.ts";
 import type { PublicUrl } from "./base-url.ts";
 import type { TokenCookie } from "./cookie.ts";
+import type { KnownDevices } from "./known-devices.ts";
 import type { Mailer } from "./mail.ts";
 import type { Passwords } from "./password.ts";
 import type { Sessions } from "./sessions.ts";
@@ -13,6 +15,8 @@ export interface PeopleContext extends AdminContext {
   readonly database: Database;
   readonly passwords: Passwords;
   readonly sessions: Sessions;
+  readonly account: AccountLog;
+  readonly devices: KnownDevices;
   /** Keeps what the browser has asked of the identity provider. */
   readonly stateCookie: TokenCookie;
   readonly publicUrl: PublicUrl;

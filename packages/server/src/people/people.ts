@@ -2,12 +2,14 @@ import type { Module, PageAuthenticator } from "#http";
 import type { Config, Database, EmitEvent, Service, Tenants, WorkspaceId } from "#kernel";
 import { type Keyring, OwnKey } from "#vault";
 import type { AdminContext } from "#workspaces";
+import { AccountLog } from "./account-log.ts";
 import { mountAccount } from "./account-routes.ts";
 import { mountAuth } from "./auth-routes.ts";
 import { readPublicUrl } from "./base-url.ts";
 import { clientAddressOf } from "./client-address.ts";
 import { TokenCookie } from "./cookie.ts";
 import { IdentityProvider } from "./identity-provider.ts";
+import { KnownDevices } from "./known-devices.ts";
 import { Mailer } from "./mail.ts";
 import { mountMembers } from "./member-routes.ts";
 import { mountOidc } from "./oidc-routes.ts";
@@ -58,7 +60,9 @@ export function createPeople({
   const publicUrl = readPublicUrl(config.publicUrl);
   const cookie = new TokenCookie("session", publicUrl);
   const clientAddress = clientAddressOf(config.trustedProxies);
-  const sessions = new Sessions({ ...adminContext, database, cookie, publicOrigin: publicUrl.origin, clientAddress, emit });
+  const account = new AccountLog(adminContext.ids, clientAddress);
+  const devices = new KnownDevices(new TokenCookie("device", publicUrl), adminContext.random);
+  const sessions = new Sessions({ ...adminContext, database, cookie, publicOrigin: publicUrl.origin, account, devices, emit });
   const mailer = Mailer.of(config, publicUrl, emit);
   const passwords = new Passwords(adminContext.random);
   const signUpIsOpen = mailer !== null && config.signUp === "open";
@@ -67,6 +71,8 @@ export function createPeople({
     database,
     passwords,
     sessions,
+    account,
+    devices,
     stateCookie: new TokenCookie("oidc", publicUrl),
     publicUrl,
     ownKey: new OwnKey({ database, keyring, random: adminContext.random, name: "totp" }),

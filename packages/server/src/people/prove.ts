@@ -1,4 +1,6 @@
+import type { FastifyRequest } from "fastify";
 import { invalid, problem } from "#kernel";
+import { networkOfRequest } from "./client-address.ts";
 import type { PeopleContext } from "./people-context.ts";
 import { findCredentialsById } from "./person-store.ts";
 import type { SessionRow } from "./session-store.ts";
@@ -11,14 +13,19 @@ import { throttle } from "./throttle.ts";
  * @throws FORBIDDEN when it is wrong; RATE_LIMITED
  */
 export async function provePassword(
-  { database, passwords }: PeopleContext,
+  context: PeopleContext,
+  request: FastifyRequest,
   session: SessionRow,
   password: string | undefined,
 ): Promise<() => Promise<unknown>> {
+  const { database, passwords } = context;
   if (password === undefined) throw invalid("password", "is required");
   const takeBack = await throttle(database, { proof: session.personId });
   const credentials = await findCredentialsById(database, session.personId);
-  if (!(await passwords.verify(password, credentials?.passwordHash ?? null)) || credentials?.version !== session.version) {
+  if (
+    !(await passwords.verify(networkOfRequest(context, request), password, credentials?.passwordHash ?? null)) ||
+    credentials?.version !== session.version
+  ) {
     throw problem("FORBIDDEN", {}, { message: "The password is wrong." });
   }
   return takeBack;

@@ -1,5 +1,7 @@
 import type { Db, PersonId } from "#kernel";
+import { recordFor } from "./account-log.ts";
 import { deleteIdentities } from "./identity-store.ts";
+import { deleteDevices } from "./known-device-store.ts";
 import { deleteLinksOf } from "./link-store.ts";
 import { type LinkContext, makeLink } from "./make-link.ts";
 import { deletePasskeys } from "./passkey-store.ts";
@@ -16,6 +18,7 @@ export async function makeResetLink(
   { personId, email, createdBy }: { personId: PersonId /** Where it is sent; null: it is not. */; email: string | null; createdBy: string },
 ): Promise<string> {
   await deleteLinksOf(db, personId);
+  await recordFor(db, context, personId, createdBy, "reset_link.made", email);
   const terms = { kind: "reset", personId, email, mailed: email !== null, createdBy, hours: RESET_HOURS } as const;
   return (await makeLink(db, context, terms)).url;
 }
@@ -27,5 +30,6 @@ export async function dropCredentials(tx: Db, personId: PersonId): Promise<void>
   await deleteTotp(tx, personId);
   await deleteRecoveryCodes(tx, personId);
   await deleteIdentities(tx, personId);
+  await deleteDevices(tx, personId);
   await deleteSessions(tx, personId, null);
 }

@@ -22,7 +22,7 @@ import { deleteRecoveryCodes, deleteTotp } from "./totp-store.ts";
 
 /** Passkeys and authenticators of a person, and signing in by a passkey. Source: contract §13. */
 export function mountSecondFactors(api: Api, context: PeopleContext): void {
-  const { database, sessions, random, clientAddress } = context;
+  const { database, sessions, account, random, clientAddress } = context;
   const confirmed = async (request: Parameters<typeof sessions.require>[0]) => {
     const session = await sessions.require(request);
     requireConfirmed(session);
@@ -37,16 +37,20 @@ export function mountSecondFactors(api: Api, context: PeopleContext): void {
   api.post(
     "/dashboard/auth/totp/enable",
     { config, schema: hidden({ body: TotpCode }) },
-    async (request): Promise<EnabledTotp> => enableTotpWith(context, await confirmed(request), request.body.code),
+    async (request): Promise<EnabledTotp> => enableTotpWith(context, request, await confirmed(request), request.body.code),
   );
   api.post("/dashboard/auth/totp/recovery-codes", { config, schema: hidden({}) }, async (request): Promise<EnabledTotp> => {
     const { personId } = await confirmed(request);
-    return database.transaction((tx) => newRecoveryCodes(tx, random, personId));
+    return database.transaction(async (tx) => {
+      await account.record(tx, request, personId, "recovery_codes.replaced");
+      return newRecoveryCodes(tx, random, personId);
+    });
   });
   api.delete("/dashboard/auth/totp", { config, schema: hidden({}) }, async (request, reply) => {
     const { personId } = await confirmed(request);
     await database.transaction(async (tx) => {
       await deleteTotp(tx, personId);
+      await account.record(tx, request, personId, "totp.disabled");
       await deleteRecoveryCodes(tx, personId);
     });
     return empty(reply);
@@ -66,7 +70,11 @@ export function mountSecondFactors(api: Api, context: PeopleContext): void {
   api.delete("/dashboard/auth/passkeys/:id", { config, schema: hidden({ params: PasskeyPath }) }, async (request, reply) => {
     const { personId } = await confirmed(request);
     const id = uuidOf("pky", request.params.id);
-    if (!id || !(await deletePasskey(database, personId, id))) throw notFound({ resource: "passkey", id: request.params.id });
+    await database.transaction(async (tx) => {
+      const deleted = id && (await deletePasskey(tx, personId, id));
+      if (!deleted) throw notFound({ resource: "passkey", id: request.params.id });
+      await account.record(tx, request, personId, "passkey.removed", deleted.name);
+    });
     return empty(reply);
   });
 

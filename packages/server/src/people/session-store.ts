@@ -1,5 +1,6 @@
 import type { PersonRole, Plan } from "@tidemill/contract";
 import { type Db, type PersonId, row, rows, sql, type Timestamp, type Uuid, type WorkspaceId } from "#kernel";
+import { COUNTS, IS_OPERATOR } from "./membership-store.ts";
 
 export type SignedInWith = "password" | "passkey" | "oidc" | "link";
 
@@ -15,8 +16,9 @@ export interface NewSession {
 }
 
 /**
- * Opens a session of 30 days, in which the person counts as confirmed for ten minutes. Returns null when their credentials have changed
- * since they were proven. Uses the primary key of person, which stays locked against a change until the transaction ends.
+ * Opens a session of 30 days, in which the person counts as confirmed for ten minutes. One that began at the identity provider ends after a
+ * day: the provider does not say that it has removed somebody. Returns null when their credentials have changed since they were proven. Uses
+ * the primary key of person, which stays locked against a change until the transaction ends.
  */
 export const insertSession = (db: Db, session: NewSession): Promise<{ id: Uuid } | null> =>
   row(
@@ -24,7 +26,7 @@ export const insertSession = (db: Db, session: NewSession): Promise<{ id: Uuid }
     sql`
       insert into session (id, person_id, token_hash, credentials_version, signed_in_with, address, user_agent, confirmed_until, expires_at)
       select ${session.id}, id, ${session.hash}, credentials_version, ${session.signedInWith}, ${session.address}, ${session.userAgent},
-        moment() + interval '10 minutes', moment() + interval '30 days'
+        moment() + interval '10 minutes', moment() + case when ${session.signedInWith} = 'oidc' then interval '1 day' else interval '30 days' end
       from person where id = ${session.personId} and credentials_version = ${session.version} for share
       returning id`,
   );
@@ -38,6 +40,8 @@ export interface SessionRow {
   readonly email: string;
   readonly emailVerified: boolean;
   readonly operator: boolean;
+  /** Whether they have rights that count only in a session that began at the identity provider, which this one did not. */
+  readonly moreByProvider: boolean;
   readonly hasPassword: boolean;
   readonly totp: boolean;
   readonly confirmedUntil: Timestamp | null;
@@ -53,7 +57,9 @@ export const findSession = (db: Db, hash: Buffer, isUse: boolean): Promise<Sessi
     sql`
       with found as (
         select s.id as "sessionId", s.last_used_at, p.id as "personId", p.credentials_version as version, p.name, p.email,
-          p.email_verified_at is not null as "emailVerified", p.operator, p.password_hash is not null as "hasPassword",
+          p.email_verified_at is not null as "emailVerified", ${IS_OPERATOR} as operator, p.password_hash is not null as "hasPassword",
+          p.operator_managed and not ${IS_OPERATOR}
+            or exists (select from membership m where m.person_id = p.id and not ${COUNTS}) as "moreByProvider",
           exists (select from totp t where t.person_id = p.id and t.enabled_at is not null) as totp,
           case when s.confirmed_until > moment() then s.confirmed_until end as "confirmedUntil"
         from session s join person p on p.id = s.person_id and p.credentials_version = s.credentials_version
@@ -62,7 +68,7 @@ export const findSession = (db: Db, hash: Buffer, isUse: boolean): Promise<Sessi
         update session set last_used_at = moment()
         where ${isUse} and id = (select "sessionId" from found where last_used_at < moment() - interval '1 minute')
       )
-      select "sessionId", "personId", version, name, email, "emailVerified", operator, "hasPassword", totp, "confirmedUntil" from found`,
+      select "sessionId", "personId", version, name, email, "emailVerified", operator, "moreByProvider", "hasPassword", totp, "confirmedUntil" from found`,
   );
 
 /** What a person may do in a workspace, and its plan and limits. */
@@ -74,22 +80,36 @@ export interface WorkspaceAccess {
   readonly executionsPerMonth: number | null;
 }
 
-/** Null when the person is no member. Operators may read all workspaces. Uses the primary keys of workspace and membership. */
-export const findAccess = (db: Db, personId: PersonId, workspaceId: WorkspaceId, operator: boolean): Promise<WorkspaceAccess | null> =>
+/**
+ * What the person of a session may do in a workspace. Null when they are no member. Operators may read all workspaces. Uses the primary keys
+ * of session, workspace and membership.
+ */
+export const findAccess = (
+  db: Db,
+  { sessionId, operator }: Pick<SessionRow, "sessionId" | "operator">,
+  workspaceId: WorkspaceId,
+): Promise<WorkspaceAccess | null> =>
   row(
     db,
     sql`
       select w.id as "workspaceId", coalesce(m.role, 'read') as role, w.plan, w.requests_per_minute as "requestsPerMinute",
         w.executions_per_month as "executionsPerMonth"
-      from workspace w left join membership m on m.workspace_id = w.id and m.person_id = ${personId}
-      where w.id = ${workspaceId} and w.deleted_at is null and (m.role is not null or ${operator})`,
+      from session s join workspace w on w.id = ${workspaceId}
+        left join membership m on m.workspace_id = w.id and m.person_id = s.person_id and ${COUNTS}
+      where s.id = ${sessionId} and w.deleted_at is null and (m.role is not null or ${operator})`,
   );
 
 /**
  * Opens a session in the place of another one, with its end but another token, and confirms that it is the person. Requests that are in
  * flight with the old token may still end, but not do what needs to be confirmed. Uses the primary keys of session and person.
+ *
+ * @param version of the credentials, which have changed from `old.version` if this is another one
  */
-export const replaceSession = (db: Db, old: { sessionId: Uuid; version: number }, id: Uuid, hash: Buffer): Promise<{ id: Uuid } | null> =>
+export const replaceSession = (
+  db: Db,
+  old: { sessionId: Uuid; version: number },
+  { id, hash, version }: { id: Uuid; hash: Buffer; version: number },
+): Promise<{ id: Uuid } | null> =>
   row(
     db,
     sql`
@@ -100,8 +120,8 @@ export const replaceSession = (db: Db, old: { sessionId: Uuid; version: number }
       )
       insert into session (id, person_id, token_hash, credentials_version, signed_in_with, address, user_agent, confirmed_until, created_at,
         expires_at)
-      select ${id}, person_id, ${hash}, credentials_version, signed_in_with, address, user_agent, moment() + interval '10 minutes', created_at,
-        created_at + interval '30 days'
+      select ${id}, person_id, ${hash}, ${version}, signed_in_with, address, user_agent, moment() + interval '10 minutes', created_at,
+        created_at + case when signed_in_with = 'oidc' then interval '1 day' else interval '30 days' end
       from old where credentials_version = ${old.version}
       returning id`,
   );
@@ -128,8 +148,12 @@ export const listSessions = (db: Db, personId: PersonId, version: number): Promi
   );
 
 /** Ends a session of a person. Uses the primary key. */
-export const deleteSession = async (db: Db, personId: PersonId, id: Uuid): Promise<boolean> =>
-  (await row(db, sql`delete from session where person_id = ${personId} and id = ${id} returning id`)) !== null;
+export const deleteSession = (
+  db: Db,
+  personId: PersonId,
+  id: Uuid,
+): Promise<{ address: string | null; user_agent: string | null } | null> =>
+  row(db, sql`delete from session where person_id = ${personId} and id = ${id} returning address, user_agent`);
 
 /** Ends all sessions of a person but, if one is given, that one. Uses index session_person. */
 export const deleteSessions = (db: Db, personId: PersonId, except: Uuid | null): Promise<unknown> =>

@@ -13,7 +13,9 @@ import {
   type UuidSource,
 } from "#kernel";
 import { readWorkspaceId } from "#workspaces";
+import type { AccountLog } from "./account-log.ts";
 import type { TokenCookie } from "./cookie.ts";
+import type { KnownDevices } from "./known-devices.ts";
 import {
   deleteSessionByToken,
   findAccess,
@@ -37,11 +39,10 @@ export interface SessionsOptions {
   readonly ids: UuidSource;
   readonly cookie: TokenCookie;
   readonly publicOrigin: string | null;
-  readonly clientAddress: (request: FastifyRequest) => string;
+  readonly account: AccountLog;
+  readonly devices: KnownDevices;
   readonly emit: EmitEvent;
 }
-
-const MAX_USER_AGENT = 256;
 
 /** Sessions of people. They are read from the database for each request, so that all nodes know at once when one has ended. */
 export class Sessions implements PageAuthenticator {
@@ -50,15 +51,17 @@ export class Sessions implements PageAuthenticator {
   readonly #random: Random;
   readonly #ids: UuidSource;
   readonly #cookie: TokenCookie;
-  readonly #clientAddress: SessionsOptions["clientAddress"];
+  readonly #account: AccountLog;
+  readonly #devices: KnownDevices;
   readonly #emit: EmitEvent;
 
-  constructor({ database, random, ids, cookie, publicOrigin, clientAddress, emit }: SessionsOptions) {
+  constructor({ database, random, ids, cookie, publicOrigin, account, devices, emit }: SessionsOptions) {
     this.#database = database;
     this.#random = random;
     this.#ids = ids;
     this.#cookie = cookie;
-    this.#clientAddress = clientAddress;
+    this.#account = account;
+    this.#devices = devices;
     this.#emit = emit;
     this.publicOrigin = publicOrigin;
   }
@@ -85,7 +88,7 @@ export class Sessions implements PageAuthenticator {
       return { person, principal: null };
     }
     const workspaceId = readWorkspaceId(scope.id);
-    const access = workspaceId && (await findAccess(this.#database, session.personId, workspaceId, session.operator));
+    const access = workspaceId && (await findAccess(this.#database, session, workspaceId));
     if (!access) throw notFound({ resource: "workspace", id: scope.id });
     return { person, principal: { keyId: null, queues: null, workflows: null, person, ...access } };
   }
@@ -96,26 +99,38 @@ export class Sessions implements PageAuthenticator {
    */
   async open(db: Db, request: FastifyRequest, person: ProvenPerson, signedInWith: SignedInWith): Promise<OpenedSession | null> {
     const token = makeToken(this.#random);
-    const address = this.#clientAddress(request);
+    const from = this.#account.from(request);
     const opened = await insertSession(db, {
       id: this.#ids.next(),
       personId: person.id,
       hash: hashNewToken(token),
       version: person.version,
       signedInWith,
-      address,
-      userAgent: request.headers["user-agent"]?.slice(0, MAX_USER_AGENT) ?? null,
+      ...from,
     });
     if (!opened) return null;
     await this.#endOld(db, request);
-    this.#emit("person_signed_in", { personId: typeId("usr", person.id), with: signedInWith, address });
-    return { id: opened.id, setCookie: (reply) => this.#cookie.set(reply, token) };
+    const setDevice = await this.#devices.remember(db, request, person.id);
+    await this.#account.record(db, request, person.id, "session.started", signedInWith);
+    this.#emit("person_signed_in", { personId: typeId("usr", person.id), with: signedInWith, address: from.address });
+    return {
+      id: opened.id,
+      setCookie: (reply) => {
+        this.#cookie.set(reply, token);
+        setDevice(reply);
+      },
+    };
   }
 
   /** Puts another session in the place of one, because its person has just proven again who they are. */
-  async renew(db: Db, old: Pick<SessionRow, "sessionId" | "version">): Promise<OpenedSession | null> {
+  async renew(
+    db: Db,
+    old: Pick<SessionRow, "sessionId" | "version">,
+    /** That of the person's credentials now. */
+    version: number = old.version,
+  ): Promise<OpenedSession | null> {
     const token = makeToken(this.#random);
-    const opened = await replaceSession(db, old, this.#ids.next(), hashNewToken(token));
+    const opened = await replaceSession(db, old, { id: this.#ids.next(), hash: hashNewToken(token), version });
     return opened && { id: opened.id, setCookie: (reply) => this.#cookie.set(reply, token) };
   }
 

@@ -1,13 +1,13 @@
 import type { Session } from "@tidemill/contract";
 import { type Db, typeId } from "#kernel";
 import { showWorkspaceId } from "#workspaces";
-import { listOwnAcrossWorkspaces } from "./membership-store.ts";
+import { listOfSessionAcrossWorkspaces } from "./membership-store.ts";
 import type { SessionRow } from "./session-store.ts";
 
 /** Who is signed in, as the pages need it. */
 export async function showSession(db: Db, session: SessionRow | null, signIn: Session["sign_in"]): Promise<Session> {
   if (!session) return { person: null, workspaces: [], confirmed_until: null, sign_in: signIn };
-  const workspaces = await listOwnAcrossWorkspaces(db, session.personId);
+  const workspaces = await listOfSessionAcrossWorkspaces(db, session.sessionId);
   return {
     person: {
       id: typeId("usr", session.personId),
@@ -15,6 +15,7 @@ export async function showSession(db: Db, session: SessionRow | null, signIn: Se
       email: session.email,
       email_verified: session.emailVerified,
       operator: session.operator,
+      more_by_provider: session.moreByProvider,
       has_password: session.hasPassword,
       totp: session.totp,
     },

@@ -16,16 +16,21 @@ import { findTotp } from "./totp-store.ts";
  * @throws UNAUTHORIZED, RATE_LIMITED
  */
 export async function signIn(context: PeopleContext, request: FastifyRequest, given: SignIn): Promise<OpenedSession> {
-  const { database, passwords, sessions, clientAddress, emit } = context;
+  const { database, passwords, sessions, account, devices, clientAddress, emit } = context;
   const email = normalizeEmail(given.email);
   const address = clientAddress(request);
   const network = networkOf(address);
-  const takeBack = await throttle(database, { signInAddress: network, signInFrom: `${network} ${email}`, signInTo: email });
+  const device = await devices.find(database, request, email);
+  const limits = device
+    ? { signInDevice: `${device} ${email}` }
+    : { signInAddress: network, signInFrom: `${network} ${email}`, signInTo: email };
+  const takeBack = await throttle(database, limits);
   const found = await findCredentials(database, email);
-  const isRight = await passwords.verify(given.password, found?.passwordHash ?? null);
+  const isRight = await passwords.verify(network, given.password, found?.passwordHash ?? null);
   if (isRight && found && (await findTotp(database, found.id))?.enabled) {
     if (given.code === undefined) throw codeRequired("A code of your authenticator is required, too.");
-    if (!(await takeCode(context, found.id, given.code))) {
+    if (!(await takeCode(context, request, found.id, given.code))) {
+      await account.record(database, request, found.id, "code.refused");
       emit("sign_in_refused", { address });
       throw codeRequired("The code is wrong, or was used already.");
     }

@@ -1,7 +1,7 @@
 import type { TakeLink } from "@tidemill/contract";
 import type { FastifyRequest } from "fastify";
 import { type PersonId, problem } from "#kernel";
-import { networkOf } from "./client-address.ts";
+import { networkOf, networkOfRequest } from "./client-address.ts";
 import { normalizeEmail } from "./email.ts";
 import { deleteLink, type LinkRow } from "./link-store.ts";
 import { given, linkNotFound, signInRequired } from "./links.ts";
@@ -45,7 +45,7 @@ export async function takeSignUp(context: PeopleContext, request: FastifyRequest
   const { database, sessions, passwords, ids } = context;
   const email = link.email ?? "";
   const name = given(fields, "name").trim();
-  const passwordHash = await passwords.hash(given(fields, "password"));
+  const passwordHash = await passwords.hash(networkOfRequest(context, request), given(fields, "password"));
   return database.transaction(async (tx) => {
     if (!(await deleteLink(tx, link.id))) throw linkNotFound();
     const id = ids.next() as PersonId;

@@ -1,5 +1,7 @@
 import { type Db, type EmitEvent, PeriodicLoop, type Random, type Service } from "#kernel";
+import { sweepAccountEvents } from "./account-event-store.ts";
 import { sweepChallenges } from "./challenge-store.ts";
+import { sweepDevices } from "./known-device-store.ts";
 import { sweepLinks } from "./link-store.ts";
 import { sweepSessions } from "./session-store.ts";
 import { sweepThrottles } from "./throttle-store.ts";
@@ -13,6 +15,8 @@ export function createSweep(db: Db, emit: EmitEvent, random: Random): Service {
     await sweepLinks(db);
     await sweepThrottles(db);
     await sweepChallenges(db);
+    await sweepDevices(db);
+    await sweepAccountEvents(db);
   };
   return new PeriodicLoop({ name: "people", everyMs: EVERY_MS, pass }, emit, random);
 }

@@ -1,6 +1,7 @@
 import type { PersonRole, TakeLink } from "@tidemill/contract";
 import type { FastifyRequest } from "fastify";
 import { type Db, type PersonId, problem, typeId, type WorkspaceId } from "#kernel";
+import { networkOfRequest } from "./client-address.ts";
 import { normalizeEmail } from "./email.ts";
 import { deleteLink, type LinkRow } from "./link-store.ts";
 import { given, linkNotFound, signInRequired } from "./links.ts";
@@ -8,13 +9,15 @@ import { insertMembership } from "./membership-store.ts";
 import type { PeopleContext } from "./people-context.ts";
 import { findPersonByEmail, insertPerson } from "./person-store.ts";
 import type { OpenedSession } from "./sessions.ts";
+import { throttle } from "./throttle.ts";
 
 /**
  * Accepts an invitation: for the account of whoever is signed in, otherwise for a new one. The address of a new account is not proven, as
  * who invites has the link, too.
  *
  * @returns the session of a new account; null for one that was signed in
- * @throws FORBIDDEN when it is for another address; CONFLICT for a member; UNAUTHORIZED when there is an account to sign in to
+ * @throws FORBIDDEN when it is for another address; CONFLICT for a member; UNAUTHORIZED when there is an account to sign in to;
+ *   RATE_LIMITED when that was so too often: whoever has an invitation should not find out who has an account
  */
 export async function takeInvitation(
   context: PeopleContext,
@@ -35,9 +38,11 @@ export async function takeInvitation(
 async function takeAsNewPerson(context: PeopleContext, request: FastifyRequest, link: LinkRow, fields: TakeLink): Promise<OpenedSession> {
   const { database, sessions, passwords, ids } = context;
   const email = link.email ?? normalizeEmail(given(fields, "email"));
+  const takeBack = await throttle(database, { takenAddress: link.id, takenAddressBy: `${link.workspaceId} ${link.createdBy}` });
   if (await findPersonByEmail(database, email)) throw signInRequired();
+  await takeBack();
   const name = given(fields, "name").trim();
-  const passwordHash = await passwords.hash(given(fields, "password"));
+  const passwordHash = await passwords.hash(networkOfRequest(context, request), given(fields, "password"));
   return database.transaction(async (tx) => {
     const id = ids.next() as PersonId;
     const inserted = await insertPerson(tx, { id, name, email, passwordHash, operator: false, verified: false });

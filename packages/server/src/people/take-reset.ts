@@ -1,6 +1,7 @@
 import type { TakeLink } from "@tidemill/contract";
 import type { FastifyRequest } from "fastify";
 import type { PersonId } from "#kernel";
+import { networkOfRequest } from "./client-address.ts";
 import { endOpenCalls } from "./end-sessions.ts";
 import { deleteLink, deleteLinksOf, type LinkRow } from "./link-store.ts";
 import { given, linkNotFound } from "./links.ts";
@@ -21,9 +22,9 @@ export async function takeReset(
   link: LinkRow,
   fields: TakeLink,
 ): Promise<OpenedSession | null> {
-  const { database, sessions, passwords } = context;
+  const { database, sessions, passwords, account } = context;
   const personId = link.personId as PersonId;
-  const hash = await passwords.hash(given(fields, "password"));
+  const hash = await passwords.hash(networkOfRequest(context, request), given(fields, "password"));
   const opened = await database.transaction(async (tx) => {
     const person = await lockPerson(tx, personId);
     if (!person || !(await deleteLink(tx, link.id))) throw linkNotFound();
@@ -36,6 +37,7 @@ export async function takeReset(
     const updated = await updatePassword(tx, personId, hash, null);
     if (!updated) throw linkNotFound();
     await deleteSessions(tx, personId, null);
+    await account.record(tx, request, personId, "password.reset");
     // The mail proves less than the password and the authenticator together.
     if ((await findTotp(tx, personId))?.enabled) return null;
     const session = await sessions.open(tx, request, { id: personId, version: updated.version }, "link");

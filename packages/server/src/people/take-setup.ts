@@ -1,6 +1,7 @@
 import type { TakeLink } from "@tidemill/contract";
 import type { FastifyRequest } from "fastify";
 import { type PersonId, problem, typeId } from "#kernel";
+import { networkOfRequest } from "./client-address.ts";
 import { normalizeEmail } from "./email.ts";
 import { deleteLink, deleteSetupLinks, type LinkRow, lockSetup } from "./link-store.ts";
 import { given, linkNotFound } from "./links.ts";
@@ -14,7 +15,7 @@ import type { OpenedSession } from "./sessions.ts";
 export async function takeSetup(context: PeopleContext, request: FastifyRequest, link: LinkRow, fields: TakeLink): Promise<OpenedSession> {
   const { database, sessions, passwords, ids, audit } = context;
   const person = { name: given(fields, "name").trim(), email: normalizeEmail(given(fields, "email")) };
-  const passwordHash = await passwords.hash(given(fields, "password"));
+  const passwordHash = await passwords.hash(networkOfRequest(context, request), given(fields, "password"));
   return database.transaction(async (tx) => {
     await lockSetup(tx);
     if (!(await deleteLink(tx, link.id))) throw linkNotFound();

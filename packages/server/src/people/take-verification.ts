@@ -1,5 +1,5 @@
 import type { FastifyRequest } from "fastify";
-import { type PersonId, problem } from "#kernel";
+import { problem } from "#kernel";
 import { deleteLink, type LinkRow } from "./link-store.ts";
 import { linkNotFound } from "./links.ts";
 import type { PeopleContext } from "./people-context.ts";
@@ -11,14 +11,19 @@ import { updateEmail } from "./person-store.ts";
  *
  * @throws UNAUTHORIZED unless that person is signed in
  */
-export async function takeVerification({ database, sessions }: PeopleContext, request: FastifyRequest, link: LinkRow): Promise<null> {
+export async function takeVerification(
+  { database, sessions, account }: PeopleContext,
+  request: FastifyRequest,
+  link: LinkRow,
+): Promise<null> {
   const session = await sessions.find(request);
   if (session?.personId !== link.personId) {
     throw problem("UNAUTHORIZED", { sign_in_required: true }, { message: "Sign in to the account to which you want to add this address." });
   }
   return database.transaction(async (tx) => {
     if (!(await deleteLink(tx, link.id))) throw linkNotFound();
-    if (!(await updateEmail(tx, link.personId as PersonId, link.email ?? "", true))) throw linkNotFound();
+    if (!(await updateEmail(tx, session.personId, link.email ?? "", true))) throw linkNotFound();
+    await account.record(tx, request, session.personId, "email.changed", link.email);
     return null;
   });
 }

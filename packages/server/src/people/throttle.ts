@@ -9,7 +9,9 @@ const HOUR = 3_600;
 const THROTTLES = {
   /** Passwords for an account, from one address, so that nobody can keep its owner from signing in. */
   signInFrom: { tries: 10, seconds: 15 * MINUTE },
-  /** From all addresses together. */
+  /** In a browser in which the person has signed in before: nobody else uses these up (`known-devices.ts`). */
+  signInDevice: { tries: 10, seconds: 15 * MINUTE },
+  /** From all addresses together, but for browsers that are known. */
   signInTo: { tries: 100, seconds: HOUR },
   signInAddress: { tries: 100, seconds: 15 * MINUTE },
   /** Codes of six digits: three of a million are right. */
@@ -20,6 +22,9 @@ const THROTTLES = {
   link: { tries: 60, seconds: 15 * MINUTE },
   resetTo: { tries: 5, seconds: HOUR },
   resetAddress: { tries: 20, seconds: HOUR },
+  /** Addresses that have an account, named by holders of an invitation, who learn that: of the invitation, and of all of who made it. */
+  takenAddress: { tries: 5, seconds: 72 * HOUR },
+  takenAddressBy: { tries: 20, seconds: 24 * HOUR },
   invitationOf: { tries: 50, seconds: HOUR },
   invitationTo: { tries: 5, seconds: HOUR },
   signUpTo: { tries: 3, seconds: HOUR },

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { EnabledTotp, PendingTotp } from "@tidemill/contract";
+import type { FastifyRequest } from "fastify";
 import { type Db, type PersonId, problem, type Random } from "#kernel";
 import type { PeopleContext } from "./people-context.ts";
 import type { SessionRow } from "./session-store.ts";
@@ -24,7 +25,12 @@ export async function beginTotp(context: PeopleContext, { personId, email }: Ses
 }
 
 /** Takes the authenticator into use. Returns the recovery codes, of which only hashes are stored. @throws FORBIDDEN, INVALID_STATE */
-export async function enableTotpWith(context: PeopleContext, { personId }: SessionRow, code: string): Promise<EnabledTotp> {
+export async function enableTotpWith(
+  context: PeopleContext,
+  request: FastifyRequest,
+  { personId }: SessionRow,
+  code: string,
+): Promise<EnabledTotp> {
   const { database, clock, ownKey } = context;
   await throttle(database, { code: personId });
   const pending = await findTotp(database, personId);
@@ -33,6 +39,7 @@ export async function enableTotpWith(context: PeopleContext, { personId }: Sessi
   if (step === null) throw wrongCode();
   return database.transaction(async (tx) => {
     if (!(await enableTotp(tx, personId, pending.id, step))) throw notBegun();
+    await context.account.record(tx, request, personId, "totp.enabled");
     return newRecoveryCodes(tx, context.random, personId);
   });
 }
@@ -53,7 +60,7 @@ export async function newRecoveryCodes(tx: Db, random: Random, personId: PersonI
  * @returns whether it was right, and was not used before
  * @throws RATE_LIMITED
  */
-export async function takeCode(context: PeopleContext, personId: PersonId, code: string): Promise<boolean> {
+export async function takeCode(context: PeopleContext, request: FastifyRequest, personId: PersonId, code: string): Promise<boolean> {
   const { database, clock, ownKey } = context;
   const takeBack = await throttle(database, { code: personId, codeLong: personId });
   const totp = await findTotp(database, personId);
@@ -61,8 +68,10 @@ export async function takeCode(context: PeopleContext, personId: PersonId, code:
   const step = stepOfCode(await ownKey.open(totp.ciphertext, `totp ${totp.id}`), digitsOf(code), clock.nowMs());
   const isRight =
     step === null ? await takeRecoveryCode(database, personId, hashOf(code)) : await takeStep(database, personId, totp.id, step);
-  if (isRight) await takeBack();
-  return isRight;
+  if (!isRight) return false;
+  if (step === null) await context.account.record(database, request, personId, "recovery_code.used");
+  await takeBack();
+  return true;
 }
 
 /** People type codes with spaces and dashes. */

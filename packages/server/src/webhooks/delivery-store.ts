@@ -106,16 +106,26 @@ export const recordHealthAcrossWorkspaces = (tx: Db, lanes: readonly (LaneKey & 
           else w.failing_since is null end`,
   );
 
-/** Cancels the pending deliveries of a webhook, which it locks in the order of their ids. Uses index webhook_delivery_pending_of. */
-export const cancelDeliveriesOf = async (tx: Db, { workspaceId, laneId }: LaneKey): Promise<JobId[]> =>
+/** Cancels some pending deliveries of a webhook with ids above `after`, and locks them in the order of their ids. Uses index webhook_delivery_pending_of. */
+export const cancelSomeDeliveries = async (
+  tx: Db,
+  { workspaceId, laneId }: LaneKey,
+  { after, limit }: { readonly after: JobId | null; readonly limit: number },
+): Promise<JobId[]> =>
   (
     await rows<{ id: JobId }>(
       tx,
       sql`
-        update webhook_delivery set state = 'cancelled', ended_at = moment()
-        where workspace_id = ${workspaceId} and state = 'pending' and id = any(array(
-          select id from webhook_delivery where workspace_id = ${workspaceId} and lane_id = ${laneId} and state = 'pending' order by id for update))
-        returning id`,
+        with found as (
+          select id from webhook_delivery
+          where workspace_id = ${workspaceId} and lane_id = ${laneId} and state = 'pending' and id > coalesce(${after}, '00000000-0000-0000-0000-000000000000'::uuid)
+          order by id limit ${limit} for update
+        ), cancelled as (
+          update webhook_delivery set state = 'cancelled', ended_at = moment()
+          where workspace_id = ${workspaceId} and state = 'pending' and id = any(array(select id from found))
+          returning id
+        )
+        select id from cancelled order by id`,
     )
   ).map(({ id }) => id);
 

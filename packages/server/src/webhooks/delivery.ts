@@ -19,7 +19,7 @@ export interface Delivery {
   readonly ended_at: Timestamp | null;
 }
 
-/** What the deliverer tells of a response, for `settled`: JSON text in the attempt's report. */
+/** What the deliverer reports of a response, for `settled`: JSON text in the attempt's report. */
 export interface DeliveryReport {
   readonly body: string | null;
   readonly durationMs: number;

@@ -23,7 +23,10 @@ interface Disabling {
  */
 export async function disableFailingAcrossWorkspaces(disabling: Disabling): Promise<number | undefined> {
   const failing = await findFailingAcrossWorkspaces(disabling.db, CHUNK);
-  for (const webhook of failing) await disable(disabling, webhook);
+  const failures: unknown[] = [];
+  // One that cannot be switched off does not keep those of other workspaces on.
+  for (const webhook of failing) await disable(disabling, webhook).catch((error: unknown) => failures.push(error));
+  if (failures.length > 0) throw failures[0];
   return failing.length === CHUNK ? 0 : undefined;
 }
 
@@ -43,5 +46,5 @@ async function disable(
   });
   if (!ended) return;
   emit("webhook_disabled", { workspaceId, webhook: name });
-  for (const { id, leaseId } of ended) if (leaseId !== null) aborter.abortJob(id, leaseId);
+  for (const { id, leaseId } of ended) aborter.abortJob(id, leaseId);
 }

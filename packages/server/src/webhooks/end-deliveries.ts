@@ -1,23 +1,33 @@
 import { removeUnlockedAcrossWorkspaces } from "#jobs";
 import type { Db, JobId } from "#kernel";
 import type { LaneKey } from "#lanes";
-import { cancelDeliveriesOf } from "./delivery-store.ts";
+import { cancelSomeDeliveries } from "./delivery-store.ts";
 
-/** A delivery that has ended while its job was there, and the lease of the node that was sending it. */
+/** A delivery that has ended while a node was sending it, under this lease. */
 export interface EndedDelivery {
   readonly id: JobId;
-  readonly leaseId: number | null;
+  readonly leaseId: number;
 }
+
+/** Deliveries in one statement. A webhook that has failed for days may have a million of them. */
+const CHUNK = 5_000;
 
 /**
  * Ends the pending deliveries of a webhook that is switched off. A settle locks a job before its delivery, so a job that is locked is left,
  * and its settle finds that the delivery has ended.
+ *
+ * @returns those that were being sent
  */
-export async function endDeliveries(tx: Db, lane: LaneKey): Promise<EndedDelivery[]> {
-  const ids = await cancelDeliveriesOf(tx, lane);
-  const removed = await removeUnlockedAcrossWorkspaces(
-    tx,
-    ids.map((id) => ({ ...lane, id })),
-  );
-  return removed.map(({ id, lease_id: leaseId }) => ({ id, leaseId }));
+export async function endDeliveries(tx: Db, lane: LaneKey, chunk = CHUNK): Promise<EndedDelivery[]> {
+  const sending: EndedDelivery[] = [];
+  for (let after: JobId | null = null; ; ) {
+    const ids: JobId[] = await cancelSomeDeliveries(tx, lane, { after, limit: chunk });
+    const removed = await removeUnlockedAcrossWorkspaces(
+      tx,
+      ids.map((id) => ({ ...lane, id })),
+    );
+    for (const { id, lease_id: leaseId } of removed) if (leaseId !== null) sending.push({ id, leaseId });
+    after = ids.at(-1) ?? null;
+    if (ids.length < chunk) return sending;
+  }
 }

@@ -5,7 +5,7 @@ import type { LaneKey } from "#lanes";
 /** For how long a delivery is tried. Source: contract §14. */
 export const TRIED_FOR = fragment`interval '3 days'`;
 
-/** Some deliveries that have been tried for three days and are not being sent now. Uses index webhook_delivery_pending. */
+/** Some deliveries that have been tried for three days and are not being sent now, in the order of their ids. Uses index webhook_delivery_pending. */
 export const findOverdueAcrossWorkspaces = (db: Db, limit: number): Promise<JobKey[]> =>
   rows(
     db,
@@ -16,10 +16,11 @@ export const findOverdueAcrossWorkspaces = (db: Db, limit: number): Promise<JobK
         where state = 'pending' and created_at <= moment() - ${TRIED_FOR} order by state, created_at limit ${limit}
       ) d
       where not exists (
-        select from job j where j.workspace_id = any(array[d.workspace_id]) and j.lane_id = d.lane_id and j.id = d.id and j.state = 'active')`,
+        select from job j where j.workspace_id = any(array[d.workspace_id]) and j.lane_id = d.lane_id and j.id = d.id and j.state = 'active')
+      order by d.id`,
   );
 
-/** Those of these deliveries whose jobs are gone have failed for good. Uses the primary keys. */
+/** Those of these deliveries whose jobs are gone have failed for good. They are locked in the order that is given. Uses the primary keys. */
 export const failDeliveriesAcrossWorkspaces = (tx: Db, deliveries: readonly JobKey[]): Promise<{ id: JobId }[]> =>
   rows(
     tx,

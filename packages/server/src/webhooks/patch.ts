@@ -10,7 +10,7 @@ import { findWebhook, updateWebhook } from "./store.ts";
 import { refreshTopics } from "./topics.ts";
 import { generateWebhookSecret, type Webhook, type WebhookActor, type WebhookContext } from "./webhook.ts";
 
-/** A changed webhook, its new secret if there is one, and the deliveries that ended because it was switched off. */
+/** A changed webhook, its new secret if there is one, and the deliveries that were being sent when it was switched off. */
 interface Patched {
   readonly webhook: Webhook;
   readonly secret: string | null;

@@ -130,7 +130,7 @@ export function mountWebhooks(api: Api, { tenants, waker, aborter, ...context }:
       const actor = webhookActor(request);
       const { workspaceId } = actor;
       const { webhook, secret, ended } = await patchWebhook(tenants.of(workspaceId), context, actor, request.params.name, request.body);
-      for (const { id, leaseId } of ended) if (leaseId !== null) aborter.abortJob(id, leaseId);
+      for (const { id, leaseId } of ended) aborter.abortJob(id, leaseId);
       waker.wake([{ workspaceId, laneId: webhook.id }]);
       return { ...showWebhook(webhook, principalOf(request), clock.nowMs()), ...(secret !== null && { secret }) };
     },

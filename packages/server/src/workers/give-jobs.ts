@@ -1,6 +1,6 @@
 import type { AttemptResult, Engine } from "#engine";
-import { type Claim, showDelivered, showJobId } from "#jobs";
-import { type EmitEvent, type JobId, type Timestamp, type Transactional, tolerate } from "#kernel";
+import { type Claim, showDelivered, showJobId, withdrawTaken } from "#jobs";
+import { type EmitEvent, type JobId, type Tenants, type Timestamp, type Transactional, tolerate } from "#kernel";
 import { type ClaimedRun, giveHook, giveRuns, isOfRun } from "#workflows";
 import { type FillSecrets, fillInput, fillSecrets } from "./fill-secrets.ts";
 import type { HeldJobs } from "./held-jobs.ts";
@@ -11,12 +11,18 @@ import { ResponseRoom } from "./response-room.ts";
 export interface GiveJobs extends FillSecrets {
   readonly finish: Engine["finishForWorker"];
   readonly held: HeldJobs;
+  readonly tenants: Tenants;
   readonly emit: EmitEvent;
+}
+
+/** A claim for a worker, and the name of the call that took it. */
+export interface GivenClaim extends Claim {
+  readonly request: string | null;
 }
 
 /** A job that was claimed for a worker. */
 export interface GivenJob {
-  readonly claim: Claim & { readonly leaseUntil: Timestamp };
+  readonly claim: GivenClaim & { readonly leaseUntil: Timestamp };
   readonly queue: string;
 }
 
@@ -25,7 +31,7 @@ export interface Given {
   readonly texts: readonly string[];
   readonly runTexts: readonly string[];
   readonly hookTexts: readonly string[];
-  readonly claims: readonly Claim[];
+  readonly claims: readonly GivenClaim[];
   /** Identifies the response. */
   readonly response: symbol;
 }
@@ -76,7 +82,8 @@ async function giveRunsTo(
     room.fill(input, () => fillInput(deps, claim, workflow, worker.name, input));
   const texts = new Map<JobId, string>();
   const { given, left } = await giveRuns(db, worker.workspaceId, runs, version, fill);
-  const claimsLeft = left.map(({ claim }) => claim);
+  const idsLeft = new Set(left.map(({ claim }) => claim.id));
+  const claimsLeft = taken.flatMap(({ claim }) => (idsLeft.has(claim.id) ? [claim] : []));
   if (claimsLeft.length > 0) void giveBackJobs(deps, worker, claimsLeft);
   for (const { claim, workflow, filled, text } of given) {
     if (text === null) await end(deps, worker, claim, filled);
@@ -104,15 +111,32 @@ async function giveJob(
   return textOf(claim, queue, filled.payload, leaseToken(claim, worker.secret));
 }
 
-/** Gives back jobs whose worker did not get them. No attempt is used. */
+/**
+ * Gives back jobs whose worker did not get them. No attempt is used. A hook fires once: one that a repetition of the call may have got stays
+ * with the worker, until its lease ends at the latest.
+ */
 export async function giveBackJobs(
-  deps: Pick<GiveJobs, "finish" | "held" | "emit">,
+  deps: Pick<GiveJobs, "finish" | "held" | "emit" | "tenants">,
   worker: KnownWorker,
-  claims: readonly Claim[],
+  claims: readonly GivenClaim[],
 ): Promise<void> {
-  await Promise.all(claims.map((claim) => end(deps, worker, claim, { kind: "withdrawn" })));
-  if (claims.length > 0) deps.emit("worker_jobs_given_back", { worker: worker.name, count: claims.length });
+  const hooks = claims.filter(({ kind }) => kind === "hook");
+  const undelivered = new Set(hooks.length > 0 ? await withdrawHooks(deps, worker, hooks) : []);
+  const back = claims.filter(({ id, kind }) => kind !== "hook" || undelivered.has(id));
+  await Promise.all(back.map((claim) => end(deps, worker, claim, { kind: "withdrawn" })));
+  if (back.length > 0) deps.emit("worker_jobs_given_back", { worker: worker.name, count: back.length });
 }
+
+/** Those of these hooks that no response has delivered, nor will. */
+const withdrawHooks = (
+  { tenants, emit }: Pick<GiveJobs, "tenants" | "emit">,
+  { workspaceId }: KnownWorker,
+  hooks: readonly GivenClaim[],
+): Promise<readonly JobId[]> =>
+  withdrawTaken(tenants.of(workspaceId), workspaceId, hooks).catch((error: unknown) => {
+    emit("worker_give_back_failed", { error });
+    return [];
+  });
 
 async function end(
   { finish, held, emit }: Pick<GiveJobs, "finish" | "held" | "emit">,

@@ -1,7 +1,7 @@
 import type { ExtendRequest, ExtendResponse, Settled, WorkRequest } from "@tidemill/contract";
 import { checkMayServe, mayServe, type OverLimit, type Principal } from "#http";
-import { extendClaims, findCancelled, findHeldAmong, findTakenBy, type HeldRow, showJobId, type WorkerClaim } from "#jobs";
-import { type Clock, type Db, type JobId, problem, type Tenants, type Transactional, toMoment, type WorkspaceId } from "#kernel";
+import { extendClaims, findCancelled, findHeldAmong, findTakenBy, showJobId, type TakenRow, type WorkerClaim } from "#jobs";
+import { type Clock, type Db, type JobId, problem, type Transactional, toMoment, type WorkspaceId } from "#kernel";
 import { type LaneKind, laneNotFound } from "#lanes";
 import type { CodeVersions } from "./code-versions.ts";
 import { type GiveJobs, type Given, type GivenJob, giveBackJobs, giveJobs } from "./give-jobs.ts";
@@ -17,7 +17,6 @@ import { readWorkId } from "./work-id.ts";
 const LEASE_SECONDS = 30;
 
 export interface WorkDeps extends GiveJobs, Omit<SettleJobs, keyof GiveJobs> {
-  readonly tenants: Tenants;
   readonly polls: Polls;
   readonly versions: CodeVersions;
   readonly clock: Pick<Clock, "nowMs" | "elapsedMs">;
@@ -86,7 +85,7 @@ export async function work(deps: WorkDeps, principal: Principal, body: WorkReque
 }
 
 /** What an earlier call of the same name took for this worker, of the queues that the key may serve. */
-const takenBefore = async (db: Db, principal: Principal, { leaseId }: KnownWorker, request: string): Promise<HeldRow[]> =>
+const takenBefore = async (db: Db, principal: Principal, { leaseId }: KnownWorker, request: string): Promise<TakenRow[]> =>
   (await findTakenBy(db, principal.workspaceId, leaseId, request)).filter((job) => mayServe(principal, servedAs(job), job.queue));
 
 /** Jobs that were claimed are given back if the response fails. */

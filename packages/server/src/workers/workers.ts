@@ -55,7 +55,7 @@ export function createWorkers({ engine, database, tenants, secrets, shares, cloc
   const held = new HeldJobs();
   const workers = new KnownWorkers(database, emit, shares.workers);
   const tokens = new ExecutionTokens(database);
-  const give = { finish: engine.finishForWorker, held, emit, secrets, loopTime };
+  const give = { finish: engine.finishForWorker, held, tenants, emit, secrets, loopTime };
   const versions = new CodeVersions({ database, clock, emit, onReleased: (lane) => engine.waker.wakePulled([lane]) });
   const polls = new Polls({
     claim: engine.claimForWorkers,
@@ -64,7 +64,7 @@ export function createWorkers({ engine, database, tenants, secrets, shares, cloc
     emit,
     clock,
   });
-  const deps: WorkDeps = { ...give, clock, tenants, polls, versions, workers, redactorOf: redactorOf({ secrets, loopTime }) };
+  const deps: WorkDeps = { ...give, clock, polls, versions, workers, redactorOf: redactorOf({ secrets, loopTime }) };
   const writeCalls = new PeriodicLoop(
     { name: "write-worker-calls", everyMs: WRITE_CALLS_EVERY_MS, pass: () => workers.writeCalls() },
     emit,

@@ -8,10 +8,10 @@ import {
   endOperation,
   findOperation,
   listOperations,
-  lockNextAcrossWorkspaces,
   lockRunning,
   storePortion,
   storeProgress,
+  takeTurnAcrossWorkspaces,
 } from "../../src/operations/store.ts";
 import type { TestDatabase } from "../harness/database.ts";
 import { putLane, test } from "../harness/engine.ts";
@@ -26,7 +26,7 @@ const STATEMENTS_OF_RECORDS: Record<string, (db: Db) => Promise<unknown>> = {
   "count running operations": (db) => countRunning(db, PLANNED_LANE.workspaceId),
   "find an operation": (db) => findOperation(db, OPERATION),
   "list operations": (db) => listOperations(db, PLANNED_LANE.workspaceId, null, 51),
-  "lock the next operation": (db) => lockNextAcrossWorkspaces(db),
+  "take the turn of an operation": (db) => takeTurnAcrossWorkspaces(db),
   "lock a running operation": (db) => lockRunning(db, OPERATION),
   "store a portion": (db) => storePortion(db, OPERATION, [JOB], null),
   "store an operation's progress": (db) => storeProgress(db, OPERATION, [JOB], { done: 1, skipped: 0 }),

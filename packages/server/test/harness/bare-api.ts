@@ -21,6 +21,7 @@ import { createWorkers } from "#workers";
 import { createWorkflows } from "#workflows";
 import { createWorkspaces } from "#workspaces";
 import { mountPublic } from "../../src/app.ts";
+import { mountNodes } from "../../src/engine/leases/node-routes.ts";
 
 /** Replaces all dependencies of the modules. Mounting routes uses none of them. */
 const anything = new Proxy((() => {}) as never, {
@@ -49,13 +50,14 @@ const MODULES: Module[] = [
   createWorkers,
   createWorkflows,
   createWorkspaces,
-].map((create) => create(anything));
+].map((create): Module => create(anything));
+MODULES.push({ operatorRoutes: (api) => mountNodes(api, anything) });
 
 /** An API with the routes of all modules, but without a database and without a port. */
-export async function bareApi(onRoute: (route: RouteOptions) => void = () => {}): Promise<Api> {
+export async function bareApi(onRoute: (route: RouteOptions) => void = () => {}, options: { operatorPages?: boolean } = {}): Promise<Api> {
   const api = createApi({ authenticator: { findPrincipal: async () => null, operatorToken: null }, emit: () => {}, random: systemRandom });
   api.addHook("onRoute", onRoute);
-  await mountPublic(api, MODULES, { database: anything, isReady: () => true });
+  await mountPublic(api, MODULES, { database: anything, isReady: () => true }, options);
   await api.ready();
   return api;
 }

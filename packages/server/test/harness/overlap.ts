@@ -1,9 +1,12 @@
-import type { Transactional } from "#kernel";
+import type { Db, Transactional } from "#kernel";
 import type { TestDatabase } from "./database.ts";
 import { until } from "./service.ts";
 
 /** Runs work in a transaction, which it commits or rolls back. */
 export type Run = (work: (tx: Transactional) => Promise<unknown>) => Promise<unknown>;
+
+/** A transaction as a database: work that opens a transaction becomes a part of it. */
+export const within = (tx: Db): Transactional => ({ query: (statement) => tx.query(statement), transaction: (work) => work(tx) });
 
 /** Runs `first` in a transaction, and `second` before that transaction ends. It ends when `second` is done, or waits for a lock. */
 export async function overlap(

@@ -28,9 +28,11 @@ test("a person's streams end on all nodes when they are removed, sign out or get
     ] as const;
     const nodes = [service.node.url, other.url];
     const streamsOf = (person: TestPerson) => Promise.all(nodes.map((url) => follow(url, ws, person)));
-    const kept = await streamsOf(admin);
+    // One who belongs to no workspace.
+    const operator = await newPerson(service, { role: null, operator: true });
+    const kept = [...(await streamsOf(admin)), ...(await streamsOf(operator))];
     const [removed, left, changed] = await Promise.all(people.map(streamsOf));
-    expect([kept, removed, left, changed].flatMap((streams = []) => streams.map(({ status }) => status))).toEqual(Array(8).fill(200));
+    expect([kept, removed, left, changed].flatMap((streams = []) => streams.map(({ status }) => status))).toEqual(Array(10).fill(200));
 
     const endsBoth = (streams: typeof kept = []) => until(async () => streams.every(({ hasEnded }) => hasEnded()));
     expect((await admin.api(ws, "DELETE", `/v1/members/${people[0].id}`)).status).toBe(204);
@@ -40,7 +42,9 @@ test("a person's streams end on all nodes when they are removed, sign out or get
     const passwords = { password: "correct horse battery staple", new_password: "another long password" };
     expect((await people[2].auth("POST", "password", passwords)).status).toBe(204);
     await endsBoth(changed);
-    expect(kept.map(({ hasEnded }) => hasEnded())).toEqual([false, false]);
+    // All were authenticated again each time, and go on.
+    expect((await operator.api(ws, "GET", "/v1/queues")).status).toBe(200);
+    expect(kept.map(({ hasEnded }) => hasEnded())).toEqual([false, false, false, false]);
   } finally {
     await other.stop();
   }

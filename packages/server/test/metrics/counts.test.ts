@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect } from "vitest";
 import { sweepLaneJobs } from "#jobs";
-import type { JobId } from "#kernel";
+import { type JobId, sql, type Transactional } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
+import { recountJobsAcrossWorkspaces } from "../../src/jobs/recount.ts";
 import { foldCountsAcrossWorkspaces } from "../../src/jobs/store/fold-counts.ts";
 import { foldTallyAcrossWorkspaces } from "../../src/jobs/store/tally.ts";
 import type { TestDatabase } from "../harness/database.ts";
@@ -129,6 +130,29 @@ describe("kept counts", () => {
     );
     expect(corrected.map(([one]) => Number(one?.n)).sort()).toEqual([0, 0, 1]);
     expect(await driftOf(database)).toEqual([]);
+  });
+
+  test("a recount may take minutes: the driver waits for it as long as the server does", async ({ database, engine }) => {
+    await putLane(database);
+    const waits: (number | undefined)[] = [];
+    const watched: Transactional = {
+      query: (statement) => engine.query(statement),
+      transaction: (work) =>
+        engine.transaction((tx) =>
+          work({
+            query: async (statement) => {
+              if (statement.text.includes("recount_jobs")) {
+                waits.push(statement.query_timeout);
+                expect((await tx.query(sql`show statement_timeout`)).rows).toEqual([{ statement_timeout: "5min" }]);
+              }
+              return tx.query(statement);
+            },
+          }),
+        ),
+    };
+    await recountJobsAcrossWorkspaces(watched, () => {});
+    expect(waits.length).toBeGreaterThan(0);
+    expect(waits.every((ms) => ms !== undefined && ms > 300_000)).toBe(true);
   });
 
   test("every statement that inserts, moves or deletes jobs keeps the counts", () => {

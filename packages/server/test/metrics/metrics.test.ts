@@ -1,6 +1,7 @@
 import { describe, expect } from "vitest";
 import { foldCountsAcrossWorkspaces } from "../../src/jobs/store/fold-counts.ts";
-import { forgetMetricsAcrossWorkspaces, sampleOldestAcrossWorkspaces } from "../../src/jobs/store/sample-oldest.ts";
+import { forgetMetricsAcrossWorkspaces } from "../../src/jobs/store/forget-metrics.ts";
+import { sampleOldestAcrossWorkspaces } from "../../src/jobs/store/sample-oldest.ts";
 import { foldRunCountsAcrossWorkspaces } from "../../src/workflows/fold-run-counts.ts";
 import { laneOf, test } from "../harness/engine.ts";
 import { limitedTo } from "../harness/limits.ts";

@@ -1,10 +1,12 @@
 import { describe, expect } from "vitest";
-import type { Db, Transactional } from "#kernel";
+import { type Db, type Transactional, typeId, type Uuid } from "#kernel";
 import { executeNext } from "../../src/operations/execute.ts";
-import { auditLog } from "../harness/audit.ts";
-import { laneOf, test } from "../harness/engine.ts";
+import { startOperation } from "../../src/operations/start.ts";
+import { auditLog, ids } from "../harness/audit.ts";
+import { laneOf, putLane, test } from "../harness/engine.ts";
 import { putJobs } from "../harness/jobs.ts";
 import { putOperation } from "../harness/operations.ts";
+import { overlap, type Run, within } from "../harness/overlap.ts";
 import { newWorkspace, Service, until } from "../harness/service.ts";
 
 const ACTIONS = ["retry", "cancel", "remove"] as const;
@@ -170,12 +172,8 @@ describe("the execution of operations", () => {
     expect(await service.jobStates()).toEqual({ waiting: 1_203 });
   });
 
-  test("another node goes on where one was lost in the middle of a portion, and nothing is done twice", async ({
-    service,
-    database,
-    engine,
-  }) => {
-    const lane = await laneOf(service, await service.queue({ paused: true }));
+  test("another node goes on where one was lost in the middle of a portion, and nothing is done twice", async ({ database, engine }) => {
+    const lane = await putLane(database, { paused: true });
     await putJobs(database, lane, { state: "failed", count: 700 });
     await putJobs(database, lane, { state: "cancelled", count: 5 });
     // An operation that no node has begun.
@@ -190,7 +188,9 @@ describe("the execution of operations", () => {
       lane.workspaceId,
     ]);
     expect(operation).toEqual({ state: "completed", done: 705, skipped: 0 });
-    expect(await service.jobStates()).toEqual({ waiting: 705 });
+    expect(await database.query("select state, count(*)::int as jobs from job where lane_id = $1 group by state", [lane.laneId])).toEqual([
+      { state: "waiting", jobs: 705 },
+    ]);
     const [log] = await database.query<{ n: number }>(
       "select count(*)::int as n from audit_event where workspace_id = $1 and event_type = 'operation.completed'",
       [lane.workspaceId],
@@ -198,12 +198,8 @@ describe("the execution of operations", () => {
     expect(log?.n).toBe(1);
   });
 
-  test("a node that finds its portion finished leaves the next portion to the node that picked it", async ({
-    service,
-    database,
-    engine,
-  }) => {
-    const lane = await laneOf(service, await service.queue({ paused: true }));
+  test("a node that finds its portion finished leaves the next portion to the node that picked it", async ({ database, engine }) => {
+    const lane = await putLane(database, { paused: true });
     await putJobs(database, lane, { state: "failed", count: 700 });
     await putOperation(database, lane.workspaceId);
     // The last transaction of a portion ends it: just before, the other node picks the next portion, and does not change it yet.
@@ -220,6 +216,20 @@ describe("the execution of operations", () => {
       lane.workspaceId,
     ]);
     expect(operation).toEqual({ state: "completed", done: 700, skipped: 0 });
+  });
+
+  test("an operation that cannot be executed leaves its turn to the others", async ({ database, engine }) => {
+    const lane = await putLane(database, { paused: true });
+    await putJobs(database, lane, { state: "failed", count: 3 });
+    const stuck = await putOperation(database, lane.workspaceId, "-2 seconds");
+    const next = await putOperation(database, lane.workspaceId, "-1 second");
+    await expect(executeNext({ ...quiet, database: losing(engine, 0) })).rejects.toThrow("The node is lost.");
+    await executeNext({ ...quiet, database: engine });
+    const found = await database.query<{ id: Uuid; done: number }>("select id, done::int from operation where workspace_id = $1", [
+      lane.workspaceId,
+    ]);
+    expect(Object.fromEntries(found.map(({ id, done }) => [typeId("op", id), done]))).toEqual({ [stuck]: 0, [next]: 3 });
+    await database.query("delete from operation where workspace_id = $1", [lane.workspaceId]);
   });
 
   test("several nodes that execute at once change each job once", async ({ service, database, engine }) => {
@@ -297,6 +307,16 @@ describe("the execution of operations", () => {
     const { data } = await service.ok("GET", "/v1/operations");
     await service.ok("POST", `/v1/operations/${data[0].id}/cancel`);
     expect((await service.api("POST", "/v1/jobs/retry", { filter: {} })).status).toBe(202);
+    await database.query("delete from operation where workspace_id = $1", [workspaceId]);
+  });
+
+  test("a workspace has at most ten, also if two are started at once", async ({ service, database, engine }) => {
+    const { workspaceId } = await laneOf(service, await service.queue());
+    for (let at = 0; at < 9; at += 1) await putOperation(database, workspaceId, "1 hour");
+    const start = (tx: Transactional) =>
+      startOperation(tx, { audit: auditLog, ids }, { workspaceId, actorId: "system" }, "retry", { filter: {} });
+    const commit: Run = (work) => engine.transaction((tx) => work(within(tx)));
+    await overlap(database, commit, start, () => expect(start(engine)).rejects.toThrow("10 operations"));
     await database.query("delete from operation where workspace_id = $1", [workspaceId]);
   });
 });

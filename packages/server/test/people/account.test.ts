@@ -85,4 +85,25 @@ describe("a person's account", () => {
       expect((await nobody.auth(method, path, body)).status).toBe(401);
     }
   });
+
+  test("names have no control characters and no marks of text direction", async ({ service }) => {
+    const person = await newPerson(service, { operator: true });
+    const format = { path: "name", message: "must not contain control characters or marks of text direction" };
+    for (const mark of ["\u0007", "\n", "\u0085", "\u061c", "\u200e", "\u200f", "\u2028", "\u202a", "\u202e", "\u2066", "\u2069"]) {
+      const name = `Ada${mark}moc.elpmaxe`;
+      for (const reply of [
+        await person.auth("PATCH", "profile", { name }),
+        await person.operate("POST", "/workspaces", { name }),
+        await person.operate("PATCH", `/workspaces/${service.workspaceId}`, { name }),
+        await person.auth("POST", "workspaces", { name }),
+      ]) {
+        expect(reply).toMatchObject({ status: 400, body: { error: { code: "VALIDATION_ERROR", details: { issues: [format] } } } });
+      }
+    }
+    // Other scripts, and emoji that are joined, are names.
+    for (const name of ["\u0645\u0631\u064a\u0645", "Zo\u00eb O'Neill", "\ud83d\udc69\u200d\ud83d\udcbb"]) {
+      expect((await person.auth("PATCH", "profile", { name })).status).toBe(204);
+      expect((await person.auth("GET", "session")).body.person.name).toBe(name);
+    }
+  });
 });

@@ -1,4 +1,5 @@
 import { describe, expect } from "vitest";
+import { uuidOf } from "#kernel";
 import { operate } from "../harness/operator.ts";
 import { Browser, newPerson, PASSWORD } from "../harness/people.ts";
 import { newWorkspace, Service, test } from "../harness/service.ts";
@@ -34,13 +35,39 @@ describe("members", () => {
     ]);
   });
 
-  test("a person who has an account is added by their id", async ({ service }) => {
-    const person = await newPerson(service, { role: null });
-    const add = (id: string) => service.api("POST", "/v1/members", { id, role: "read" });
-    expect((await add(person.id)).status).toBe(201);
-    expect((await add(person.id)).status).toBe(409);
-    expect((await add("usr_01kajv3k4ve6nsd9z5kgtzx0rw")).status).toBe(404);
-    expect((await person.api(service.workspaceId, "GET", "/v1/queues")).status).toBe(200);
+  test("somebody is added without being asked only by who administers them elsewhere, or by an operator", async ({
+    service,
+    database,
+    clock,
+  }) => {
+    const ws = service.workspaceId;
+    const other = new Service(service.node, database, clock, await newWorkspace(database));
+    const admin = await newPerson(service);
+    const operator = await newPerson(service, { operator: true });
+    const [known, stranger] = [await newPerson(other), await newPerson(other)];
+    const add = (by: typeof admin, id: string) => by.api(ws, "POST", "/v1/members", { id, role: "read" });
+    // A stranger is the same as nobody, and nothing of them is shown.
+    const [refused, absent] = [await add(admin, stranger.id), await add(admin, "usr_01kajv3k4ve6nsd9z5kgtzx0rw")];
+    for (const reply of [refused, absent])
+      expect(reply).toMatchObject({ status: 404, body: { error: { details: { resource: "member" } } } });
+    expect(refused.text).not.toContain(stranger.email);
+    const member = (workspace: Service, { id }: typeof admin, role: string) =>
+      database.query("insert into membership (workspace_id, person_id, role) values ($1, $2, $3)", [
+        uuidOf("ws", workspace.workspaceId),
+        uuidOf("usr", id),
+        role,
+      ]);
+    await member(other, admin, "write");
+    expect((await add(admin, known.id)).status).toBe(404);
+    await database.query("update membership set role = 'admin' where person_id = $1", [uuidOf("usr", admin.id)]);
+    expect(await add(admin, known.id)).toMatchObject({ status: 201, body: { email: known.email, role: "read" } });
+    expect((await add(admin, known.id)).status).toBe(409);
+    expect((await known.api(ws, "GET", "/v1/queues")).status).toBe(200);
+    const alone = await newPerson(service, { role: null });
+    expect((await add(operator, alone.id)).status).toBe(201);
+    // A key is nobody who could know them.
+    const byKey = await service.api("POST", "/v1/members", { id: stranger.id, role: "read" });
+    expect(byKey).toMatchObject({ status: 403, body: { error: { code: "FORBIDDEN" } } });
   });
 
   test("the last admin can neither leave nor get another role, also when two admins act at the same time", async ({ service }) => {
@@ -261,5 +288,51 @@ describe("invitations", () => {
       const events = (await service.ok("GET", "/v1/audit-events?event_type=invitation.revoked")).data;
       expect(events.map((one: { resource_id: string }) => one.resource_id)).toContain(id);
     }
+  });
+
+  test("an invitation that a key has made ends when the key is revoked or expires", async ({ service, clock }) => {
+    const makeKeyOf = async (expires_at: string | null) =>
+      (await service.ok("POST", "/v1/keys", { name: "Inviter", role: "admin", expires_at })) as { id: string; key: string };
+    const revoked = await makeKeyOf(null);
+    const expiring = await makeKeyOf(new Date(clock.nowMs() + 60_000).toISOString());
+    const by = async ({ key }: { key: string }) => {
+      const reply = await service.api("POST", "/v1/invitations", { role: "admin" }, { authorization: `Bearer ${key}` });
+      return { ...reply.body, token: tokenOf(reply.body.url) } as { id: string; token: string };
+    };
+    const [ofRevoked, ofExpiring] = [await by(revoked), await by(expiring)];
+    const kept = await invite(service, { role: "read" });
+    const guest = new Browser(service.node.url);
+    const listed = async () => (await service.ok("GET", "/v1/invitations")).data.map(({ id }: { id: string }) => id);
+    expect(await listed()).toEqual([kept.id, ofExpiring.id, ofRevoked.id]);
+    expect((await service.api("DELETE", `/v1/keys/${revoked.id}`)).status).toBe(204);
+    expect(await listed()).toEqual([kept.id, ofExpiring.id]);
+    await service.advance(60);
+    expect(await listed()).toEqual([kept.id]);
+    for (const { id, token } of [ofRevoked, ofExpiring]) {
+      expect((await guest.auth("GET", `links/${token}`)).status).toBe(404);
+      expect((await guest.auth("POST", `links/${token}`, { ...NEW, email: `late-${id}@example.com` })).status).toBe(404);
+      expect((await service.api("DELETE", `/v1/invitations/${id}`)).status).toBe(404);
+    }
+    expect((await guest.auth("GET", `links/${kept.token}`)).status).toBe(200);
+  });
+
+  test("a holder of invitations finds out of a few addresses only whether they have an account", async ({ service }) => {
+    const [person, admin] = [await newPerson(service, { role: null }), await newPerson(service)];
+    const make = async () => tokenOf((await admin.api(service.workspaceId, "POST", "/v1/invitations", { role: "read" })).body.url);
+    const name = async (token: string, email: string) =>
+      (await new Browser(service.node.url).auth("POST", `links/${token}`, { ...NEW, email })).status;
+    await service.database.query("delete from throttle");
+    for (let made = 0; made < 4; made += 1) {
+      const token = await make();
+      for (let n = 0; n < 5; n += 1) expect(await name(token, person.email)).toBe(401);
+      expect(await name(token, person.email)).toBe(429);
+      // Who signs in joins all the same.
+      if (made === 0) expect((await person.auth("POST", `links/${token}`, {})).status).toBe(204);
+    }
+    await service.database.query("delete from throttle where key like 'link:%'");
+    expect(await name(await make(), person.email)).toBe(429);
+    // Invitations of others are as good as ever.
+    const { token } = await invite(service, { role: "read" });
+    expect(await name(token, `somebody-else-${person.email}`)).toBe(204);
   });
 });

@@ -1,4 +1,5 @@
 import { describe, expect } from "vitest";
+import { uuidOf } from "#kernel";
 import { freePort } from "../harness/free-port.ts";
 import { CLIENT_ID, CLIENT_SECRET, TestIdentityProvider } from "../harness/identity-provider.ts";
 import { Browser, newPerson, PASSWORD } from "../harness/people.ts";
@@ -110,6 +111,40 @@ describe("signing in by an identity provider", () => {
       [account.email],
     );
     expect(await sign(["nothing"])).toEqual({ operator: false, roles: { [other.id]: "read" } });
+  });
+
+  test("rights of groups count only in a session that began at the provider, and such a session ends after a day", async ({
+    sso,
+    provider,
+    workspaces: [one, other],
+    service,
+  }) => {
+    const email = "hedy@example.com";
+    provider.accounts.set("hedy", { email, email_verified: true, name: "Hedy\u202e\u0007 L.", groups: ["developers", "operators"] });
+    const browser = new WholeBrowser(sso.url);
+    await signIn(provider, browser, "hedy");
+    const hand = "insert into membership (workspace_id, person_id, role) select $1, id, 'read' from person where email = $2";
+    await service.database.query(hand, [uuidOf("ws", other.id), email]);
+    // They set a password, which neither ends their session nor lets it last longer.
+    expect((await browser.auth("POST", "password", { new_password: PASSWORD })).status).toBe(204);
+    const byPassword = new Browser(sso.url);
+    expect((await byPassword.auth("POST", "sign-in", { email, password: PASSWORD }, { origin: "" })).status).toBe(204);
+    const stateOf = async (who: Browser) => {
+      const { person, workspaces } = (await who.auth("GET", "session")).body;
+      const asked = [one, other].map(async ({ id }) => (await who.api(id, "GET", "/v1/queues")).status);
+      const operates = (await who.operate("GET", "/workspaces")).status;
+      return [person?.name, person?.operator, person?.more_by_provider, workspaces.length, await Promise.all(asked), operates];
+    };
+    expect(await stateOf(browser)).toEqual(["Hedy L.", true, false, 2, [200, 200], 200]);
+    expect(await stateOf(byPassword)).toEqual(["Hedy L.", false, true, 1, [404, 200], 403]);
+    for (let hours = 0; hours < 22; hours += 11) {
+      await service.clock.advance(11 * 3600);
+      expect((await stateOf(browser))[1]).toBe(true);
+      expect((await stateOf(byPassword))[0]).toBe("Hedy L.");
+    }
+    await service.clock.advance(2 * 3600);
+    expect((await browser.auth("GET", "session")).body.person).toBeNull();
+    expect((await stateOf(byPassword))[0]).toBe("Hedy L.");
   });
 
   test("nobody gets in without a right, without an address, or by the address of another's account", async ({ sso, provider, service }) => {

@@ -2,7 +2,9 @@ import { createHash } from "node:crypto";
 import type { FastifyRequest } from "fastify";
 import { expect } from "vitest";
 import { systemRandom, type UuidSource } from "#kernel";
+import type { AccountLog } from "../../src/people/account-log.ts";
 import { TokenCookie } from "../../src/people/cookie.ts";
+import type { KnownDevices } from "../../src/people/known-devices.ts";
 import { Sessions } from "../../src/people/sessions.ts";
 import { test } from "../harness/engine.ts";
 import { newPerson } from "../harness/people.ts";
@@ -15,7 +17,8 @@ test("a stream that is open does not keep its session in use", async ({ service,
     ids: {} as UuidSource,
     cookie: new TokenCookie("session", { path: "", secure: false }),
     publicOrigin: null,
-    clientAddress: () => "",
+    account: {} as AccountLog,
+    devices: {} as KnownDevices,
     emit: () => {},
   });
   const request = { headers: { cookie }, person: null } as FastifyRequest;

@@ -19,6 +19,8 @@ describe("every route, for people", () => {
       write: await newPerson(service, { role: "write" }),
       read: await newPerson(service, { role: "read" }),
     };
+    // An operator who is no member may read.
+    const operator = await newPerson(service, { role: null, operator: true });
     const guest = new Browser(service.node.url);
     const before = await everythingStored(database);
     let refused = 0;
@@ -35,6 +37,13 @@ describe("every route, for people", () => {
         else expect([route, role, ...faultsOf(reply, "FORBIDDEN"), reply.body.error.details]).toEqual([route, role, { role, needs }]);
         refused += may ? 0 : 1;
       }
+      const asOperator = await operator.api(service.workspaceId, operation.method, pathOf(operation));
+      const { status } = asOperator;
+      if (INCLUDED_ROLES.read.includes(needs)) expect([route, "operator", status]).not.toEqual([route, "operator", 403]);
+      else expect([route, "operator", ...faultsOf(asOperator, "FORBIDDEN")]).toEqual([route, "operator"]);
+      const crossSite = { "sec-fetch-site": "cross-site" };
+      const byOther = await people.admin.api(service.workspaceId, operation.method, pathOf(operation), undefined, crossSite);
+      expect([route, "another site", ...faultsOf(byOther, "FORBIDDEN")]).toEqual([route, "another site"]);
       const asGuest = await guest.api(service.workspaceId, operation.method, pathOf(operation));
       expect([route, asGuest.status, asGuest.body.error.code]).toEqual([route, 401, "UNAUTHORIZED"]);
     }

@@ -9,7 +9,7 @@ describe("sign-in", () => {
     expect((await browser.auth("GET", "session")).body).toMatchObject({ person: null, workspaces: [], confirmed_until: null });
     const reply = await browser.auth("POST", "sign-in", { email: person.email.toUpperCase(), password: PASSWORD });
     expect(reply.status).toBe(204);
-    expect(reply.headers.get("set-cookie")).toMatch(
+    expect(reply.headers.getSetCookie()[0]).toMatch(
       /^tidemill_session=[\w-]{43}; Max-Age=2592000; Path=\/dashboard; HttpOnly; SameSite=Lax$/,
     );
     expect((await browser.auth("GET", "session")).body).toMatchObject({

@@ -29,6 +29,51 @@ describe("tries to sign in", () => {
     }
   });
 
+  test("whoever tries passwords from many networks does not close the account for its owner's browser", async ({
+    service,
+    database,
+    clock,
+  }) => {
+    await database.query("delete from throttle");
+    const [person, other] = [await newPerson(service), await newPerson(service)];
+    const node = await startTestNode(database, clock, { TIDEMILL_TRUSTED_PROXIES: "127.0.0.0/8" });
+    try {
+      const from = (address: string, cookie = "") => ({ "x-forwarded-for": address, cookie });
+      const signedIn = await new Browser(node.url).auth(
+        "POST",
+        "sign-in",
+        { email: person.email, password: PASSWORD },
+        from("203.0.113.1"),
+      );
+      const device =
+        signedIn.headers
+          .getSetCookie()
+          .find((cookie) => cookie.includes("_device="))
+          ?.split(";")[0] ?? "";
+      const tryFrom = (email: string, password: string, address: string, cookie = "") =>
+        tryTo(new Browser(node.url), email, password, from(address, cookie));
+      // 100 wrong passwords an hour from all addresses. They are counted, not verified, to be quick.
+      await database.query("update throttle set tries = 100 where key like 'signInTo:%'");
+      expect(await tryFrom(person.email, PASSWORD, "198.51.100.1")).toBe(429);
+      expect(await tryFrom(person.email, PASSWORD, "203.0.113.1")).toBe(429);
+      // The browser is known wherever it is, for this person only, and has ten tries of its own.
+      expect(await tryFrom(person.email, PASSWORD, "198.51.100.1", device)).toBe(204);
+      for (let n = 0; n < 10; n += 1) expect(await tryFrom(person.email, "wrong password", `198.51.100.${n}`, device)).toBe(401);
+      expect(await tryFrom(person.email, PASSWORD, "192.0.2.1", device)).toBe(429);
+      for (let n = 0; n < 10; n += 1) expect(await tryFrom(other.email, "wrong password", "192.0.2.9", device)).toBe(401);
+      expect(await tryFrom(other.email, PASSWORD, "192.0.2.9", device)).toBe(429);
+      await clock.advance(QUARTER);
+      await database.query("update throttle set tries = 100 where key like 'signInTo:%'");
+      expect(await tryFrom(person.email, PASSWORD, "192.0.2.1", device)).toBe(204);
+      await clock.advance(91 * 86_400);
+      await tryFrom(person.email, "wrong password", "192.0.2.1");
+      await database.query("update throttle set tries = 100 where key like 'signInTo:%'");
+      expect(await tryFrom(person.email, PASSWORD, "192.0.2.1", device)).toBe(429);
+    } finally {
+      await node.stop();
+    }
+  });
+
   test("an address that nobody has is closed as one that somebody has", async ({ service, database }) => {
     await database.query("delete from throttle");
     const browser = new Browser(service.node.url);

@@ -3,13 +3,14 @@ import type { Claim } from "#jobs";
 import { type Db, type JobId, sql, systemRandom, type Transactional } from "#kernel";
 import type { LaneKey } from "#lanes";
 import { sweepDeletedLanesAcrossWorkspaces } from "../../src/retention/sweep-lanes.ts";
+import { endDeliveries } from "../../src/webhooks/end-deliveries.ts";
 import { endOverdueAcrossWorkspaces } from "../../src/webhooks/expire.ts";
 import { webhookKind } from "../../src/webhooks/kind.ts";
 import { patchWebhook } from "../../src/webhooks/patch.ts";
 import { auditLog, ids } from "../harness/audit.ts";
-import { test } from "../harness/engine.ts";
+import { putNode, test } from "../harness/engine.ts";
 import { hold } from "../harness/locks.ts";
-import { isAnyLockAwaited, overlap, type Run } from "../harness/overlap.ts";
+import { isAnyLockAwaited, overlap, type Run, within } from "../harness/overlap.ts";
 import { until } from "../harness/service.ts";
 import { makeDeliveries, putDeliveries, putEvent, putWebhook, statesOf } from "../harness/webhook-rows.ts";
 
@@ -36,9 +37,6 @@ const settleFailed = async (tx: Db, lane: LaneKey, deliveries: readonly JobId[])
     () => {},
   );
 
-/** The transaction as a database, so that its work is a part of it. */
-const within = (tx: Db): Transactional => ({ query: (statement) => tx.query(statement), transaction: (work) => work(tx) });
-
 describe("a webhook that is switched off", () => {
   test("ends the deliveries that a node makes at the same moment", async ({ database, engine }) => {
     const lane = await putWebhook(database);
@@ -46,6 +44,17 @@ describe("a webhook that is switched off", () => {
     const commit: Run = (work) => engine.transaction((tx) => work(within(tx)));
     await overlap(database, commit, makeDeliveries, () => switchOff(engine, lane));
     expect(await statesOf(database, lane)).toEqual(["cancelled"]);
+  });
+
+  test("ends as many deliveries as it has, in portions, and tells which were being sent", async ({ database, engine }) => {
+    const lane = await putWebhook(database);
+    const deliveries = await putDeliveries(engine, database, lane, 5);
+    const leaseId = await putNode(database);
+    await database.query("update job set state = 'active', lease_id = $2 where id = $1", [deliveries[3], leaseId]);
+    const sending = await engine.transaction((tx) => endDeliveries(tx, lane, 2));
+    expect(sending).toEqual([{ id: deliveries[3], leaseId }]);
+    expect(await statesOf(database, lane)).toEqual(Array(5).fill("cancelled"));
+    expect(await database.query("select from job where lane_id = $1", [lane.laneId])).toEqual([]);
   });
 
   test("gets no deliveries of events that a node takes before the change is committed", async ({ database, engine }) => {

@@ -1,6 +1,9 @@
 import type { Run, TakenHook } from "@tidemill/contract";
 import { describe, expect } from "vitest";
-import { type Service, test, until } from "../harness/service.ts";
+import { sql, uuidOf } from "#kernel";
+import { test } from "../harness/engine.ts";
+import { hold } from "../harness/locks.ts";
+import { type Service, until } from "../harness/service.ts";
 import { putWorkflow as put, type TestWorkflow } from "../harness/workflows.ts";
 
 const HOOKS = ["onSuccess", "onFailure", "onCancel"];
@@ -177,6 +180,35 @@ describe("Lifecycle hooks", () => {
     const { workflow, hook } = await completed(service);
     await settle(workflow, hook, { outcome: "released" });
     expect(await takeHook(workflow)).toMatchObject({ id: hook.id });
+  });
+
+  test("a hook that a repeated call has got is not given back by the first one, which nobody waits for any more", async ({
+    service,
+    engine,
+  }) => {
+    const workflow = await putWorkflow(service);
+    const [first, run] = [await start(workflow), await start(workflow)];
+    await workflow.end(run, { outcome: "completed" });
+    const locked = hold(engine, sql`select from job where id = ${uuidOf("run", first.runId)} for update`);
+    await locked.held;
+    // The call has taken the hook, and waits until the end of another run is stored.
+    const call = { worker: "w1", queues: [], workflows: [workflow.id], request: "r1" };
+    const settles = [{ id: first.runId, lease_token: first.lease_token, outcome: "completed" }];
+    const gone = new AbortController();
+    const headers = { authorization: `Bearer ${service.key}`, "content-type": "application/json" };
+    const body = JSON.stringify({ ...call, repeat: false, settle: settles });
+    const broken = fetch(`${service.node.url}/v1/work`, { method: "POST", headers, body, signal: gone.signal }).catch(() => null);
+    const active = "select from job where kind = 'hook' and state = 'active'";
+    await until(async () => (await service.database.query(active)).length > 0, "the call to take the hook");
+    gone.abort();
+    await broken;
+    const [hook] = (await workflow.work(call)).hooks;
+    expect(hook).toMatchObject({ runId: run.runId });
+    await locked.release();
+    // The end of the other run has a hook as well, and no other comes.
+    expect(await takeHook(workflow, { worker: "w2" })).toMatchObject({ runId: first.runId });
+    expect(await settle(workflow, hook as TakenHook, { outcome: "completed" })).toMatchObject({ ok: true });
+    expect(await takeHooks(workflow)).toEqual([]);
   });
 
   test("of a cancel and an end at the same time, one hook fires: that of the one that won", async ({ service }) => {

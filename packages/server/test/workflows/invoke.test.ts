@@ -1,7 +1,9 @@
 import type { TakenRun } from "@tidemill/contract";
 import { describe, expect } from "vitest";
+import { sql, uuidOf } from "#kernel";
 import { sweepDeletedLanesAcrossWorkspaces } from "#retention";
 import { test as base } from "../harness/engine.ts";
+import { inTurn } from "../harness/in-turn.ts";
 import { limitedTo } from "../harness/limits.ts";
 import { newWorkspace, Service } from "../harness/service.ts";
 import { putWorkflow, type TestWorkflow } from "../harness/workflows.ts";
@@ -111,6 +113,25 @@ describe("a run that has invoked a workflow", () => {
     expect(await child.end(await child.take(), { outcome: "completed" })).toMatchObject({ ok: true });
     expect(await child.get(childId)).toMatchObject({ status: "completed" });
   });
+
+  test.for(["cancel", "end"] as const)(
+    "is cancelled as the invoked run ends, and both have ended once: the %s is first",
+    async (first, { service, engine, flow: { parent, child, parentId, childId } }) => {
+      const held = await child.take();
+      const [cancels, ends]: [Promise<{ status: number }>[], Promise<{ ok: boolean }>[]] = [[], []];
+      const steps = [
+        () => void cancels.push(service.api("POST", `/v1/runs/${parentId}/cancel`)),
+        () => void ends.push(child.end(held, { outcome: "completed", result: 1 })),
+      ];
+      const lockParent = sql`select from job where id = ${uuidOf("run", parentId)} for update`;
+      await inTurn({ engine, database: service.database }, lockParent, first === "cancel" ? steps : steps.toReversed());
+      expect(await Promise.all(cancels)).toMatchObject([{ status: 200 }]);
+      expect(await Promise.all(ends)).toMatchObject([{ ok: true }]);
+      expect(await parent.get(parentId)).toMatchObject({ status: "cancelled" });
+      expect(await child.get(childId)).toMatchObject({ status: "completed", result: 1 });
+      expect((await parent.work({ workflows: [parent.id] })).runs).toEqual([]);
+    },
+  );
 
   test("finds the result when it is retried", async ({ service, flow: { parent, child, parentId } }) => {
     await service.ok("POST", `/v1/runs/${parentId}/cancel`);

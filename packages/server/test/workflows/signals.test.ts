@@ -3,7 +3,8 @@ import { describe, expect } from "vitest";
 import { sql, uuidOf } from "#kernel";
 import { test as base } from "../harness/engine.ts";
 import { inTurn } from "../harness/in-turn.ts";
-import { newWorkspace, Service } from "../harness/service.ts";
+import { hold, isWaiting } from "../harness/locks.ts";
+import { newWorkspace, Service, until } from "../harness/service.ts";
 import { putWorkflow, type TestWorkflow } from "../harness/workflows.ts";
 
 let signals = 0;
@@ -240,6 +241,33 @@ describe("at the same moment", () => {
     ]);
     expect((await Promise.all(replies)).map(({ status }) => status)).toEqual([200, 200]);
     expect(await flow.get(waiting.runId)).toMatchObject({ status: "cancelled" });
+  });
+
+  const lockSignal = ({ signal }: { signal: string }) => sql`select from signal where id = ${signal} for update`;
+  const pastTimeout = ({ clock }: Service) => clock.set(clock.nowMs() + 61_000);
+
+  test("of a completion and the timeout the timeout wins that was first", async ({ service, engine, flow, waiting }) => {
+    await pastTimeout(service);
+    const [taken, replies]: [Promise<TakenRun>[], Promise<{ status: number }>[]] = [[], []];
+    const take = () => void taken.push(flow.take());
+    const complete = () => void replies.push(waiting.complete(1));
+    await inTurn({ engine, database: service.database }, lockSignal(waiting), [take, complete]);
+    expect(await Promise.all(replies)).toMatchObject([{ status: 404 }]);
+    const [run] = await Promise.all(taken);
+    expect(stepOf(run as TakenRun)).toMatchObject({ status: "failed", error: { name: "SignalTimeoutError" } });
+  });
+
+  test("of a completion and the timeout the completion wins that was first", async ({ service, engine, flow, waiting }) => {
+    await pastTimeout(service);
+    const locked = hold(engine, lockSignal(waiting));
+    await locked.held;
+    // It has the job of the run, which is not claimed until the payload is stored.
+    const reply = waiting.complete(1);
+    await until(() => isWaiting(service.database, "update signal"), "the completion to wait for the lock");
+    const taken = flow.take();
+    await locked.release();
+    expect((await reply).status).toBe(200);
+    expect(stepOf(await taken)).toMatchObject({ status: "completed", output: 1 });
   });
 
   test("a completion that is stored counts, though the timeout has passed when the run goes on", async ({

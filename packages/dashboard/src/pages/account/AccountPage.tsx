@@ -1,6 +1,8 @@
 import { usePerson, useSession } from "../../api/session.ts";
 import { PageFrame } from "../../ui/PageFrame.tsx";
 import { AuthenticatorSection } from "./AuthenticatorSection.tsx";
+import classes from "./account.module.css";
+import { LogSection } from "./LogSection.tsx";
 import { PasskeysSection } from "./PasskeysSection.tsx";
 import { PasswordSection } from "./PasswordSection.tsx";
 import { ProfileSection } from "./ProfileSection.tsx";
@@ -12,11 +14,17 @@ export default function AccountPage() {
   const { sign_in: ways } = useSession();
   return (
     <PageFrame title="Account">
+      {person.more_by_provider && ways.oidc && (
+        <p className={classes.text}>
+          You have more rights when you sign in with <bdi>{ways.oidc.name}</bdi>: those that follow from your groups there.
+        </p>
+      )}
       <ProfileSection person={person} mail={ways.mail} />
       <PasswordSection hasPassword={person.has_password} />
       <PasskeysSection possible={ways.passkeys} oidc={ways.oidc} />
       <AuthenticatorSection on={person.totp} hasPassword={person.has_password} />
       <SessionsSection />
+      <LogSection />
     </PageFrame>
   );
 }

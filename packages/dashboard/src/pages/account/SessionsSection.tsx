@@ -9,13 +9,7 @@ import { Time } from "../../ui/Time.tsx";
 import { useSubmit } from "../../ui/use-submit.ts";
 import classes from "./account.module.css";
 import { useOwn, useOwnChanged } from "./use-own.ts";
-
-const WAYS: Readonly<Record<string, string>> = {
-  password: "by password",
-  passkey: "by a passkey",
-  oidc: "by the identity provider",
-  link: "by a link",
-};
+import { WAYS } from "./ways.ts";
 
 /** Where the person is signed in. */
 export function SessionsSection() {

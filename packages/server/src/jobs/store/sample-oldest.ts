@@ -24,15 +24,3 @@ export const sampleOldestAcrossWorkspaces = (db: Db): Promise<unknown> =>
       on conflict (workspace_id, lane_id, span, at) do update set
         oldest_seconds = greatest(job_metric.oldest_seconds, excluded.oldest_seconds)`,
   );
-
-/** Deletes metrics past their time: minutes after some days, hours after the retention of the workspace's plan. Uses index job_metric_age. */
-export const forgetMetricsAcrossWorkspaces = (db: Db, minuteDays: number): Promise<unknown> =>
-  row(
-    db,
-    sql`
-      with minutes as (
-        delete from job_metric where span = 60 and at < moment() - ${minuteDays} * interval '1 day'
-      )
-      delete from job_metric m using workspace w
-      where w.id = m.workspace_id and m.span = 3600 and m.at < moment() - w.retention_days * interval '1 day'`,
-  );

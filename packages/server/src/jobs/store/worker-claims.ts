@@ -1,4 +1,4 @@
-import { type Db, fragment, type JobId, plainArray, rows, sql, type Timestamp, type WorkspaceId } from "#kernel";
+import { type Db, fragment, type JobId, plainArray, rows, sql, type Timestamp, textArray, type WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import type { Claim } from "../claim.ts";
 import { CLAIMED_COLUMNS } from "./fragments.ts";
@@ -78,18 +78,77 @@ export const findHeldInLane = (
         and workspace_id is not distinct from ${workspaceId}`,
   );
 
-/** The jobs that a worker still holds from a call of this name, with payloads. Uses index job_active. */
-export const findTakenBy = (db: Db, workspaceId: WorkspaceId, leaseId: number, request: string): Promise<HeldRow[]> =>
+/** A job that a repeated call takes, with the name that its claim has now. */
+export interface TakenRow extends HeldRow {
+  readonly request: string | null;
+}
+
+/** Ends the name of the call of a claim that a repetition has taken. */
+const REPEATED = "\u0001";
+
+/**
+ * The jobs that a worker still holds from a call of this name, with payloads. Hooks are marked as taken by a repetition: one that was given
+ * back meanwhile is left out, and the others are not given back any more.
+ */
+export async function findTakenBy(db: Db, workspaceId: WorkspaceId, leaseId: number, request: string): Promise<TakenRow[]> {
+  const taken = await findHeldOf(db, workspaceId, leaseId, request);
+  const hooks = taken.filter(({ kind }) => kind === "hook");
+  if (hooks.length === 0) return taken;
+  const marked = new Set(await renameCalls(db, workspaceId, hooks, request + REPEATED));
+  return taken.flatMap((job) => {
+    if (job.kind !== "hook") return [job];
+    return marked.has(job.id) ? [{ ...job, request: request + REPEATED }] : [];
+  });
+}
+
+/** Uses index job_active. */
+const findHeldOf = (db: Db, workspaceId: WorkspaceId, leaseId: number, request: string): Promise<TakenRow[]> =>
   rows(
     db,
     sql`
       select ${CLAIMED_COLUMNS}, job.payload, 0 as revision, null::json as probe, true as limited, lane.name as queue,
-        job.lease_until as "leaseUntil"
+        job.lease_until as "leaseUntil", job.lease_request as request
       from job join lane on lane.workspace_id = ${workspaceId} and lane.id = job.lane_id
-      where job.state = 'active' and job.lease_id = ${leaseId} and job.lease_request = ${request} and job.workspace_id = ${workspaceId}
-        and job.lease_until > moment()
+      where job.state = 'active' and job.lease_id = ${leaseId} and job.lease_request = any(${textArray([request, request + REPEATED])}::text[])
+        and job.workspace_id = ${workspaceId} and job.lease_until > moment()
       order by job.priority desc, job.run_at, job.id`,
   );
+
+/** A claim, and the name of the call that took it. */
+export interface TakenClaim extends NamedClaim {
+  readonly request: string | null;
+}
+
+/**
+ * Keeps repeated calls from taking these claims, which their call has not delivered. Returns those that none has taken before: they may be
+ * given back.
+ */
+export async function withdrawTaken(db: Db, workspaceId: WorkspaceId, claims: readonly TakenClaim[]): Promise<JobId[]> {
+  // Of several repetitions, another one may have delivered it.
+  const first = claims.filter(({ request }) => !request?.endsWith(REPEATED));
+  return first.length > 0 ? renameCalls(db, workspaceId, first, null) : [];
+}
+
+/** Gives claims that have the name of their call still, or again, another one. Returns these. Uses the primary key. */
+async function renameCalls(db: Db, workspaceId: WorkspaceId, claims: readonly TakenClaim[], name: string | null): Promise<JobId[]> {
+  const { workspaceIds, laneIds, ids, leaseIds, attempts } = columnsOf(workspaceId, claims);
+  const renamed = await rows<{ id: JobId }>(
+    db,
+    sql`
+      with c as (
+        select * from unnest(${workspaceIds}::uuid[], ${laneIds}::bigint[], ${ids}::uuid[], ${leaseIds}::bigint[], ${attempts}::int[],
+          ${textArray(claims.map((one) => one.request))}::text[]) c (workspace_id, lane_id, id, lease_id, attempt, request)
+      ), locked as (
+        select job.workspace_id, job.lane_id, job.id from c join job on ${IS_HELD} and job.lease_request is not distinct from c.request
+        order by job.lane_id, job.id for update of job
+      )
+      update job set lease_request = ${name} from locked
+      where job.workspace_id = any(array[locked.workspace_id]) and job.lane_id = any(${laneIds}::bigint[]) and job.id = any(${ids}::uuid[])
+        and job.lane_id = locked.lane_id and job.id = locked.id
+      returning job.id`,
+  );
+  return renamed.map(({ id }) => id);
+}
 
 /**
  * Lets claims last `seconds` from now. Returns those that are still held. A job that another statement has locked, which may wait for one of

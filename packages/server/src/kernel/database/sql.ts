@@ -5,6 +5,8 @@ export interface Statement extends QueryConfig {
   readonly name: string;
   readonly text: string;
   readonly values: unknown[];
+  /** How long the driver waits for it, if not as long as for others. Milliseconds. */
+  readonly query_timeout?: number;
 }
 
 /** A part of a statement that several statements share: only text, no values. */

@@ -1,0 +1,73 @@
+import { unavailable } from "#kernel";
+
+interface Waiting {
+  readonly start: () => void;
+  readonly refuse: (error: Error) => void;
+}
+
+export interface FairQueueOptions {
+  readonly maxAtOnce: number;
+  readonly maxWaiting: number;
+  /** What whoever is refused reads. */
+  readonly message: string;
+}
+
+/**
+ * Lets a few do something at once, while others wait. Those for whom they wait take turns, so that one with many delays another by one turn. When
+ * too many wait, whoever has most of them loses the last one.
+ */
+export class FairQueue {
+  readonly #options: FairQueueOptions;
+  /** The first line has the next turn. None is empty. */
+  readonly #lines = new Map<string, Waiting[]>();
+  #size = 0;
+  #running = 0;
+
+  constructor(options: FairQueueOptions) {
+    this.#options = options;
+  }
+
+  /** @throws UNAVAILABLE when too many are waiting */
+  async run<T>(of: string, work: () => Promise<T>): Promise<T> {
+    if (this.#running < this.#options.maxAtOnce) this.#running += 1;
+    else await this.#wait(of);
+    try {
+      return await work();
+    } finally {
+      if (!this.#startNext()) this.#running -= 1;
+    }
+  }
+
+  #wait(of: string): Promise<void> {
+    return new Promise((start, refuse) => {
+      if (this.#size >= this.#options.maxWaiting && !this.#makeRoomFor(of)) throw unavailable(this.#options.message);
+      const line = this.#lines.get(of);
+      if (line) line.push({ start, refuse });
+      else this.#lines.set(of, [{ start, refuse }]);
+      this.#size += 1;
+    });
+  }
+
+  #startNext(): boolean {
+    const [next] = this.#lines;
+    if (!next) return false;
+    const [of, line] = next;
+    const first = line.shift();
+    this.#size -= 1;
+    this.#lines.delete(of);
+    // Behind the others.
+    if (line.length > 0) this.#lines.set(of, line);
+    first?.start();
+    return true;
+  }
+
+  /** Refuses the last of the longest line. Returns false when no line is longer than this one would be. */
+  #makeRoomFor(of: string): boolean {
+    const [longest, line] = [...this.#lines].reduce((a, b) => (b[1].length > a[1].length ? b : a));
+    if (line.length <= (this.#lines.get(of)?.length ?? 0) + 1) return false;
+    line.pop()?.refuse(unavailable(this.#options.message));
+    if (line.length === 0) this.#lines.delete(longest);
+    this.#size -= 1;
+    return true;
+  }
+}
