@@ -8,6 +8,7 @@ import { callbacks } from "./scenarios/callbacks.ts";
 import { claim } from "./scenarios/claim.ts";
 import { claimFlow } from "./scenarios/claim-flow.ts";
 import { type DashboardOptions, dashboard } from "./scenarios/dashboard.ts";
+import { dashboardPages } from "./scenarios/dashboard-pages.ts";
 import { fairness } from "./scenarios/fairness.ts";
 import { idle } from "./scenarios/idle.ts";
 import { idleWorkers } from "./scenarios/idle-workers.ts";
@@ -51,6 +52,7 @@ const SCENARIOS: Record<string, (environment: Environment, options: ScenarioOpti
   "idle-workers": idleWorkers,
   "live-streams": liveStreams,
   workflows,
+  "dashboard-pages": dashboardPages,
   // Last: it leaves six million jobs.
   dashboard,
 };

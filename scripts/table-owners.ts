@@ -95,6 +95,7 @@ export const TABLES: Readonly<Record<string, Table>> = {
   webhook_event: { owner: "webhooks", holds: "Events that webhooks get, with their bodies." },
   webhook_delivery: { owner: "webhooks", holds: "Deliveries of events to webhooks." },
   schedule: { owner: "schedules", holds: "What makes jobs by the clock." },
+  schedule_skip: { owner: "schedules", holds: "The newest ticks of each schedule that made no job, and why." },
   schedule_tick: { owner: "schedules", holds: "Ticks of the last minute that made a job." },
 };
 

@@ -181,6 +181,32 @@ export const ListSchedules = Type.Object(
 );
 export type ListSchedules = Static<typeof ListSchedules>;
 
+export const ListSkippedTicks = Type.Object({ limit: PageQuery.limit }, { additionalProperties: false });
+export type ListSkippedTicks = Static<typeof ListSkippedTicks>;
+
+/** The newest skipped ticks of a schedule. */
+export const SkippedTicks = Type.Object(
+  {
+    data: Type.Array(
+      Type.Object(
+        {
+          first: Moment("The first of the ticks."),
+          last: Moment("The last of the ticks."),
+          reason: SkipReason,
+        },
+        { title: "SkippedTicks", description: "Ticks that created no job, one after the other, for the same reason." },
+      ),
+      { description: "The skipped ticks, newest first." },
+    ),
+  },
+  {
+    title: "SkippedTickList",
+    description: "The newest skipped ticks of a schedule: one entry for those that came one after the other and had the same reason.",
+    examples: [{ data: [{ first: "2026-11-21T01:30:00.000Z", last: "2026-11-22T01:30:00.000Z", reason: "overlap" }] }],
+  },
+);
+export type SkippedTicks = Static<typeof SkippedTicks>;
+
 export const PreviewSchedule = Type.Object(
   {
     cron: Cron,
@@ -203,6 +229,15 @@ export const PreviewSchedule = Type.Object(
         examples: [5],
       }),
     ),
+    days: Type.Optional(
+      Type.Integer({
+        title: "DayCount",
+        minimum: 1,
+        maximum: 42,
+        description: "Days to count the runs of, beginning with the day of the moment.",
+        examples: [31],
+      }),
+    ),
   },
   { additionalProperties: false },
 );
@@ -222,6 +257,20 @@ export const SchedulePreview = Type.Object(
         { title: "PreviewedRun", description: "One tick." },
       ),
       { description: "The next ticks, the earliest first." },
+    ),
+    days: Type.Optional(
+      Type.Array(
+        Type.Object(
+          {
+            day: Type.String({ description: "The day in the time zone." }),
+            runs: Type.Integer({ description: "How many ticks the whole day has." }),
+            first_at: Nullable(Moment("RFC 3339 in UTC."), { description: "The first of them; null when there is none." }),
+            last_at: Nullable(Moment("RFC 3339 in UTC."), { description: "The last of them; null when there is none." }),
+          },
+          { title: "PreviewedDay", description: "A day, and how many ticks it has." },
+        ),
+        { description: "The days that were asked for, in order." },
+      ),
     ),
   },
   {

@@ -5,7 +5,33 @@ import { everyPage } from "./harness/every-page.ts";
 import { unseenFocus } from "./harness/focus.ts";
 import { HOSTILE, seedHostile } from "./seed/seed-hostile.ts";
 
+/** What lists say in a workspace that has nothing. Each says what to do next, too. */
+const FIRST_TIME: Readonly<Record<string, string>> = {
+  overview: "This workspace has no queue yet",
+  jobs: "There are no jobs",
+  queues: "There is no queue yet",
+  "dead-letters": "No job has failed for good",
+  approvals: "Nothing waits for a decision",
+  schedules: "There is no schedule yet",
+  workflows: "No workflow is registered yet",
+  runs: "No workflow has run yet",
+  workers: "No worker has asked for work in the last 15 minutes",
+  webhooks: "No webhook yet",
+  secrets: "No secret yet",
+  usage: "Nothing was executed in this month",
+};
+
 describe("every page", () => {
+  test("of a workspace that has nothing says what to do next", async ({ dashboard }) => {
+    const page = await dashboard.open("overview");
+    for (const [path, title] of Object.entries(FIRST_TIME)) {
+      await dashboard.goTo(page, path);
+      const about = page.getByRole("heading", { name: title, level: 2 }).locator("xpath=following-sibling::*");
+      expect((await about.allTextContents()).join(" ").length, path).toBeGreaterThan(20);
+    }
+    expect(dashboard.violations).toEqual([]);
+  });
+
   test("has no serious finding of axe in either theme, and runs nothing and asks for nothing that a tenant, a handler or a worker wrote", async ({
     dashboard,
     service,
@@ -30,7 +56,17 @@ describe("every page", () => {
         findings[one.path] = found;
     }
     expect(findings).toEqual({});
-    const origin = new URL(signedIn.url()).origin;
-    expect(dashboard.requests.filter((url) => !url.startsWith(`${origin}/`) && !url.startsWith("data:"))).toEqual([]);
+
+    // Behind a proxy with a prefix, too.
+    const behind = await dashboard.open("/", { as: person, prefix: "/a/b" });
+    const { origin: proxy } = new URL(behind.url());
+    for (const { page: one, path } of everyPage(names)) {
+      if (!one.bare) await dashboard.goTo(behind, path, `${proxy}/a/b`);
+    }
+    expect(dashboard.violations).toEqual([]);
+    const { origin } = new URL(signedIn.url());
+    expect(
+      dashboard.requests.filter((url) => !url.startsWith(`${origin}/`) && !url.startsWith(`${proxy}/a/b/`) && !url.startsWith("data:")),
+    ).toEqual([]);
   });
 });

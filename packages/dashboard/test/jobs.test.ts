@@ -149,6 +149,39 @@ describe("a job", () => {
     expect(dashboard.violations).toEqual([]);
   });
 
+  test("a job in each state says why it has no result, and a failed one with what it failed", async ({ dashboard, service }) => {
+    const failing = await service.handler({ answers: 410, defaultJobOptions: { attempts: 1 } });
+    const hanging = await service.handler({ answers: "hang" });
+    const quiet = await service.handler({ answers: 200 });
+    const paused = await service.queue({ paused: true });
+    const approved = await service.queue({ type: "approval", approval: { timeout: 60, on_timeout: "reject" } });
+    const put = (queue: string, more: object = {}) => service.enqueue({ queue, ...more });
+    const cancelled = await put(paused);
+    await service.ok("DELETE", `/v1/queues/${paused}/jobs/${cancelled.id}`);
+    const failed = await put(failing.queue);
+    await service.untilState(failed, "failed");
+    const completed = await put(quiet.queue);
+    await service.untilState(completed, "completed");
+    const active = await put(hanging.queue);
+    await service.untilState(active, "active");
+    const cases = [
+      [await put(paused), "None yet: the job waits to start."],
+      [await put(paused, { delay: 60 }), "None yet: the job is not due."],
+      [await put(approved), "None yet: the job waits for an approval."],
+      [active, "None yet: attempt 1 is under way."],
+      [failed, /^None: the job failed with HTTP_STATUS: /],
+      [cancelled, "None: the job was cancelled."],
+      [completed, "The handler returned nothing."],
+    ] as const;
+    const page = await dashboard.open(`jobs/${failed.id}`);
+    for (const [{ id }, says] of cases) {
+      await dashboard.goTo(page, `jobs/${id}`);
+      await page.getByText(says).waitFor();
+    }
+    hanging.release();
+    expect(dashboard.violations).toEqual([]);
+  });
+
   test("a job that is not there is said to be missing, and not an error", async ({ dashboard }) => {
     const page = await dashboard.open("jobs/job_01kajv3k4ve6nsd9z5kgtzx0rw");
     await page.getByRole("heading", { name: "There is no such job" }).waitFor();

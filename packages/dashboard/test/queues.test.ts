@@ -130,6 +130,19 @@ describe("queues", () => {
     expect(dashboard.violations).toEqual([]);
   });
 
+  test("say before they are saved what somebody else has changed meanwhile", async ({ dashboard, service }) => {
+    const queue = await service.queue({ callback_url: "http://127.0.0.1:9/before" });
+    const page = await dashboard.open(`queues/${queue}`);
+    await page.getByRole("button", { name: "Settings" }).click();
+    await page.getByLabel("Callback URL").fill("http://127.0.0.1:9/mine");
+    await service.ok("PATCH", `/v1/queues/${queue}`, { callback_url: "http://127.0.0.1:9/theirs", callback_timeout: 7 });
+    await page.locator("dd", { hasText: /^7 s$/ }).waitFor({ state: "attached" });
+    await page.getByRole("button", { name: "Review changes" }).click();
+    const dialog = page.getByRole("dialog", { name: /Change 1 setting / });
+    await dialog.getByRole("alert").getByText("Somebody has changed this since you opened the form: Callback URL.").waitFor();
+    await dialog.getByText("http://127.0.0.1:9/theirs").waitFor();
+  });
+
   test("of a plan without callbacks say so in words, and a reader sees no buttons", async ({ dashboard, service }) => {
     const free = await limitedTo(service, {}, "free");
     const queue = await free.queue();

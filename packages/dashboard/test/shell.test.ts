@@ -17,6 +17,13 @@ for (const prefix of ["", "/a/b"]) {
   });
 }
 
+test("a document whose scripts do not come says so", async ({ dashboard }) => {
+  const page = await dashboard.open("workers");
+  await page.route("**/assets/*", (route) => route.fulfill({ status: 404 }));
+  await page.reload();
+  await page.getByText("If it does not come, load it again.").waitFor();
+});
+
 test("scripts and styles of the first load are at most 250 kB", () => {
   expect(firstLoadBytes("src/pages/workers/WorkersPage.tsx")).toBeLessThan(250_000);
 });

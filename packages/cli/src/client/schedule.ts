@@ -1,4 +1,4 @@
-import { CreateSchedule, ListSchedules, PatchSchedule, PreviewSchedule } from "@tidemill/contract";
+import { CreateSchedule, ListSchedules, ListSkippedTicks, PatchSchedule, PreviewSchedule } from "@tidemill/contract";
 import { type Command, InvalidArgumentError } from "commander";
 import { printFields, printJson, printRecord, printTable } from "../output/table.ts";
 import { askFirst, YES } from "../prompt/ask-first.ts";
@@ -76,7 +76,23 @@ export function addScheduleCommands(program: Command): void {
     async (tidemill, { options }) => {
       const preview = await tidemill.schedules.preview(readFields<PreviewSchedule>(PreviewSchedule, options));
       if (options.json) printJson(preview);
+      else if (preview.days) printTable(preview.days, ["day", "runs", "first_at", "last_at"]);
       else printTable(preview.runs, ["run_at", "local"]);
+    },
+  );
+
+  onService(
+    addFields(
+      schedule
+        .command("skips")
+        .description("List the newest ticks that enqueued no job, and why")
+        .argument(...NAME),
+      ListSkippedTicks,
+    ),
+    async (tidemill, { args: [name = ""], options }) => {
+      const skips = await tidemill.schedules.skips(name, readFields<ListSkippedTicks>(ListSkippedTicks, options));
+      if (options.json) printJson(skips);
+      else printTable(skips.data, ["first", "last", "reason"]);
     },
   );
 

@@ -75,7 +75,8 @@ export function useKeysetList<T>({ kind, path, query = {}, idOf, enabled = true 
     const fresh = new Map(askedText.split(",").flatMap((at, index) => (newest[index] ? [[Number(at), newest[index]] as const] : [])));
     return data && mergePages(data.pages, fresh, idOf);
   }, [data, newest, askedText, idOf]);
-  const newCount = rows && newest[0] ? countNew(rows, newest[0], idOf) : 0;
+  const top = newest[0];
+  const newCount = useMemo(() => (rows && top ? countNew(rows, top, idOf) : 0), [rows, top, idOf]);
   const reload = () => {
     client.removeQueries({ queryKey: [workspaceId, kind, "page", path] });
     client.setQueryData<InfiniteData<Page<T>, string | null>>(

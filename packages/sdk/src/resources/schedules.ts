@@ -1,4 +1,13 @@
-import type { CreateSchedule, ListSchedules, PatchSchedule, PreviewSchedule, Schedule, SchedulePreview } from "@tidemill/contract";
+import type {
+  CreateSchedule,
+  ListSchedules,
+  ListSkippedTicks,
+  PatchSchedule,
+  PreviewSchedule,
+  Schedule,
+  SchedulePreview,
+  SkippedTicks,
+} from "@tidemill/contract";
 import { type Api, pathOf } from "../api.ts";
 import type { Job } from "../job.ts";
 import type { CallOptions } from "../options.ts";
@@ -47,7 +56,12 @@ export class Schedules {
     return this.#api.post(pathOf("schedules", name, "trigger"), undefined, call);
   }
 
-  /** The next ticks of a cron expression. */
+  /** The newest ticks that made no job, and why. */
+  skips(name: string, filter: ListSkippedTicks = {}, call?: CallOptions): Promise<SkippedTicks> {
+    return this.#api.get(pathOf("schedules", name, "skips"), call, filter);
+  }
+
+  /** The next ticks of a cron expression; with `days`, also how many there are on each of the following days. */
   preview(schedule: PreviewSchedule, call?: CallOptions): Promise<SchedulePreview> {
     return this.#api.get("/v1/schedules/preview", call, schedule);
   }

@@ -11,6 +11,8 @@ export interface Calendar {
   next(afterMs: number): number | null;
   /** The newest ticks t with `afterMs` < t <= `untilMs`, at most `limit`, oldest first. The cost depends on `limit`, not on the span. */
   newest(afterMs: number, untilMs: number, limit: number): number[];
+  /** How many ticks t there are with `fromMs` <= t < `untilMs`, which are whole seconds and at most two days apart. It does not look at each. */
+  count(fromMs: number, untilMs: number): number;
 }
 
 const SECOND_MS = 1_000;
@@ -67,6 +69,7 @@ abstract class Ticks implements Calendar {
   }
 
   abstract next(afterMs: number): number | null;
+  abstract count(fromMs: number, untilMs: number): number;
   /** The last tick at or before a moment, which is a whole second. */
   protected abstract upTo(untilMs: number): number | null;
 
@@ -88,6 +91,19 @@ class DailyCalendar extends Ticks {
   next(afterMs: number): number | null {
     const wallMs = this.cron.after(this.clock.latestShownMs(wholeSeconds(afterMs)));
     return wallMs === null ? null : this.clock.firstShowingMs(wallMs);
+  }
+
+  count(fromMs: number, untilMs: number): number {
+    const shownBefore = (ms: number) => this.clock.latestShownMs(ms - SECOND_MS) + SECOND_MS;
+    const matches = this.cron.count(shownBefore(fromMs), shownBefore(untilMs));
+    const changeMs = this.clock.changeBetween(fromMs - SECOND_MS, untilMs - SECOND_MS);
+    if (changeMs === null) return matches;
+    // Times that clocks skip and the first one behind them are the same tick.
+    const skipped = this.cron.count(
+      changeMs + this.clock.offsetMs(changeMs - SECOND_MS),
+      changeMs + this.clock.offsetMs(changeMs) + SECOND_MS,
+    );
+    return matches - Math.max(0, skipped - 1);
   }
 
   protected upTo(untilMs: number): number | null {
@@ -114,6 +130,13 @@ class HourlyCalendar extends Ticks {
       sinceMs = changeMs ?? Math.max(nearMs, tickMs - NEAR_MS);
       fromMs = changeMs === null ? sinceMs : changeMs - SECOND_MS;
     }
+  }
+
+  count(fromMs: number, untilMs: number): number {
+    const offsetMs = this.clock.offsetMs(fromMs);
+    const changeMs = this.clock.changeBetween(fromMs, untilMs - SECOND_MS);
+    if (changeMs === null) return this.cron.count(fromMs + offsetMs, untilMs + offsetMs);
+    return this.cron.count(fromMs + offsetMs, changeMs + offsetMs) + this.count(changeMs, untilMs);
   }
 
   protected upTo(untilMs: number): number | null {

@@ -7,6 +7,11 @@ export class CronError extends Error {
   override readonly name = "CronError";
 }
 
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+const SECOND_MS = 1_000;
+
 const NICKNAMES = ["@hourly", "@daily", "@weekly", "@monthly", "@yearly"];
 
 /** The fields in their order: name, allowed values, and the longest step that croner accepts. */
@@ -41,6 +46,31 @@ export class Cron {
     this.isEveryHour = pattern.hour.every((fires) => fires > 0);
   }
 
+  /** How many matches there are from a time on until before another one. The cost is one search for each day. */
+  count(fromMs: number, untilMs: number): number {
+    let matches = 0;
+    for (let dayMs = Math.floor(fromMs / DAY_MS) * DAY_MS; dayMs < untilMs; dayMs += DAY_MS) {
+      const first = this.after(dayMs - SECOND_MS);
+      if (first === null || first >= dayMs + DAY_MS) continue;
+      matches += this.#before(Math.min(untilMs - dayMs, DAY_MS)) - this.#before(Math.max(fromMs - dayMs, 0));
+    }
+    return matches;
+  }
+
+  /** How many matches a day, if it has any, has before a time of day. */
+  #before(timeMs: number): number {
+    const { hour, minute, second } = this.#pattern;
+    const [hours, minutes, seconds] = [
+      Math.floor(timeMs / HOUR_MS),
+      Math.floor((timeMs % HOUR_MS) / MINUTE_MS),
+      Math.floor((timeMs % MINUTE_MS) / SECOND_MS),
+    ];
+    const inMinute = firing(second, 60);
+    const matches = firing(hour, hours) * firing(minute, 60) * inMinute;
+    if (!hour[hours]) return matches;
+    return matches + firing(minute, minutes) * inMinute + (minute[minutes] ? firing(second, seconds) : 0);
+  }
+
   /** The first match after a time; null when it would be after the year 2999. Milliseconds, a whole second. */
   after(ms: number): number | null {
     return new CronDate(dateAt(ms), NO_OFFSET).increment(this.#pattern, DAYS, false)?.getTime() ?? null;
@@ -51,6 +81,9 @@ export class Cron {
     return new CronDate(dateAt(ms + 1_000), NO_OFFSET).decrement(this.#pattern, DAYS)?.getTime() ?? null;
   }
 }
+
+/** How many of a field's first values match. */
+const firing = (field: readonly number[], values: number): number => field.slice(0, values).filter((fires) => fires > 0).length;
 
 /**
  * Reads a cron expression: five fields, six with seconds first, or a nickname. Source: contract §6; croner's dialect without `?`, `+` and years.

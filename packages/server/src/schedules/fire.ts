@@ -8,8 +8,9 @@ import { announceSkips } from "./announce-skips.ts";
 import type { Calendars } from "./calendar.ts";
 import { type DueSchedule, findBusyAcrossWorkspaces, lockDue, takeTicksAcrossWorkspaces } from "./fire-store.ts";
 import { planTicks, type TickPlan } from "./plan-ticks.ts";
-import { advanceOf, type PlannedSchedule, prepareWrites, requestsOf, runsOf, tickKey, ticksOf } from "./prepare-writes.ts";
+import { advanceOf, type PlannedSchedule, prepareWrites, requestsOf, runsOf, skipsOf, tickKey, ticksOf } from "./prepare-writes.ts";
 import type { Schedule, ScheduledRun, ScheduleId } from "./schedule.ts";
+import { recordSkipsAcrossWorkspaces } from "./skip-store.ts";
 
 /** What firing schedules needs. */
 export interface FireContext {
@@ -65,6 +66,8 @@ export async function fireSchedules(tx: Db, context: FireContext, due: readonly 
   const ticks = await takeTicksAcrossWorkspaces(tx, writes.flatMap(ticksOf), writes.map(advanceOf));
   const taken = new Set(ticks.map((tick) => tickKey(tick, tick.atMs)));
   const isTaken = (key: string) => taken.has(key);
+  const skips = writes.flatMap(skipsOf);
+  if (skips.length > 0) await recordSkipsAcrossWorkspaces(tx, skips);
   const requests = writes.flatMap((of) => requestsOf(of, isTaken));
   const runs = writes.flatMap((of) => runsOf(of, isTaken));
   const inserted = requests.length > 0 ? await insertJobsAcrossWorkspaces(tx, null, requests) : [];
@@ -116,7 +119,7 @@ function planOf({ calendars, emit }: FireContext, schedule: DueSchedule, busy: b
   } catch (error) {
     // This node's ICU may lack a zone that another node's ICU has. This schedule must not keep the others from firing.
     emit("schedule_parse_failed", { workspaceId: workspace_id, schedule: name, cron, timezone, error });
-    const skip = { atMs: dueMs, reason: "unreadable" } as const;
+    const skip = { firstMs: dueMs, atMs: dueMs, reason: "unreadable" } as const;
     return { run: [], skip, lastMs: null, nextMs: nowMs + UNREADABLE_MS, catchUpToMs: null };
   }
 }

@@ -1,11 +1,13 @@
 import type { CatchUp, Overlap, SkipReason } from "@tidemill/contract";
-import type { Calendar } from "./calendar.ts";
+import type { Calendar as AnyCalendar } from "./calendar.ts";
 
 /** How late a tick may be and still count as on time: the service was slow, or a node was replaced. Later ticks were missed in a downtime. */
 export const ON_TIME_MS = 10_000;
 /** How many missed ticks `all` runs. Source: contract §6. */
 const MAX_MISSED = 1_000;
 const SECOND_MS = 1_000;
+
+type Calendar = Pick<AnyCalendar, "next" | "newest">;
 
 /** What the plan for a schedule's due ticks depends on. Moments are milliseconds since 1970. */
 export interface DueTicks {
@@ -22,7 +24,10 @@ export interface DueTicks {
   readonly limit: number;
 }
 
+/** Ticks that are skipped, one after the other. */
 interface Skip {
+  readonly firstMs: number;
+  /** The last of them. */
   readonly atMs: number;
   readonly reason: SkipReason;
 }
@@ -31,7 +36,7 @@ interface Skip {
 export interface TickPlan {
   /** Ticks that create one job each, oldest first. */
   readonly run: readonly number[];
-  /** The newest tick that is skipped. */
+  /** The ticks that are skipped. */
   readonly skip: Skip | null;
   /** The newest tick that runs or is skipped; null when none is. */
   readonly lastMs: number | null;
@@ -78,10 +83,11 @@ function choose(calendar: Calendar, firstMs: number, { catchUp, catchUpToMs, now
 }
 
 function runOne(calendar: Calendar, chosen: Chosen, busy: boolean): TickPlan {
-  const { fromMs, toMs } = chosen;
+  const { firstMs, fromMs, toMs } = chosen;
   const run = busy || fromMs === null ? [] : [fromMs];
   const overlaps = fromMs !== null && (busy || fromMs < toMs);
-  const skip: Skip | null = overlaps ? { atMs: toMs, reason: "overlap" } : missed(calendar, chosen);
+  const overlapsFromMs = busy || fromMs === null ? firstMs : calendar.next(fromMs);
+  const skip: Skip | null = overlaps ? { firstMs: overlapsFromMs ?? toMs, atMs: toMs, reason: "overlap" } : missed(calendar, chosen);
   return { run, skip, lastMs: toMs, nextMs: calendar.next(toMs), catchUpToMs: null };
 }
 
@@ -94,9 +100,9 @@ function runUpToLimit(calendar: Calendar, chosen: Chosen, limit: number): TickPl
   return { run, skip: missed(calendar, chosen), lastMs: isCut ? (run.at(-1) ?? null) : toMs, nextMs, catchUpToMs: isCut ? toMs : null };
 }
 
-/** The newest tick that was missed in a downtime and is not chosen to run. */
+/** The ticks that were missed in a downtime and are not chosen to run. */
 function missed(calendar: Calendar, { firstMs, fromMs, toMs }: Chosen): Skip | null {
   if (fromMs === firstMs) return null;
   const [atMs] = fromMs === null ? [toMs] : calendar.newest(firstMs - SECOND_MS, fromMs - SECOND_MS, 1);
-  return atMs === undefined ? null : { atMs, reason: "catch_up" };
+  return atMs === undefined ? null : { firstMs, atMs, reason: "catch_up" };
 }

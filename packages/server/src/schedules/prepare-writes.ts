@@ -4,6 +4,7 @@ import { type JobId, momentMs, type RunId, toMoment, type UuidSource } from "#ke
 import type { Advance, DueSchedule, TickToTake } from "./fire-store.ts";
 import type { TickPlan } from "./plan-ticks.ts";
 import type { Schedule, ScheduledRun } from "./schedule.ts";
+import type { SkippedTicks } from "./skip-store.ts";
 
 /** A schedule with the plan for its due ticks. */
 export interface PlannedSchedule {
@@ -17,8 +18,8 @@ export interface ScheduleWrites extends PlannedSchedule {
   /** Ticks that the quota refused and no audit event contains yet, the moment of the first one, and when the last such event was recorded. */
   readonly unreported: { readonly skips: number; readonly sinceMs: number | null; readonly reportedMs: number | null };
   readonly event: NewAuditEvent | null;
-  /** The newest tick that the quota refused. */
-  readonly refusedMs: number | null;
+  /** The first and the last tick that the quota refused. */
+  readonly refused: { readonly firstMs: number; readonly lastMs: number } | null;
 }
 
 /**
@@ -35,15 +36,32 @@ export function prepareWrites({ schedule, plan }: PlannedSchedule, refused: Read
   const isRefused = (atMs: number) => refused.has(tickKey(schedule, atMs));
   const jobs = plan.run.filter((atMs) => !isRefused(atMs)).map((atMs) => ({ id: ids.next() as JobId, atMs }));
   const refusedTicks = plan.run.filter(isRefused);
-  return { schedule, plan, jobs, refusedMs: refusedTicks.at(-1) ?? null, ...reportSkips(schedule, refusedTicks, jobs.length > 0) };
+  const [firstMs, lastMs] = [refusedTicks[0], refusedTicks.at(-1)];
+  const between = firstMs === undefined || lastMs === undefined ? null : { firstMs, lastMs };
+  return { schedule, plan, jobs, refused: between, ...reportSkips(schedule, refusedTicks, jobs.length > 0) };
 }
 
 export const ticksOf = ({ schedule, jobs }: ScheduleWrites): TickToTake[] =>
   jobs.map(({ atMs }) => ({ workspaceId: schedule.workspace_id, scheduleId: schedule.id, atMs }));
 
-export function advanceOf({ schedule, plan, jobs, refusedMs, unreported }: ScheduleWrites): Advance {
+/** The skipped ticks to record. They go on with the newest that are recorded if nothing ran and nothing was changed in between. */
+export function skipsOf({ schedule, plan, jobs, refused }: ScheduleWrites): SkippedTicks[] {
+  const { workspace_id: workspaceId, id: scheduleId, last_skip_at, last_skip_reason, last_run_at, updated_at } = schedule;
+  const skippedMs = last_skip_at === null ? null : momentMs(last_skip_at);
+  const isNewest = skippedMs !== null && momentMs(updated_at) < skippedMs && (last_run_at === null || momentMs(last_run_at) < skippedMs);
+  const skips = [
+    ...(plan.skip ? [{ firstMs: plan.skip.firstMs, lastMs: plan.skip.atMs, reason: plan.skip.reason }] : []),
+    ...(refused ? [{ ...refused, reason: "quota" as const }] : []),
+  ];
+  return skips.map((skip, at) => {
+    const goesOn = isNewest && at === 0 && skip.reason === last_skip_reason && !jobs.some(({ atMs }) => atMs < skip.firstMs);
+    return { workspaceId, scheduleId, ...skip, goesOn };
+  });
+}
+
+export function advanceOf({ schedule, plan, jobs, refused, unreported }: ScheduleWrites): Advance {
   const newest = jobs.at(-1);
-  const skip = refusedMs !== null && refusedMs > (plan.skip?.atMs ?? 0) ? { atMs: refusedMs, reason: "quota" as const } : plan.skip;
+  const skip = refused !== null && refused.lastMs > (plan.skip?.atMs ?? 0) ? { atMs: refused.lastMs, reason: "quota" as const } : plan.skip;
   return {
     workspaceId: schedule.workspace_id,
     scheduleId: schedule.id,

@@ -1,17 +1,29 @@
-import { Job, PreviewSchedule, SchedulePath, SchedulePreview, Schedule as ScheduleRecord } from "@tidemill/contract";
+import {
+  Job,
+  ListSkippedTicks,
+  PreviewSchedule,
+  SchedulePath,
+  SchedulePreview,
+  Schedule as ScheduleRecord,
+  SkippedTicks,
+} from "@tidemill/contract";
 import { requestActor } from "#audit";
-import { type Api, replies, routeDefaults } from "#http";
+import { type Api, replies, routeDefaults, workspaceOf } from "#http";
 import { showJob } from "#jobs";
 import { momentMs } from "#kernel";
+import { scheduleNotFound } from "./not-found.ts";
 import { pauseSchedule } from "./pause.ts";
 import { previewSchedule } from "./preview.ts";
 import { resumeSchedule } from "./resume.ts";
 import { JSON_TYPE, type ScheduleRoutes, sendSchedule } from "./send-schedule.ts";
+import { listSkips, MAX_SKIPS } from "./skip-store.ts";
+import { findSchedule } from "./store.ts";
 import { triggerSchedule } from "./trigger.ts";
 
 const { tags, security } = routeDefaults("Schedules");
 /** Ticks of a preview when the request does not say how many. */
 const DEFAULT_COUNT = 5;
+const DEFAULT_SKIPS = 50;
 
 /** The endpoints that control when schedules run: preview, pause, resume and trigger. */
 export function mountRuns(api: Api, routes: ScheduleRoutes): void {
@@ -26,15 +38,43 @@ export function mountRuns(api: Api, routes: ScheduleRoutes): void {
         security,
         summary: "Preview the ticks of a cron expression",
         description:
-          "Returns the next ticks of a cron expression in a time zone, from now or from a given moment. It stores nothing and needs no schedule.",
+          "Returns the next ticks of a cron expression in a time zone, from now or from a given moment; with `days`, also how many " +
+          "ticks each of the following days has. It stores nothing and needs no schedule.",
         operationId: "previewSchedule",
         querystring: PreviewSchedule,
         response: replies({ 200: SchedulePreview }),
       },
     },
     (request) => {
-      const { cron, timezone, from, count = DEFAULT_COUNT } = request.query;
-      return previewSchedule(context.calendars, { cron, timezone, count }, from === undefined ? clock.nowMs() : momentMs(from));
+      const { cron, timezone, from, count = DEFAULT_COUNT, days = null } = request.query;
+      return previewSchedule(context.calendars, { cron, timezone, count, days }, from === undefined ? clock.nowMs() : momentMs(from));
+    },
+  );
+
+  api.get(
+    "/v1/schedules/:name/skips",
+    {
+      config: { access: "read" },
+      schema: {
+        tags,
+        security,
+        summary: "List the skipped ticks of a schedule",
+        description:
+          `Returns the ticks that created no job, and why, newest first: one entry for ticks that came one after the other and had the same ` +
+          `reason. About ${MAX_SKIPS} entries are kept. Ticks during a pause are not among them.`,
+        operationId: "listSkippedTicks",
+        params: SchedulePath,
+        querystring: ListSkippedTicks,
+        response: replies({ 200: SkippedTicks }, "NOT_FOUND"),
+      },
+    },
+    async (request) => {
+      const workspaceId = workspaceOf(request);
+      const { name } = request.params;
+      const db = tenants.of(workspaceId);
+      const schedule = await findSchedule(db, workspaceId, name);
+      if (!schedule) throw await scheduleNotFound(db, workspaceId, name);
+      return { data: await listSkips(db, workspaceId, schedule.id, request.query.limit ?? DEFAULT_SKIPS) };
     },
   );
 

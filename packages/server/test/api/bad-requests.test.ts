@@ -119,6 +119,7 @@ const QUERIES: Record<string, readonly string[]> = {
   ],
   timezone: ["", "Nowhere", "Europe/Atlantis", "%2B01:00", "Europe/Berlin,UTC", "x".repeat(65), ...TEXTS],
   count: ["", "0", "-1", "101", "1.5", "1e1", "ten", "%205", "1,2", ...NOT_UTF8],
+  days: ["", "0", "-1", "43", "1.5", "1e1", "ten", "%205", "1,2", ...NOT_UTF8],
   event_type: [
     "",
     "queue",

@@ -59,6 +59,7 @@ export const LEAST: Record<string, Role> = {
   "POST /v1/schedules": "write",
   "GET /v1/schedules/preview": "read",
   "GET /v1/schedules/{name}": "read",
+  "GET /v1/schedules/{name}/skips": "read",
   "PATCH /v1/schedules/{name}": "write",
   "PATCH /v1/schedules/{name}/pause": "write",
   "PATCH /v1/schedules/{name}/resume": "write",

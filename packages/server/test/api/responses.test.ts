@@ -409,7 +409,11 @@ const SUCCESSES: Record<string, Ask[]> = {
     schedule({ query: "?limit=1&state=active" }, { payload: [1], tag: "t", concurrencyKey: "k", attempts: 1 }),
   ],
   "createSchedule 201": [schedule(), schedule({ body: { queue: "reports", cron: "@daily", timezone: "UTC" } })],
-  "previewSchedule 200": [plain({ query: "?cron=@hourly&timezone=Asia/Kathmandu" }), plain({ query: "?cron=@daily&timezone=UTC&count=1" })],
+  "previewSchedule 200": [
+    plain({ query: "?cron=@hourly&timezone=Asia/Kathmandu" }),
+    plain({ query: "?cron=@daily&timezone=UTC&count=1&days=2" }),
+  ],
+  "listSkippedTicks 200": [schedule(), schedule({ query: "?limit=1" })],
   "getSchedule 200": [schedule(), schedule({}, {}, "pause"), schedule({}, { payload: null, overlap: "skip", catch_up: "all" }, "trigger")],
   "patchSchedule 200": [schedule(), schedule({ body: { tag: null, attempts: null, payload: "x" } }, {}, "pause")],
   "pauseSchedule 200": [schedule(), schedule({}, {}, "pause")],

@@ -58,6 +58,7 @@ export async function everythingStored(database: TestDatabase): Promise<unknown>
     "secret",
     "circuit",
     "schedule",
+    "schedule_skip",
     "schedule_tick",
     "job",
     "job_history",

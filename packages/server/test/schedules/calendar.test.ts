@@ -44,6 +44,21 @@ function walk(calendar: Calendar, afterMs: number, steps: number): number[] {
   return ticks;
 }
 
+test("a calendar counts as many ticks as come one after the other", () => {
+  fc.assert(
+    fc.property(cron, fc.oneof(beside, anywhere), fc.nat(60), fc.nat(2_000), (text, { zone, afterMs }, steps, seconds) => {
+      const calendar = readCalendar(text, zone);
+      const fromMs = Math.floor(afterMs / 1_000) * 1_000;
+      const ticks = walk(calendar, fromMs - 1_000, steps).filter((tick) => tick < fromMs + 2 * 86_400_000);
+      const untilMs = Math.max(fromMs, (ticks.at(-1) ?? fromMs) + (text === "* * * * * *" ? 1_000 : 0));
+      const within = walk(calendar, fromMs - 1_000, steps + 1).filter((tick) => tick < untilMs).length;
+      expect(calendar.count(fromMs, untilMs)).toBe(within);
+      expect(calendar.count(fromMs, fromMs + seconds * 1_000)).toBeLessThanOrEqual(seconds);
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
 describe("a calendar's newest ticks", () => {
   test("a calendar's newest ticks are the last of those that come one after the other", () => {
     fc.assert(

@@ -36,6 +36,15 @@ function findTicks({ hourly, matches }: Pattern, { moments, times }: Walk): numb
   return [...new Set(found)].sort((a, b) => a - b);
 }
 
+/** From where to where ticks are counted around a change: with it, before it, behind it. */
+const COUNTED = [
+  [-AROUND_MS, AROUND_MS],
+  [-AROUND_MS, 0],
+  [0, AROUND_MS],
+  [-5_400_000, 1_800_000],
+  [-STEP_MS, STEP_MS],
+] as const;
+
 const texts = (all: number[]) => all.map((ms) => new Date(ms).toISOString());
 
 function expectTicks(zone: string, changes: OffsetChange[]): void {
@@ -43,8 +52,12 @@ function expectTicks(zone: string, changes: OffsetChange[]): void {
   for (const change of changes) {
     const walked = walk(change);
     for (const pattern of [...RARE, ...FREQUENT]) {
-      const ticks = readCalendar(pattern.cron, zone).newest(change.atMs - AROUND_MS - 1, change.atMs + AROUND_MS, 10_000);
+      const calendar = readCalendar(pattern.cron, zone);
+      const ticks = calendar.newest(change.atMs - AROUND_MS - 1, change.atMs + AROUND_MS, 10_000);
       expect(texts(ticks), `${pattern.cron} around ${texts([change.atMs])}`).toEqual(texts(findTicks(pattern, walked)));
+      const counts = COUNTED.map(([from, until]) => calendar.count(change.atMs + from, change.atMs + until));
+      const counted = COUNTED.map(([from, until]) => ticks.filter((ms) => ms >= change.atMs + from && ms < change.atMs + until).length);
+      expect(counts, `${pattern.cron} around ${texts([change.atMs])}`).toEqual(counted);
     }
   }
 }

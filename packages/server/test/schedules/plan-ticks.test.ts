@@ -4,7 +4,7 @@ import type { Calendar } from "../../src/schedules/calendar.ts";
 import { type DueTicks, planTicks } from "../../src/schedules/plan-ticks.ts";
 
 /** Every ten seconds, from 0 on, up to `endMs`. */
-function everyTenSeconds(endMs = Number.POSITIVE_INFINITY): Calendar {
+function everyTenSeconds(endMs = Number.POSITIVE_INFINITY): Pick<Calendar, "next" | "newest"> {
   const next = (afterMs: number) => {
     const ms = (Math.floor(afterMs / 10_000) + 1) * 10_000;
     return ms <= endMs ? ms : null;
@@ -53,7 +53,7 @@ describe("the ticks that are due", () => {
   test("the ticks that are due are none, with catch_up none, when the newest is too late as well", () => {
     expect(plan({ catchUp: "none", nowMs: 30_000 }, everyTenSeconds(10_000))).toEqual({
       run: [],
-      skip: { atMs: 10_000, reason: "catch_up" },
+      skip: { firstMs: 10_000, atMs: 10_000, reason: "catch_up" },
       lastMs: 10_000,
       nextMs: null,
       catchUpToMs: null,
@@ -64,7 +64,7 @@ describe("the ticks that are due", () => {
     const { run, skip, nextMs } = plan({ catchUp: "all", nowMs: 20_000_000, limit: 5_000 });
     expect(run).toHaveLength(1_000);
     expect([run[0], run.at(-1)]).toEqual([10_010_000, 20_000_000]);
-    expect([skip, nextMs]).toEqual([{ atMs: 10_000_000, reason: "catch_up" }, 20_010_000]);
+    expect([skip, nextMs]).toEqual([{ firstMs: 10_000, atMs: 10_000_000, reason: "catch_up" }, 20_010_000]);
   });
 
   test("the ticks that are due run as far as there is room; the rest stays chosen, however late it is by then, and no more than that is", () => {
@@ -88,7 +88,7 @@ describe("with overlap skip", () => {
   test("no due tick runs with overlap skip while a job of the schedule has not finished", () => {
     expect(plan({ overlap: "skip", busy: true })).toEqual({
       run: [],
-      skip: { atMs: 10_000, reason: "overlap" },
+      skip: { firstMs: 10_000, atMs: 10_000, reason: "overlap" },
       lastMs: 10_000,
       nextMs: 20_000,
       catchUpToMs: null,
@@ -98,7 +98,7 @@ describe("with overlap skip", () => {
   test("the first of several due ticks runs with overlap skip", () => {
     expect(plan({ overlap: "skip", catchUp: "all", nowMs: 35_000 })).toEqual({
       run: [10_000],
-      skip: { atMs: 30_000, reason: "overlap" },
+      skip: { firstMs: 20_000, atMs: 30_000, reason: "overlap" },
       lastMs: 30_000,
       nextMs: 40_000,
       catchUpToMs: null,
@@ -106,7 +106,10 @@ describe("with overlap skip", () => {
   });
 
   test("what catch_up has chosen is skipped for the overlap, not for the downtime", () => {
-    expect(plan({ overlap: "skip", busy: true, nowMs: 35_000 })).toMatchObject({ run: [], skip: { atMs: 30_000, reason: "overlap" } });
+    expect(plan({ overlap: "skip", busy: true, nowMs: 35_000 })).toMatchObject({
+      run: [],
+      skip: { firstMs: 10_000, atMs: 30_000, reason: "overlap" },
+    });
   });
 });
 

@@ -33,6 +33,32 @@ describe("a preview", () => {
     expect((await preview(service, { cron: "@daily", timezone: "UTC", from: "tomorrow" })).status).toBe(400);
   });
 
+  test("a preview counts the ticks of days, also of those on which clocks change", async ({ service }) => {
+    const daysOf = async (cron: string, from: string, days: string): Promise<[string, number, string, string][]> => {
+      const { body } = await preview(service, { cron, timezone: "Europe/Berlin", from, days, count: "1" });
+      return body.days.map((of: Record<string, never>) => [of.day, of.runs, of.first_at, of.last_at]);
+    };
+    const counts = async (cron: string, from: string) => (await daysOf(cron, from, "3")).map(([, runs]) => runs);
+    const [march, october] = ["2027-03-27T12:00:00Z", "2027-10-30T12:00:00Z"];
+    expect(await daysOf("* * * * *", march, "2")).toEqual([
+      ["2027-03-27", 1_440, "2027-03-26T23:00:00.000Z", "2027-03-27T22:59:00.000Z"],
+      ["2027-03-28", 1_380, "2027-03-27T23:00:00.000Z", "2027-03-28T21:59:00.000Z"],
+    ]);
+    expect(await counts("* * * * *", october)).toEqual([1_440, 1_500, 1_440]);
+    expect(await counts("* * * * * *", october)).toEqual([86_400, 90_000, 86_400]);
+    expect([await counts("30 2 * * *", march), await counts("30 2 * * *", october)]).toEqual([
+      [1, 1, 1],
+      [1, 1, 1],
+    ]);
+    // In the gap, 02:00, 02:20 and 02:40 are one tick, at the same moment as 03:00.
+    expect([await counts("*/20 1-3 * * *", march), await counts("*/20 1-3 * * *", october)]).toEqual([
+      [9, 6, 9],
+      [9, 9, 9],
+    ]);
+    expect(await daysOf("0 12 1 * *", march, "1")).toEqual([["2027-03-27", 0, null, null]]);
+    expect((await preview(service, { cron: "@daily", timezone: "UTC", days: "43" })).status).toBe(400);
+  });
+
   test("a preview says how far the zone is from UTC at each run", async ({ service }) => {
     expect(await runsOf(service, { cron: "0 12 1 */6 *", timezone: "America/St_Johns", count: "2" })).toEqual([
       ["2027-01-01T15:30:00.000Z", "2027-01-01T12:00:00-03:30"],

@@ -67,6 +67,9 @@ export function WhyNot({ path }: { path: string }) {
           ))}
         </ul>
       )}
+      {!data.estimated_start && holding.length > 0 && (
+        <p className={classes.opens}>When it starts cannot be estimated: it depends on {holding.length === 1 ? "that" : "these"}.</p>
+      )}
       {data.estimated_start && (
         <p className={classes.opens}>
           Expected to start <Time at={data.estimated_start} />

@@ -26,8 +26,9 @@ export const JOB_COLUMNS: readonly Column<JobRow>[] = [
   {
     id: "error",
     header: "Last error",
-    width: "minmax(6rem, 3fr)",
-    cell: ({ last_error }) => last_error && `${last_error.code}: ${last_error.message}`,
+    width: "minmax(6rem, 6fr)",
+    cell: ({ last_error }) =>
+      last_error && <span title={`${last_error.code}: ${last_error.message}`}>{last_error.message || last_error.code}</span>,
     wide: true,
   },
   {

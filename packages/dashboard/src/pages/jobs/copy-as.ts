@@ -32,15 +32,34 @@ export function asCurl(job: JobRecord): string {
 export function asSdk(job: JobRecord): string {
   const options = writeJson(optionsOf(job));
   const more = options === "{}" ? "" : `, ${options}`;
-  return `await tidemill.queue(${JSON.stringify(job.queue)}).enqueue(${payloadOf(job)}${more});`;
+  return `await tidemill.queue(${JSON.stringify(job.queue)}).enqueue(${asScript(payloadOf(job))}${more});`;
 }
+
+/** The strings and numbers of a JSON text, each string with the colon that makes it a name. */
+const TOKENS = /"(?:[^"\\]|\\.)*"(\s*:)?|-?\d[\d.eE+-]*/g;
+/** A number with more digits may lose some in a script. */
+const SAFE_DIGITS = 15;
+
+/** JSON as an expression of JavaScript: numbers keep their digits, and the name `__proto__` is one like others. */
+const asScript = (json: string): string =>
+  json.replace(TOKENS, (token, colon?: string) => {
+    if (token.startsWith('"'))
+      return colon !== undefined && JSON.parse(token.slice(0, -colon.length)) === "__proto__" ? `["__proto__"]${colon}` : token;
+    const isSafe = token.replace(/[eE].*$/, "").replace(/\D/g, "").length <= SAFE_DIGITS && Number.isFinite(Number(token));
+    return isSafe ? token : `JSON.rawJSON("${token}")`;
+  });
 
 export function asCli(job: JobRecord): string {
   const { tag, concurrencyKey, priority } = optionsOf(job);
+  const payload = payloadOf(job);
   return [
-    `tidemill enqueue ${shellWord(job.queue)} ${shellWord(payloadOf(job))}`,
+    "tidemill enqueue",
     ...(tag === undefined ? [] : [`--tag ${shellWord(tag)}`]),
     ...(concurrencyKey === undefined ? [] : [`--concurrency-key ${shellWord(concurrencyKey)}`]),
     ...(priority === undefined ? [] : [`--priority=${priority}`]),
+    // A negative number is no option.
+    ...(payload.startsWith("-") ? ["--"] : []),
+    shellWord(job.queue),
+    shellWord(payload),
   ].join(" ");
 }

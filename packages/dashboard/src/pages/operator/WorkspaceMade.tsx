@@ -1,5 +1,5 @@
 import { Button, Group, TextInput } from "@mantine/core";
-import type { CreatedInvitation, CreatedWorkspace } from "@tidemill/contract";
+import type { CreatedInvitation, CreatedWorkspace, Workspace } from "@tidemill/contract";
 import { useState } from "react";
 import { operator } from "../../api/api.ts";
 import { Dialog } from "../../ui/dialogs/Dialog.tsx";
@@ -8,11 +8,16 @@ import { ErrorState } from "../../ui/ErrorState.tsx";
 import { useSubmit } from "../../ui/use-submit.ts";
 import { InvitationMade } from "../members/InvitationMade.tsx";
 
-/** What follows when a workspace was made: its first key, then an invitation for its first administrator. */
-export function WorkspaceMade({ workspace, onClose }: { workspace: CreatedWorkspace; onClose: () => void }) {
+interface WorkspaceMadeProps {
+  readonly workspace: CreatedWorkspace | Workspace;
+  readonly onClose: () => void;
+}
+
+/** What follows when a workspace was made: its first key, then an invitation for its first administrator. Of another, only the invitation. */
+export function WorkspaceMade({ workspace, onClose }: WorkspaceMadeProps) {
   const [isStored, setIsStored] = useState(false);
   const [invitation, setInvitation] = useState<CreatedInvitation | null>(null);
-  if (!isStored) {
+  if ("key" in workspace && !isStored) {
     return (
       <SecretOnce
         secret={workspace.key}
@@ -27,7 +32,7 @@ export function WorkspaceMade({ workspace, onClose }: { workspace: CreatedWorksp
 }
 
 interface InviteFirstProps {
-  readonly workspace: CreatedWorkspace;
+  readonly workspace: Pick<Workspace, "id" | "name">;
   readonly onClose: () => void;
   readonly onMade: (invitation: CreatedInvitation) => void;
 }
@@ -41,7 +46,7 @@ function InviteFirst({ workspace: { id, name }, onClose, onMade }: InviteFirstPr
   return (
     <Dialog onClose={onClose} title={`Who administers ${name}?`}>
       <form onSubmit={onSubmit}>
-        <p>Invite its first administrator, who invites the others. You can also do that later, on its page of members.</p>
+        <p>Invite its first administrator, who invites the others. You can also do that later, in the list of workspaces.</p>
         <TextInput
           label="Mail address"
           description="Only a person with this address can accept the invitation. Without one, anybody who has the link can."

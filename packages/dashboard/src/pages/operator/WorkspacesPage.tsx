@@ -21,7 +21,7 @@ const PAGE_SIZE = 100;
 type Open =
   | { readonly kind: "edit"; readonly workspace: Workspace | null }
   | { readonly kind: "delete"; readonly workspace: Workspace }
-  | { readonly kind: "made"; readonly workspace: CreatedWorkspace };
+  | { readonly kind: "made"; readonly workspace: CreatedWorkspace | Workspace };
 
 const FACTS: readonly Column<Workspace>[] = [
   {
@@ -74,12 +74,19 @@ export default function WorkspacesPage() {
     {
       id: "actions",
       header: "Actions",
-      width: "8.5rem",
+      width: "12rem",
       align: "end",
       cell: (workspace) => (
         <>
           <Button size="compact-xs" aria-label={`Change ${workspace.name}`} onClick={() => setOpen({ kind: "edit", workspace })}>
             Change
+          </Button>{" "}
+          <Button
+            size="compact-xs"
+            aria-label={`Invite an administrator of ${workspace.name}`}
+            onClick={() => setOpen({ kind: "made", workspace })}
+          >
+            Invite
           </Button>{" "}
           <Button size="compact-xs" aria-label={`Delete ${workspace.name}`} onClick={() => setOpen({ kind: "delete", workspace })}>
             Delete

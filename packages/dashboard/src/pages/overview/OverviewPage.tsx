@@ -10,6 +10,7 @@ import { useMetrics } from "../../ui/metrics/use-metrics.ts";
 import { PageFrame } from "../../ui/PageFrame.tsx";
 import { StateBadge } from "../../ui/StateBadge.tsx";
 import { WsLink } from "../../ui/WsLink.tsx";
+import { FirstSteps } from "./FirstSteps.tsx";
 import { Health } from "./Health.tsx";
 
 const HOUR = rangeOf("1h");
@@ -29,6 +30,7 @@ export default function OverviewPage() {
       ) : (
         <>
           <Health status={status} />
+          {status.queues === 0 && <FirstSteps />}
           <Numbers status={status} />
         </>
       )}

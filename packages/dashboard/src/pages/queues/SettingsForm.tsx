@@ -34,10 +34,10 @@ function Form({ queue, onClose, onSecret }: Omit<SettingsFormProps, "opened">) {
   const [after, setAfter] = useState<SettingTexts>(before);
   const [asking, setAsking] = useState(false);
   const set = (name: keyof SettingTexts) => (value: string) => setAfter((old) => ({ ...old, [name]: value }));
-  const changes = changesBetween(before as never, after as never).map((change) => ({
-    ...change,
-    name: LABELS[change.name as keyof SettingTexts],
-  }));
+  const now = textsOf(queue);
+  const changed = changesBetween(before as never, after as never).map(({ name }) => name as keyof SettingTexts);
+  const changes = changed.map((name) => ({ name: LABELS[name], from: now[name], to: after[name] }));
+  const meanwhile = changed.filter((name) => now[name] !== before[name]).map((name) => LABELS[name]);
   const save = async () => {
     const path = `/queues/${encodeURIComponent(queue.name)}`;
     const saved = await explained(() => api.patch<QueueWithSecret>(path, patchOf(before, after)));
@@ -113,6 +113,7 @@ function Form({ queue, onClose, onSecret }: Omit<SettingsFormProps, "opened">) {
         opened={asking}
         title={`Change ${changes.length === 1 ? "1 setting" : `${changes.length} settings`} of ${queue.name}?`}
         changes={changes}
+        meanwhile={meanwhile}
         onClose={() => setAsking(false)}
         onSave={save}
       />

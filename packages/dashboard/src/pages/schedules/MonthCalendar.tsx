@@ -10,22 +10,18 @@ import { Icon } from "../../ui/Icon.tsx";
 import { Section } from "../../ui/Section.tsx";
 import classes from "./schedules.module.css";
 
-/** What one request previews. A pattern with more runs in a month is shown up to there. */
-const MAX_RUNS = 100;
+type PreviewedDay = NonNullable<SchedulePreview["days"]>[number];
+
 const WEEK = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 
 /** The runs of a month by the clocks of the schedule's zone, with the days on which these are changed. */
 export function MonthCalendar({ cron, timezone }: { cron: string; timezone: string }) {
   const now = monthNow(timezone);
   const [month, setMonth] = useState(now);
-  const from = month === now ? nowMs() : startOfDay(`${month}-01`, timezone) - 1;
-  // Rounded, so that the request stays the same while the page is open.
-  const query = { cron, timezone, count: MAX_RUNS, from: toMoment(month === now ? Math.floor(from / 60_000) * 60_000 : from) };
-  const { data, error, refetch } = useRecord<SchedulePreview>("settled", "/schedules/preview", { query });
-  const runs = Map.groupBy(data?.runs ?? [], ({ local }) => local.slice(0, 10));
-  // The day of the last run that was previewed may have more.
-  const lastKnown = data && data.runs.length === MAX_RUNS ? (data.runs.at(-1)?.local.slice(0, 10) ?? null) : null;
   const days = daysOf(month, timezone);
+  const query = { cron, timezone, count: 1, from: toMoment(startOfDay(`${month}-01`, timezone)), days: days.length };
+  const { data, error, refetch } = useRecord<SchedulePreview>("settled", "/schedules/preview", { query });
+  const runs = new Map(data?.days?.map((of) => [of.day, of]));
   const shifts = days.filter(({ shiftMinutes }) => shiftMinutes !== 0);
   const before = Array.from({ length: weekdayOf(days[0]?.day ?? month) }, (_, at) => `before ${at}`);
   const cells: (CalendarDay | string)[] = [...before, ...days];
@@ -56,11 +52,6 @@ export function MonthCalendar({ cron, timezone }: { cron: string; timezone: stri
             : `On ${day} the clocks go back: the times ${shifted} occur twice. A run in them starts once, at the first. Patterns that fire every hour or more often run in both.`}
         </p>
       ))}
-      {lastKnown !== null && (
-        <p className={classes.note}>
-          It runs so often that only the next {MAX_RUNS} runs are shown, up to {lastKnown}.
-        </p>
-      )}
       <table className={classes.month} aria-label={`Runs in ${month}`}>
         <thead>
           <tr>
@@ -80,8 +71,7 @@ export function MonthCalendar({ cron, timezone }: { cron: string; timezone: stri
                 ) : (
                   <td key={cell.day} className={cell.day === today ? classes.today : undefined} data-past={cell.day < today || undefined}>
                     <div className={classes.day}>{Number(cell.day.slice(8))}</div>
-                    <Runs runs={runs.get(cell.day) ?? []} timezone={timezone} more={cell.day === lastKnown} />
-                    {lastKnown !== null && cell.day > lastKnown && <div className={classes.day}>not shown</div>}
+                    <Runs of={runs.get(cell.day)} timezone={timezone} />
                     {cell.shiftMinutes !== 0 && (
                       <div className={classes.shift}>{cell.shiftMinutes > 0 ? `gap ${cell.shifted}` : `twice ${cell.shifted}`}</div>
                     )}
@@ -97,13 +87,12 @@ export function MonthCalendar({ cron, timezone }: { cron: string; timezone: stri
 }
 
 /** One time, or how many there are. */
-function Runs({ runs, timezone, more }: { runs: readonly { run_at: string }[]; timezone: string; more: boolean }) {
-  const [first] = runs;
-  if (!first) return null;
-  const clocks = runs.map(({ run_at }) => formatClock(toMs(run_at), timezone).replace(/:00$/, ""));
+function Runs({ of, timezone }: { of: PreviewedDay | undefined; timezone: string }) {
+  if (!of || of.first_at === null || of.last_at === null) return null;
+  const [first, last] = [of.first_at, of.last_at].map((at) => formatClock(toMs(at), timezone).replace(/:00$/, ""));
   return (
-    <div className={classes.runs} title={clocks.join(", ")}>
-      {runs.length === 1 ? clocks[0] : `${runs.length}${more ? " or more" : ""} runs`}
+    <div className={classes.runs} title={of.runs === 1 ? undefined : `${first} to ${last}`}>
+      {of.runs === 1 ? first : `${of.runs.toLocaleString("en")} runs`}
     </div>
   );
 }

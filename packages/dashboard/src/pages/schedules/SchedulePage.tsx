@@ -40,7 +40,7 @@ export default function SchedulePage() {
           <Section title="Payload">
             <JsonText value={data.payload} label="payload" none="null" />
           </Section>
-          <SkippedTicks schedule={data} />
+          <SkippedTicks name={name} timezone={data.timezone} />
         </>
       )}
     </PageFrame>

@@ -1,45 +1,50 @@
 import { Table } from "@mantine/core";
-import type { AuditEvent, Schedule } from "@tidemill/contract";
-import type { Page } from "../../api/merge-pages.ts";
-import type { Read } from "../../api/raw-json.ts";
+import type { SkippedTicks as SkippedTickList, SkipReason } from "@tidemill/contract";
 import { useRecord } from "../../api/use-record.ts";
-import { useWorkspace } from "../../app/workspace.tsx";
 import { ErrorState } from "../../ui/ErrorState.tsx";
+import { LoadingState } from "../../ui/LoadingState.tsx";
 import { Section } from "../../ui/Section.tsx";
 import { Time } from "../../ui/Time.tsx";
 import classes from "./schedules.module.css";
-import { skipsOf, WHY } from "./skips.ts";
 
-/** How many of the workspace's newest skips are searched for those of the schedule. */
-const SEARCHED = 100;
+const MAX_SHOWN = 100;
 
-/** The ticks that made no job, and why: from the audit log for those who may read it, else only the newest. */
-export function SkippedTicks({ schedule }: { schedule: Read<Schedule> }) {
-  const isAdmin = useWorkspace().may("admin");
-  const query = { event_type: "schedule.skipped", limit: SEARCHED };
-  const { data, error, refetch } = useRecord<Page<AuditEvent>>("schedules", "/audit-events", { query, enabled: isAdmin });
-  const skips = skipsOf(schedule, data?.data ?? []);
+const WHY: Readonly<Record<SkipReason, string>> = {
+  overlap: "An earlier job of the schedule had not finished.",
+  quota: "The month's executions were used up.",
+  catch_up: "Missed in a downtime, and missed ticks do not all run afterwards.",
+  unreadable: "The node did not know the time zone. It tries again after an hour.",
+};
+
+/** The ticks that made no job, and why. */
+export function SkippedTicks({ name, timezone }: { name: string; timezone: string }) {
+  const path = `/schedules/${encodeURIComponent(name)}/skips`;
+  const { data, error, refetch } = useRecord<SkippedTickList>("schedules", path, { query: { limit: MAX_SHOWN } });
   return (
     <Section title="Skipped ticks">
-      {error ? <ErrorState error={error} what="the skipped ticks" onRetry={refetch} /> : null}
-      {skips.length === 0 ? (
-        <p className={classes.note}>None is known.</p>
+      {error ? (
+        <ErrorState error={error} what="the skipped ticks" onRetry={refetch} />
+      ) : !data ? (
+        <LoadingState what="the skipped ticks" />
+      ) : data.data.length === 0 ? (
+        <p className={classes.note}>No tick was skipped. Ticks during a pause are not listed.</p>
       ) : (
         <Table>
           <Table.Thead>
             <Table.Tr>
-              <Table.Th>Tick</Table.Th>
-              <Table.Th>Why it made no job</Table.Th>
+              <Table.Th>First tick</Table.Th>
+              <Table.Th>Last tick</Table.Th>
+              <Table.Th>Why they made no job</Table.Th>
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
-            {skips.map(({ at, reason, count }) => (
-              <Table.Tr key={`${at} ${reason}`}>
+            {data.data.map(({ first, last, reason }) => (
+              <Table.Tr key={first}>
                 <Table.Td>
-                  <Time at={at} exact zone={schedule.timezone} />
-                  {count > 1 && `, the last of ${count}`}
+                  <Time at={first} exact zone={timezone} />
                 </Table.Td>
-                <Table.Td>{WHY[reason] ?? reason}</Table.Td>
+                <Table.Td>{last === first ? "the same" : <Time at={last} exact zone={timezone} />}</Table.Td>
+                <Table.Td>{WHY[reason]}</Table.Td>
               </Table.Tr>
             ))}
           </Table.Tbody>

@@ -113,7 +113,15 @@ function Runs({ workflowId }: { workflowId: string }) {
         list={list}
         columns={COLUMNS}
         target={runTarget}
-        empty={<EmptyState title={filters.isEmpty ? "It has not run yet" : "No run matches this filter"} />}
+        empty={
+          filters.isEmpty ? (
+            <EmptyState title="It has not run yet">
+              Start a run by the button above, by <code>POST /v1/workflows/:id/trigger</code>, or by an event or a schedule that it names.
+            </EmptyState>
+          ) : (
+            <EmptyState title="No run matches this filter" />
+          )
+        }
       />
     </Section>
   );

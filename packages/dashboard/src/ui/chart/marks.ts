@@ -25,10 +25,13 @@ export function drawMarks({ ctx, bbox, valToPos }: uPlot, marks: readonly ChartM
     if (x < freeFrom) continue;
     const label = text.length > MAX_LABEL ? `${text.slice(0, MAX_LABEL - 1)}…` : text;
     const width = ctx.measureText(label).width;
-    const left = Math.min(x + 3 * devicePixelRatio, bbox.left + bbox.width - width);
+    const gap = 3 * devicePixelRatio;
+    // Beside its line: on the other side where there is no room before the edge.
+    const left = x + gap + width <= bbox.left + bbox.width ? x + gap : x - gap - width;
+    if (left < Math.max(freeFrom, bbox.left)) continue;
     ctx.fillStyle = color(name);
     ctx.fillText(label, left, bbox.top);
-    freeFrom = left + Math.max(width, LABEL_WIDTH) + 6 * devicePixelRatio;
+    freeFrom = left + Math.max(width, LABEL_WIDTH) + 2 * gap;
   }
   ctx.restore();
 }

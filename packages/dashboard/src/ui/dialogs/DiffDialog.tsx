@@ -13,12 +13,14 @@ export interface DiffDialogProps {
   readonly opened: boolean;
   readonly title: string;
   readonly changes: readonly Change[];
+  /** Settings that somebody else has changed since the person began. */
+  readonly meanwhile?: readonly string[];
   readonly onClose: () => void;
   readonly onSave: () => Promise<unknown>;
 }
 
 /** Shows what would change before it is saved. */
-export function DiffDialog({ opened, title, changes, onClose, onSave }: DiffDialogProps) {
+export function DiffDialog({ opened, title, changes, meanwhile = [], onClose, onSave }: DiffDialogProps) {
   return (
     <ConfirmDialog opened={opened} onClose={onClose} title={title} action="Save" onConfirm={onSave}>
       <Table>
@@ -39,6 +41,7 @@ export function DiffDialog({ opened, title, changes, onClose, onSave }: DiffDial
           ))}
         </Table.Tbody>
       </Table>
+      {meanwhile.length > 0 && <p role="alert">Somebody has changed this since you opened the form: {meanwhile.join(", ")}.</p>}
     </ConfirmDialog>
   );
 }

@@ -1,5 +1,5 @@
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
-import { type CSSProperties, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { type CSSProperties, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
 import type { ListRow } from "../../api/merge-pages.ts";
 import type { Column, RowTarget } from "./columns.ts";
 import { Row } from "./Row.tsx";
@@ -34,13 +34,17 @@ export function RowTable<T>({ label, rows, columns, target, selection, nameOf, o
   useLayoutEffect(() => {
     if (body.current) setTop(body.current.getBoundingClientRect().top + window.scrollY);
   }, []);
+  const latest = useRef(rows);
+  latest.current = rows;
+  // Always the same: with another one, the places of all rows are worked out again. Rows do not move while their number is the same.
+  const getItemKey = useCallback((index: number) => latest.current[index]?.id ?? index, []);
   const virtualizer = useWindowVirtualizer({
     count: rows.length,
     estimateSize: () => ROW_HEIGHT,
     overscan: OVERSCAN,
     scrollMargin: top,
     scrollPaddingStart: 80,
-    getItemKey: (index) => rows[index]?.id ?? index,
+    getItemKey,
   });
   const items = virtualizer.getVirtualItems();
   const [first, last] = [items[0]?.index ?? 0, items.at(-1)?.index ?? 0];
