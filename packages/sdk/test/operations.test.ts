@@ -49,6 +49,7 @@ const CALLS: Readonly<Record<string, (tidemill: Tidemill) => PromiseLike<unknown
   pauseSchedule: (tidemill) => tidemill.schedules.pause("nightly"),
   resumeSchedule: (tidemill) => tidemill.schedules.resume("nightly"),
   triggerSchedule: (tidemill) => tidemill.schedules.trigger("nightly"),
+  listSkippedTicks: (tidemill) => tidemill.schedules.skips("nightly", { limit: 10 }),
   previewSchedule: (tidemill) => tidemill.schedules.preview({ cron: "@daily", timezone: "UTC", count: 3 }),
   listSecrets: (tidemill) => tidemill.secrets.list(),
   createSecret: (tidemill) => tidemill.secrets.create({ name: "TOKEN", value: "secret" }),
