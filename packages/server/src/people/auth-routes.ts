@@ -1,7 +1,7 @@
 import { Confirm, type Link, LinkPath, RequestReset, type Session, SignIn, TakeLink } from "@tidemill/contract";
 import type { Api } from "#http";
 import { showWorkspaceId } from "#workspaces";
-import { networkOf } from "./client-address.ts";
+import { networkOfRequest } from "./client-address.ts";
 import { confirm } from "./confirm.ts";
 import { endOpenCalls } from "./end-sessions.ts";
 import { findLink } from "./links.ts";
@@ -17,7 +17,7 @@ import { throttle } from "./throttle.ts";
 
 /** Signing in and out, and links that are used once. Source: contract §13. */
 export function mountAuth(api: Api, context: PeopleContext, howToSignIn: Omit<Session["sign_in"], "passkeys">): void {
-  const { database, sessions, clientAddress } = context;
+  const { database, sessions } = context;
 
   api.get("/dashboard/auth/session", { config, schema: hidden({}) }, async (request) =>
     showSession(database, await sessions.find(request), {
@@ -55,7 +55,7 @@ export function mountAuth(api: Api, context: PeopleContext, howToSignIn: Omit<Se
   });
 
   api.get("/dashboard/auth/links/:token", { config, schema: hidden({ params: LinkPath }) }, async (request): Promise<Link> => {
-    await throttle(database, { link: networkOf(clientAddress(request)) });
+    await throttle(database, { link: networkOfRequest(context, request) });
     const { kind, email, role, personId, workspaceId, workspaceName, expiresAt } = await findLink(database, request.params.token);
     const workspace = workspaceId && workspaceName !== null ? { id: showWorkspaceId(workspaceId), name: workspaceName } : null;
     return { kind, email, workspace, role, new_account: kind === "verify" && personId === null, expires_at: expiresAt };

@@ -9,7 +9,7 @@ import {
 } from "@tidemill/contract";
 import type { Api } from "#http";
 import { notFound, uuidOf } from "#kernel";
-import { networkOf } from "./client-address.ts";
+import { networkOfRequest } from "./client-address.ts";
 import { deletePasskey, listPasskeys } from "./passkey-store.ts";
 import { addPasskey, askForPasskey, beginPasskey, provePasskey, showPasskey } from "./passkeys.ts";
 import type { PeopleContext } from "./people-context.ts";
@@ -22,7 +22,7 @@ import { deleteRecoveryCodes, deleteTotp } from "./totp-store.ts";
 
 /** Passkeys and authenticators of a person, and signing in by a passkey. Source: contract §13. */
 export function mountSecondFactors(api: Api, context: PeopleContext): void {
-  const { database, sessions, account, random, clientAddress } = context;
+  const { database, sessions, account, random } = context;
   const confirmed = async (request: Parameters<typeof sessions.require>[0]) => {
     const session = await sessions.require(request);
     requireConfirmed(session);
@@ -79,7 +79,7 @@ export function mountSecondFactors(api: Api, context: PeopleContext): void {
   });
 
   api.post("/dashboard/auth/passkeys/sign-in/options", { config, schema: hidden({}) }, async (request) => {
-    await throttle(database, { signInAddress: networkOf(clientAddress(request)) });
+    await throttle(database, { signInAddress: networkOfRequest(context, request) });
     return askForPasskey(context, request);
   });
   api.post("/dashboard/auth/passkeys/sign-in", { config, schema: hidden({ body: PasskeyAnswer }) }, async (request, reply) => {
