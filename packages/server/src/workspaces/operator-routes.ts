@@ -22,8 +22,9 @@ import { readKeyId, showKey } from "./key.ts";
 import { listKeys } from "./key-store.ts";
 import { patchWorkspace } from "./patch-workspace.ts";
 import { revokeKey } from "./revoke-key.ts";
-import { readWorkspaceId, showWorkspace, showWorkspaceId, workspaceNotFound } from "./workspace.ts";
-import { findWorkspace, listAcrossWorkspaces } from "./workspace-store.ts";
+import { readWorkspaceId, showWorkspace, showWorkspaceId } from "./workspace.ts";
+import { existingWorkspace, workspaceIn } from "./workspace-in.ts";
+import { listAcrossWorkspaces } from "./workspace-store.ts";
 
 export interface OperatorRoutes {
   readonly database: Database;
@@ -66,7 +67,7 @@ export function mountOperatorApi(
   api.get(
     "/admin/v1/workspaces/:id",
     { config, schema: { params: WorkspacePath, response: replies({ 200: Workspace }, "NOT_FOUND") } },
-    async (request) => showWorkspace(await existing(database, workspaceIn(request.params))),
+    async (request) => showWorkspace(await existingWorkspace(database, workspaceIn(request.params))),
   );
 
   api.patch(
@@ -96,7 +97,7 @@ export function mountOperatorApi(
     { config, schema: { params: WorkspacePath, querystring: ListKeys, response: replies({ 200: Page(Key) }, "NOT_FOUND") } },
     async (request) => {
       const page = readPage(request.query, readKeyId);
-      const { id } = await existing(database, workspaceIn(request.params));
+      const { id } = await existingWorkspace(database, workspaceIn(request.params));
       const { rows, nextCursor } = nextPage(await listKeys(database, id, page.after, page.limit + 1), page.limit, (key) =>
         typeId("key", key.id),
       );
@@ -125,16 +126,4 @@ export function mountOperatorApi(
       return reply.code(204).send();
     },
   );
-}
-
-function workspaceIn({ id: text }: { id: string }): WorkspaceId {
-  const id = readWorkspaceId(text);
-  if (!id) throw notFound({ resource: "workspace", id: text });
-  return id;
-}
-
-async function existing(db: Db, id: WorkspaceId) {
-  const workspace = await findWorkspace(db, id);
-  if (!workspace) throw workspaceNotFound(id);
-  return workspace;
 }
