@@ -40,7 +40,7 @@ export async function requestSignUp(context: PeopleContext, request: FastifyRequ
   })().catch((error: unknown) => context.emit("mail_failed", { subject: "Confirm your mail address", error }));
 }
 
-/** Makes the account of whoever has proven their address, with a workspace on the plan Free. */
+/** Makes the account of a person who has proven their address, with a workspace on the plan Free. */
 export async function takeSignUp(context: PeopleContext, request: FastifyRequest, link: LinkRow, fields: TakeLink): Promise<OpenedSession> {
   const { database, sessions, passwords, ids } = context;
   const email = link.email ?? "";

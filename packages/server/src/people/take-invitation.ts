@@ -12,12 +12,12 @@ import type { OpenedSession } from "./sessions.ts";
 import { throttle } from "./throttle.ts";
 
 /**
- * Accepts an invitation: for the account of whoever is signed in, otherwise for a new one. The address of a new account is not proven, as
- * who invites has the link, too.
+ * Accepts an invitation: for the account of the person who is signed in, otherwise for a new one. The address of a new account is not
+ * proven, because the person who invites has the link, too.
  *
  * @returns the session of a new account; null for one that was signed in
  * @throws FORBIDDEN when it is for another address; CONFLICT for a member; UNAUTHORIZED when there is an account to sign in to;
- *   RATE_LIMITED when that was so too often: whoever has an invitation should not find out who has an account
+ *   RATE_LIMITED when that was so too often: an invitation should not tell who has an account
  */
 export async function takeInvitation(
   context: PeopleContext,

@@ -6,7 +6,7 @@ import type { PeopleContext } from "./people-context.ts";
 import { updateEmail } from "./person-store.ts";
 
 /**
- * A person has proven that a mail address is theirs. They must be signed in: whoever only reads the mail may be somebody whose address
+ * A person has proven that a mail address is theirs. They must be signed in: who only reads the mail may be somebody whose address
  * another person claims.
  *
  * @throws UNAUTHORIZED unless that person is signed in
