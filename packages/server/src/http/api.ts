@@ -6,12 +6,10 @@ import type { Db, Uuid } from "#kernel";
 /** A listener on which modules mount their routes. */
 export type Api = FastifyInstance<RawServerDefault, IncomingMessage, ServerResponse, FastifyBaseLogger, TypeBoxTypeProvider>;
 
-/** Authenticates the request of an open stream again, and checks its role. Rejects if a new request would be refused. */
-export type Reauthenticate = () => Promise<void>;
-
 /** Who reads an open stream. */
 export interface Reader {
-  readonly reauthenticate: Reauthenticate;
+  /** Authenticates them again, and checks their role. Rejects if a new request would be refused. */
+  readonly reauthenticate: () => Promise<void>;
   /** Null for the holder of a key. */
   readonly personId: Uuid | null;
 }
