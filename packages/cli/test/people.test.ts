@@ -37,6 +37,15 @@ test("tidemill people makes, resets, promotes and removes people, with effect on
   const { body: acme } = await browser.operate("POST", "/workspaces", { name: "Acme" });
   const { body: invitation } = await browser.operate("POST", `/workspaces/${acme.id}/invitations`, { role: "admin" });
   expect((await browser.auth("GET", `links/${token(invitation.url)}`)).body).toMatchObject({ workspace: { name: "Acme" }, role: "admin" });
+  const invitations = (...args: string[]) => stage.run(["invitation", ...args, "--json"], settings);
+  const another = (await browser.operate("POST", `/workspaces/${acme.id}/invitations`, { role: "read" })).body;
+  expect(JSON.parse((await invitations("list", acme.id)).stdout)).toMatchObject([
+    { id: another.id, role: "read", created_by: added.shown.id },
+    { id: invitation.id, role: "admin" },
+  ]);
+  expect((await invitations("revoke", acme.id, another.id)).code).toBe(0);
+  expect((await invitations("revoke", acme.id, another.id)).code).toBe(1);
+  expect((await browser.auth("GET", `links/${token(another.url)}`)).status).toBe(404);
   await people("operator", "ada@example.com", "--off");
   expect((await browser.auth("GET", `links/${token(invitation.url)}`)).status).toBe(404);
   expect((await browser.operate("GET", "/workspaces")).status).toBe(403);

@@ -36,12 +36,15 @@ export {
   addPerson,
   changeOperator,
   listEventsOf,
+  listInvitations,
   listPeople,
   makeSetupLink,
   readPublicUrl,
   removePerson,
   resetPerson,
+  revokeInvitation,
   showAccountEvent,
+  showInvitation,
 } from "#people";
 export { findQueue, type Queue } from "#queues";
 export { Calendars, listSchedules, type Schedule, type ScheduleId } from "#schedules";
