@@ -2,7 +2,7 @@
 
 export { decideJob, listPending } from "#approvals";
 export { type ChainReport, type NotedHead, verifyAuditAcrossWorkspaces } from "#audit";
-export { Broadcaster, countNodesWithout, listNodesAcrossWorkspaces, type Message } from "#engine";
+export { Broadcaster, countNodesWithout, findNodeUrl, listNodesAcrossWorkspaces, type Message } from "#engine";
 export { explainJob } from "#explain";
 export { type JobRow, type Ruling, readJobId, showJob, showJobId } from "#jobs";
 export {
