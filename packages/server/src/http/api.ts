@@ -19,6 +19,10 @@ declare module "fastify" {
      */
     reauthenticate(request: FastifyRequest): Promise<void>;
   }
+  interface FastifyRequest {
+    /** `routeOptions`, of which Fastify makes a new object each time that it is read. */
+    route: FastifyRequest["routeOptions"];
+  }
   interface FastifyContextConfig {
     /** The member of the body whose values stay raw text (`RawJson`). */
     rawMember?: string;
