@@ -2,9 +2,9 @@ import type { Page } from "playwright-core";
 import { describe, expect } from "vitest";
 import { answer } from "./harness/answer.ts";
 import { test } from "./harness/dashboard.ts";
+import { longRun, runsPage } from "./harness/long-records.ts";
 
 const MAX_ROW_ELEMENTS = 200;
-const AT = "2026-11-21T11:00:00.000Z";
 
 const countRows = (page: Page) => page.locator("[data-row]").count();
 
@@ -23,28 +23,8 @@ async function scrollToEnd(page: Page, lastRow: string): Promise<number> {
 describe("long lists", () => {
   test("100,000 rows are scrolled with at most 200 row elements, and a row in their middle is where it belongs", async ({ dashboard }) => {
     const pageOf = 50_000;
-    const run = (at: number) => ({
-      runId: `run_${String(at).padStart(26, "0")}`,
-      workflowId: `flow ${at}`,
-      version: null,
-      status: "completed",
-      attempt: 1,
-      attempts: 3,
-      trigger: { type: "api" },
-      parentRunId: null,
-      idempotencyKey: null,
-      error: null,
-      nextAttemptAt: null,
-      createdAt: AT,
-      startedAt: AT,
-      endedAt: AT,
-    });
     const page = await dashboard.open("workers");
-    await answer(page, "/v1/runs", (query) => {
-      const from = Number(query.get("cursor") ?? 0);
-      const next = from + pageOf;
-      return { data: Array.from({ length: pageOf }, (_, at) => run(from + at)), next_cursor: next < 100_000 ? String(next) : null };
-    });
+    await answer(page, "/v1/runs", (query) => runsPage(query, 100_000, () => pageOf));
     await page.getByRole("link", { name: "Runs" }).click();
     await page.getByText("flow 0", { exact: true }).waitFor();
     expect(await scrollToEnd(page, '[data-row="99999"]')).toBeLessThanOrEqual(MAX_ROW_ELEMENTS);
@@ -59,22 +39,8 @@ describe("long lists", () => {
     await service.ok("PUT", "/v1/workflows/long", {});
     const { runIds } = await service.ok("POST", "/v1/workflows/long/trigger", {});
     const real = await service.ok("GET", `/v1/runs/${runIds[0]}`);
-    const began = Date.parse(AT);
-    const steps = Array.from({ length: 10_000 }, (_, at) => ({
-      key: `step ${at}`,
-      type: at % 100 === 99 ? "sleep" : "run",
-      status: "completed",
-      output: { at },
-      error: null,
-      attempt: 1,
-      startedAt: new Date(began + at * 100).toISOString(),
-      endedAt: new Date(began + at * 100 + 80).toISOString(),
-      wakeAt: null,
-      signal: null,
-      undoable: false,
-    }));
     const page = await dashboard.open("workers");
-    await answer(page, `/v1/runs/${runIds[0]}`, () => ({ ...real, status: "running", steps, startedAt: AT }));
+    await answer(page, `/v1/runs/${runIds[0]}`, () => longRun(real, 10_000));
     await dashboard.goTo(page, `runs/${runIds[0]}`);
     await page.getByText("10,000 steps").waitFor();
     expect(await scrollToEnd(page, '[data-row="9999"]')).toBeLessThanOrEqual(MAX_ROW_ELEMENTS);
