@@ -4,7 +4,7 @@ import { quantile } from "./table.ts";
 const EVERY_MS = 10;
 
 /** How late a timer came. Milliseconds. */
-export interface Lateness {
+interface Lateness {
   readonly p99Ms: number;
   readonly maxMs: number;
 }
