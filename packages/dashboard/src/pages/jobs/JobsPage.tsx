@@ -37,7 +37,7 @@ export default function JobsPage() {
     <PageFrame title="Jobs" actions={may("write") && <ManyJobs filter={filters.request} selection={selection} />}>
       <OperationProgress />
       <FilterBar filters={filters} fields={JOB_FIELDS} />
-      {filters.values.fingerprint !== "" && <SameError job={list.rows?.[0]?.record} onClear={() => filters.set("fingerprint", "")} />}
+      {filters.values.fingerprint !== "" && <SameError job={list.rows?.at(0)?.record} onClear={() => filters.set("fingerprint", "")} />}
       <RecordList
         label="Jobs"
         what="the jobs"

@@ -1,19 +1,17 @@
-import { useWindowVirtualizer } from "@tanstack/react-virtual";
-import { type CSSProperties, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
-import type { ListRow } from "../../api/merge-pages.ts";
+import { type CSSProperties, useCallback, useEffect, useMemo, useRef } from "react";
+import { idsOf, type RowsByPlace } from "../../api/rows.ts";
 import type { Column, RowTarget } from "./columns.ts";
 import { Row } from "./Row.tsx";
 import classes from "./RowTable.module.css";
 import type { Selection } from "./selection.ts";
 import { useRowKeys } from "./use-row-keys.ts";
+import { useRowsInWindow } from "./use-rows-in-window.ts";
 
 const ROW_HEIGHT = 34;
-/** Rows above and below the window that are kept ready. */
-const OVERSCAN = 12;
 
 export interface RowTableProps<T> {
   readonly label: string;
-  readonly rows: readonly ListRow<T>[];
+  readonly rows: RowsByPlace<T>;
   readonly columns: readonly Column<T>[];
   readonly target?: (record: T) => RowTarget;
   readonly selection?: Selection | undefined;
@@ -30,29 +28,18 @@ export interface RowTableProps<T> {
  */
 export function RowTable<T>({ label, rows, columns, target, selection, nameOf, onVisible, onEnd }: RowTableProps<T>) {
   const body = useRef<HTMLDivElement>(null);
-  const [top, setTop] = useState(0);
-  useLayoutEffect(() => {
-    if (body.current) setTop(body.current.getBoundingClientRect().top + window.scrollY);
-  }, []);
-  const latest = useRef(rows);
-  latest.current = rows;
-  // Always the same: with another one, the places of all rows are worked out again. Rows do not move while their number is the same.
-  const getItemKey = useCallback((index: number) => latest.current[index]?.id ?? index, []);
-  const virtualizer = useWindowVirtualizer({
-    count: rows.length,
-    estimateSize: () => ROW_HEIGHT,
-    overscan: OVERSCAN,
-    scrollMargin: top,
-    scrollPaddingStart: 80,
-    getItemKey,
-  });
-  const items = virtualizer.getVirtualItems();
-  const [first, last] = [items[0]?.index ?? 0, items.at(-1)?.index ?? 0];
+  const { places, isAtEnd, scrollTo } = useRowsInWindow(body, rows.length, ROW_HEIGHT);
+  const [first = 0, last = 0] = [places[0], places.at(-1)];
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each page that comes.
   useEffect(() => {
     onVisible?.(first, last);
-    if (last >= rows.length - 1 - OVERSCAN) onEnd?.();
-  }, [first, last, rows.length, onVisible, onEnd]);
-  const { active, setActive, onKeyDown } = useRowKeys({ rows, selection, scrollTo: (index) => virtualizer.scrollToIndex(index), body });
+    if (isAtEnd) onEnd?.();
+  }, [first, last, isAtEnd, rows.length, onVisible, onEnd]);
+  const { active, setActive, onKeyDown } = useRowKeys({ rows, selection, scrollTo, body });
+  const latest = useRef(rows);
+  latest.current = rows;
+  const toggle = selection?.toggle;
+  const onToggle = useCallback((id: string, shift: boolean) => toggle?.(id, shift, latest.current), [toggle]);
   const tracks = [...(selection ? ["2rem"] : []), ...columns.map(({ width }) => width)].join(" ");
   const wideTracks = { "--tracks": tracks, "--narrow-tracks": narrowTracks(columns, selection !== undefined) } as CSSProperties;
   return (
@@ -72,23 +59,23 @@ export function RowTable<T>({ label, rows, columns, target, selection, nameOf, o
           </div>
         ))}
       </div>
-      <div ref={body} role="rowgroup" className={classes.body} style={{ height: virtualizer.getTotalSize() }} onKeyDown={onKeyDown}>
-        {items.map(({ index, key, start }) => {
-          const row = rows[index];
+      <div ref={body} role="rowgroup" className={classes.body} style={{ height: rows.length * ROW_HEIGHT }} onKeyDown={onKeyDown}>
+        {places.map((place) => {
+          const row = rows.at(place);
           if (!row) return null;
           return (
             <Row
-              key={key}
+              key={row.id}
               row={row}
-              index={index}
-              top={start - virtualizer.options.scrollMargin}
+              index={place}
+              top={place * ROW_HEIGHT}
               columns={columns}
-              target={target?.(row.record)}
+              target={target}
               name={nameOf?.(row.record) ?? row.id}
-              isActive={index === active}
+              isActive={place === active}
               onActive={setActive}
-              selection={selection}
-              order={rows}
+              isSelected={selection?.ids.has(row.id)}
+              onToggle={onToggle}
             />
           );
         })}
@@ -100,9 +87,9 @@ export function RowTable<T>({ label, rows, columns, target, selection, nameOf, o
 const narrowTracks = <T,>(columns: readonly Column<T>[], selectable: boolean): string =>
   [...(selectable ? ["2rem"] : []), ...columns.filter(({ wide }) => !wide).map(({ width }) => width)].join(" ");
 
-function SelectAll<T>({ rows, selection }: { rows: readonly ListRow<T>[]; selection: Selection }) {
-  const selected = rows.filter(({ id }) => selection.ids.has(id)).length;
-  const all = rows.length > 0 && selected === rows.length;
+function SelectAll<T>({ rows, selection }: { rows: RowsByPlace<T>; selection: Selection }) {
+  const { ids } = selection;
+  const all = useMemo(() => rows.length > 0 && ids.size >= rows.length && [...rows].every(({ id }) => ids.has(id)), [rows, ids]);
   return (
     <div role="columnheader" className={classes.check}>
       <input
@@ -110,9 +97,9 @@ function SelectAll<T>({ rows, selection }: { rows: readonly ListRow<T>[]; select
         aria-label={`Select all ${rows.length} loaded rows`}
         checked={all}
         ref={(box) => {
-          if (box) box.indeterminate = selected > 0 && !all;
+          if (box) box.indeterminate = ids.size > 0 && !all;
         }}
-        onChange={() => (all ? selection.clear() : selection.set(rows.map(({ id }) => id)))}
+        onChange={() => (all ? selection.clear() : selection.set(idsOf(rows)))}
       />
     </div>
   );
