@@ -9,7 +9,7 @@ import { useSelection } from "../../ui/list/selection.ts";
 import { PageFrame } from "../../ui/PageFrame.tsx";
 import { Time } from "../../ui/Time.tsx";
 import { WsLink } from "../../ui/WsLink.tsx";
-import { idOfJob, JOB_COLUMNS, type JobRow, jobTarget } from "./columns.tsx";
+import { idOfJob, JOB_COLUMNS, type JobRow, jobTarget, NARROW_JOB } from "./columns.tsx";
 import { JOB_FIELDS, useJobFilters } from "./filters.ts";
 import classes from "./jobs.module.css";
 import { ManyJobs } from "./ManyJobs.tsx";
@@ -43,6 +43,7 @@ export default function JobsPage() {
         what="the jobs"
         list={list}
         columns={JOB_COLUMNS}
+        narrow={NARROW_JOB}
         target={jobTarget}
         nameOf={idOfJob}
         selection={may("write") ? selection : undefined}

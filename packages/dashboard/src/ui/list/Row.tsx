@@ -9,6 +9,8 @@ interface RowProps<T> {
   readonly index: number;
   readonly top: number;
   readonly columns: readonly Column<T>[];
+  /** Whether its cells stand in several lines, each in the area of its name. */
+  readonly isLined: boolean;
   readonly target: ((record: T) => RowTarget) | undefined;
   readonly name: string;
   readonly isActive: boolean;
@@ -18,7 +20,9 @@ interface RowProps<T> {
   readonly onToggle: (id: string, shift: boolean) => void;
 }
 
-function RowOf<T>({ row, index, top, columns, target, name, isActive, onActive, isSelected, onToggle }: RowProps<T>) {
+const CHECK = { gridArea: "check" };
+
+function RowOf<T>({ row, index, top, columns, isLined, target, name, isActive, onActive, isSelected, onToggle }: RowProps<T>) {
   const leadsTo = target?.(row.record);
   return (
     <div
@@ -33,7 +37,7 @@ function RowOf<T>({ row, index, top, columns, target, name, isActive, onActive, 
       onFocus={() => onActive(index)}
     >
       {isSelected !== undefined && (
-        <div role="gridcell" className={classes.check}>
+        <div role="gridcell" className={classes.check} style={isLined ? CHECK : undefined}>
           <input
             type="checkbox"
             tabIndex={-1}
@@ -43,8 +47,8 @@ function RowOf<T>({ row, index, top, columns, target, name, isActive, onActive, 
           />
         </div>
       )}
-      {columns.map(({ id, cell, align, wide }, at) => (
-        <div key={id} role="gridcell" className={classes.cell} data-align={align} data-wide={wide || undefined}>
+      {columns.map(({ id, cell, align }, at) => (
+        <div key={id} role="gridcell" className={classes.cell} data-align={align} style={isLined ? { gridArea: id } : undefined}>
           {at === 0 && leadsTo ? (
             <WsLink to={leadsTo.to} params={leadsTo.params} className={classes.link}>
               {cell(row.record)}
