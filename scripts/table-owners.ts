@@ -114,6 +114,7 @@ export const WRITING_FUNCTIONS: Readonly<Record<string, WritingFunction>> = {
   record_dropped: { owner: "audit", writes: ["audit_dropped"] },
   take_requests: { owner: "usage", writes: ["request_rate"] },
   announce: { owner: "outbox", writes: ["event_outbox"] },
+  count_dead_letters: { owner: "dead-letters", writes: ["dead_letter_delta"] },
   count_dead_letter: { owner: "dead-letters", writes: ["dead_letter_delta"] },
   assign_key_slots: { owner: "jobs", writes: ["job"] },
   recount_jobs: { owner: "jobs", writes: ["job_delta"] },

@@ -243,16 +243,19 @@ describe("a plan that is made and kept while there are no runs does not read all
 
 describe("on a connection of a workspace, whose rows are taken to be few, a plan does not read all of them", () => {
   const ofRequests = [
-    ...["begin executions", "cancel waits", "make runs due", "set due", "remove jobs that are not locked", "find calls of a run"],
-    ...[
-      "extend claims",
-      "find held claims",
-      "find held jobs among some",
-      "find jobs of a call",
-      "withdraw what a call took",
-      "find logs of claims",
-    ],
-    ...["lock jobs"],
+    "begin executions",
+    "cancel waits",
+    "make runs due",
+    "set due",
+    "remove jobs that are not locked",
+    "find calls of a run",
+    "extend claims",
+    "find held claims",
+    "find held jobs among some",
+    "find jobs of a call",
+    "withdraw what a call took",
+    "find logs of claims",
+    "lock jobs",
   ].map((name) => [name, STATEMENTS[name] as (db: Db) => Promise<unknown>] as const);
   const onlyOfNodes = ["suspend runs", "record failures of runs", "find undos that are left", "store progress", "find live calls"];
   const ofWorkspaces = [...Object.entries(STATEMENTS_OF_RUNS), ...ofRequests];
