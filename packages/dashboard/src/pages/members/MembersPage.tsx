@@ -14,6 +14,7 @@ import { Section } from "../../ui/Section.tsx";
 import { Time } from "../../ui/Time.tsx";
 import { InvitationMade } from "./InvitationMade.tsx";
 import { InviteDialog } from "./InviteDialog.tsx";
+import classes from "./members.module.css";
 import { RevokeInvitation } from "./RevokeInvitation.tsx";
 import { RoleDialog } from "./RoleDialog.tsx";
 
@@ -36,7 +37,7 @@ export default function MembersPage() {
       id: "name",
       header: "Name",
       width: "minmax(8rem, 1fr)",
-      cell: (member) => (member.id === me.id ? `${member.name} (you)` : member.name),
+      cell: ({ id, name }) => (id === me.id ? <OwnName name={name} /> : name),
     },
     { id: "email", header: "Mail address", width: "minmax(10rem, 2fr)", cell: ({ email }) => email },
     { id: "role", header: "Role", width: "6rem", cell: ({ role }) => role },
@@ -151,5 +152,14 @@ export default function MembersPage() {
         />
       )}
     </PageFrame>
+  );
+}
+
+function OwnName({ name }: { name: string }) {
+  return (
+    <span className={classes.own} title={name}>
+      <span className={classes.ownName}>{name}</span>
+      <span>(you)</span>
+    </span>
   );
 }
