@@ -94,7 +94,14 @@ async function storeSteps(
 function tooLargeEnd(one: Ended): RunEnd[] {
   const ends = endOf(one);
   if (ends.length > 0) return ends;
-  return [{ ...one.run, status: "failed", error: JSON.stringify(journalTooLargeError(one.report?.steps ?? [])), executions: one.outcome.claim.attempt }];
+  return [
+    {
+      ...one.run,
+      status: "failed",
+      error: JSON.stringify(journalTooLargeError(one.report?.steps ?? [])),
+      executions: one.outcome.claim.attempt,
+    },
+  ];
 }
 
 function endOf({ run, outcome: { claim, verdict }, report }: Ended): RunEnd[] {
