@@ -75,7 +75,14 @@ export interface EngineOptions {
   /** What other modules do with messages from other nodes. */
   readonly handlers: Pick<
     MessageHandlers,
-    "workspaceChanged" | "workspaceDeleted" | "masterKeyChanged" | "runChanged" | "workspaceFollowed" | "recordsChanged" | "followersWanted"
+    | "workspaceChanged"
+    | "personChanged"
+    | "workspaceDeleted"
+    | "masterKeyChanged"
+    | "runChanged"
+    | "workspaceFollowed"
+    | "recordsChanged"
+    | "followersWanted"
   >;
   /** Looks for all work now, since a message may have been missed. */
   readonly look: () => void;

@@ -3,6 +3,7 @@ import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import { LIMITS } from "@tidemill/contract";
 import Fastify, { type FastifyRequest } from "fastify";
 import {
+  type Db,
   type EmitEvent,
   invalid,
   malformed,
@@ -17,7 +18,7 @@ import {
 } from "#kernel";
 import type { CheckHost } from "./allowed-hosts.ts";
 import type { Api } from "./api.ts";
-import { type Authenticator, authenticate, checkRole, identify } from "./authenticate.ts";
+import { type Authenticator, authenticate, checkRole, holdAccess, identify } from "./authenticate.ts";
 import { refuseBadHttp } from "./bad-http.ts";
 import { limitBodyTime } from "./body-time.ts";
 import { refuseSmallChunks } from "./chunk-size.ts";
@@ -41,6 +42,8 @@ const STALLED_RESPONSE_MS = 30_000;
 /** Of requests that anybody may send, to sign in. No workspace's share limits how much of the node they take. */
 const SIGN_IN_BODY_BYTES = 64 * 1024;
 const SMALL_BODY_TIMEOUT_MS = 10_000;
+/** When its body took longer, a request is authenticated again: the sender's key or role may have ended meanwhile. */
+const MAX_BODY_WAIT_MS = 500;
 
 export interface ApiOptions {
   readonly authenticator: Authenticator;
@@ -54,6 +57,8 @@ export interface ApiOptions {
   readonly stalledResponseMs?: number;
   /** How long a body of 64 KiB or less may take. Milliseconds. */
   readonly smallBodyTimeoutMs?: number;
+  /** When its body has taken longer, a request is authenticated again. Milliseconds. */
+  readonly maxBodyWaitMs?: number;
   readonly isServing?: () => boolean;
   /** Without it, connections are not limited. */
   readonly connections?: Omit<ConnectionsOptions, "emit">;
@@ -66,6 +71,7 @@ export interface ApiOptions {
 export function createApi(options: ApiOptions): Api {
   const { authenticator, rateLimiter, emit, random, shares, isServing = () => true, checkHost = () => {} } = options;
   const { headTimeoutMs = HEAD_TIMEOUT_MS, stalledResponseMs = STALLED_RESPONSE_MS, smallBodyTimeoutMs = SMALL_BODY_TIMEOUT_MS } = options;
+  const { maxBodyWaitMs = MAX_BODY_WAIT_MS } = options;
   const process = random.bytes(6).toString("hex");
   let requests = 0;
   const nextRequestId = () => `req_${process}${(++requests).toString(36)}`;
@@ -133,19 +139,26 @@ export function createApi(options: ApiOptions): Api {
     if (request.body === undefined && emptyBody) request.body = {};
     if (request.body === undefined && rawBody) request.body = new RawJson("null");
     if (request.routeOptions.schema?.body === undefined) refuseBody(request.body);
-    done();
+    if (!(request.principal || request.person) || performance.now() - request.authenticatedMs < maxBodyWaitMs) return done();
+    return void api.reauthenticate(request).then(() => done(), done);
   });
   api.addHook("onRoute", (route) => {
     if (route.config?.page) route.bodyLimit ??= SIGN_IN_BODY_BYTES;
   });
   api.decorateRequest("principal", null);
   api.decorateRequest("person", null);
+  api.decorateRequest("authenticatedMs", 0);
   api.decorateRequest("overLimit", null);
   trackInFlight(api as unknown as Api);
   api.decorate("reauthenticate", async (request: FastifyRequest) => {
     await authenticate(authenticator, request);
     checkRole(request);
   });
+  api.decorate("readerOf", (request: FastifyRequest) => ({
+    reauthenticate: () => api.reauthenticate(request),
+    personId: request.person?.personId ?? null,
+  }));
+  api.decorate("holdAccess", (request: FastifyRequest) => (tx: Db) => holdAccess(authenticator, request, tx));
   if (shares) api.server.on("connection", () => shares.loopTime.accepted());
   const requestMemory = shares && new RequestMemory(api as unknown as Api, shares.requestMemory);
   const expectBody = limitBodyTime(api as unknown as Api, smallBodyTimeoutMs);
@@ -160,6 +173,7 @@ export function createApi(options: ApiOptions): Api {
     // The operator API of the public listener is for pages only. For all others it is not there.
     if (authenticator.pages && access === "operator" && !ofPage) throw unknownRoute(request);
     await authenticate(authenticator, request);
+    request.authenticatedMs = performance.now();
     if (rateLimiter && request.is404 && !ofPage && request.url.startsWith("/v1/")) await identify(authenticator, request);
     connections?.admit(request, reply);
     if (rateLimiter) await limitRate(rateLimiter, emit, request, reply);

@@ -15,6 +15,7 @@ export * from "./database/page.ts";
 export {
   type Connection,
   Database,
+  isDuplicate,
   isRefused,
   isTimeout,
   type Timestamp,

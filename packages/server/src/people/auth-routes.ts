@@ -3,7 +3,6 @@ import type { Api } from "#http";
 import { showWorkspaceId } from "#workspaces";
 import { networkOfRequest } from "./client-address.ts";
 import { confirm } from "./confirm.ts";
-import { endOpenCalls } from "./end-sessions.ts";
 import { findLink } from "./links.ts";
 import type { PeopleContext } from "./people-context.ts";
 import { relyingPartyOf } from "./relying-party.ts";
@@ -33,8 +32,7 @@ export function mountAuth(api: Api, context: PeopleContext, howToSignIn: Omit<Se
   });
 
   api.post("/dashboard/auth/sign-out", { config, schema: hidden({}) }, async (request, reply) => {
-    const personId = await sessions.end(request, reply);
-    if (personId) await endOpenCalls(database, context, personId);
+    await sessions.end(request, reply);
     return empty(reply);
   });
 

@@ -13,6 +13,7 @@ import { networkOfRequest } from "./client-address.ts";
 import { deletePasskey, listPasskeys } from "./passkey-store.ts";
 import { addPasskey, askForPasskey, beginPasskey, provePasskey, showPasskey } from "./passkeys.ts";
 import type { PeopleContext } from "./people-context.ts";
+import { keepPerson } from "./person-store.ts";
 import { requireConfirmed } from "./require-confirmed.ts";
 import { config, empty, hidden } from "./route-parts.ts";
 import { notSignedIn } from "./sessions.ts";
@@ -49,8 +50,8 @@ export function mountSecondFactors(api: Api, context: PeopleContext): void {
   api.delete("/dashboard/auth/totp", { config, schema: hidden({}) }, async (request, reply) => {
     const { personId } = await confirmed(request);
     await database.transaction(async (tx) => {
-      await deleteTotp(tx, personId);
       await account.record(tx, request, personId, "totp.disabled");
+      await deleteTotp(tx, personId);
       await deleteRecoveryCodes(tx, personId);
     });
     return empty(reply);
@@ -71,6 +72,7 @@ export function mountSecondFactors(api: Api, context: PeopleContext): void {
     const { personId } = await confirmed(request);
     const id = uuidOf("pky", request.params.id);
     await database.transaction(async (tx) => {
+      await keepPerson(tx, personId);
       const deleted = id && (await deletePasskey(tx, personId, id));
       if (!deleted) throw notFound({ resource: "passkey", id: request.params.id });
       await account.record(tx, request, personId, "passkey.removed", deleted.name);

@@ -7,7 +7,7 @@ import { deleteLink, type LinkRow } from "./link-store.ts";
 import { given, linkNotFound, signInRequired } from "./links.ts";
 import { insertMembership } from "./membership-store.ts";
 import type { PeopleContext } from "./people-context.ts";
-import { findPersonByEmail, insertPerson } from "./person-store.ts";
+import { findPersonByEmail, insertPerson, keepPerson } from "./person-store.ts";
 import type { OpenedSession } from "./sessions.ts";
 import { throttle } from "./throttle.ts";
 
@@ -31,7 +31,10 @@ export async function takeInvitation(
   if (link.email !== null && link.email !== session.email) {
     throw problem("FORBIDDEN", {}, { message: "This invitation is for another mail address. Sign out first." });
   }
-  await database.transaction((tx) => join(tx, context, link, session.personId));
+  await database.transaction(async (tx) => {
+    await keepPerson(tx, session.personId);
+    await join(tx, context, link, session.personId);
+  });
   return null;
 }
 

@@ -1,6 +1,6 @@
 import type { AuditLog } from "#audit";
 import type { Module } from "#http";
-import type { Clock, EmitEvent, Random, Shares, Tenants, Transactional, UuidSource, WorkspaceId } from "#kernel";
+import type { Clock, EmitEvent, PersonId, Random, Shares, Tenants, Transactional, UuidSource, WorkspaceId } from "#kernel";
 import type { Aborter, PulledWaker, Waker } from "#lanes";
 import type { AddressGuard } from "#outbound";
 import { Calendars } from "#schedules";
@@ -45,6 +45,8 @@ export interface Workflows extends Module {
   runsMayHaveChanged(): void;
   /** A key of the workspace was revoked, or something else about it changed: readers of streams are authenticated anew. */
   workspaceChanged(workspaceId: WorkspaceId): void;
+  /** Sessions or rights of a person have changed: their streams end. */
+  personChanged(personId: PersonId): void;
   /** Ends the streams of events. */
   drain(): void;
 }
@@ -85,6 +87,7 @@ export function createWorkflows({
     runChanged: (run) => followed.changed(run),
     runsMayHaveChanged: () => followed.allChanged(),
     workspaceChanged: (workspaceId) => followed.workspaceChanged(workspaceId),
+    personChanged: (personId) => followed.personChanged(personId),
     drain: () => followed.close(),
   };
 }

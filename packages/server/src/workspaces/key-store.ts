@@ -60,6 +60,11 @@ export const findPrincipalAcrossWorkspaces = (db: Db, hash: Buffer): Promise<Pri
       where k.hash = ${hash} and ${IS_VALID_KEY}`,
   );
 
+/** Locks a key that is valid against its revocation, until the transaction ends. Uses the primary key. */
+export const holdKey = async (db: Db, workspaceId: WorkspaceId, id: Uuid): Promise<boolean> =>
+  (await row(db, sql`select from api_key k where k.workspace_id = ${workspaceId} and k.id = ${id} and ${IS_VALID_KEY} for share of k`)) !==
+  null;
+
 /** Writes when keys were last used. Never replaces a time by an earlier one. Uses the primary key. */
 export const writeLastUsesAcrossWorkspaces = (db: Db, ids: readonly Uuid[], at: readonly Timestamp[]): Promise<unknown> =>
   rows(

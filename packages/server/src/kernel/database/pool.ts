@@ -128,10 +128,14 @@ const AWAY = /^(08|53|57|25006)/;
 /** SQLSTATE classes of data that the database always refuses: malformed values, violated constraints. */
 const REFUSED = /^(22|23)/;
 const QUERY_CANCELED = "57014";
+const UNIQUE_VIOLATION = "23505";
 
 /** Whether the same statement would fail every time: the database refuses its values, or the code has a fault. */
 export const isRefused = (error: unknown): boolean =>
   error instanceof pg.DatabaseError ? REFUSED.test(error.code ?? "") : !(error instanceof ProblemError);
+
+/** Whether a statement would have stored a value twice that must be unique. */
+export const isDuplicate = (error: unknown): boolean => error instanceof pg.DatabaseError && error.code === UNIQUE_VIOLATION;
 
 /** Whether a statement was cancelled because it took too long. */
 export const isTimeout = (error: unknown): boolean => (error as { cause?: { code?: string } }).cause?.code === QUERY_CANCELED;
