@@ -102,7 +102,7 @@ export interface Engine extends Required<Pick<Module, "due" | "operatorRoutes">>
   readonly aborter: Aborter;
   readonly outlet: Outlet;
   /** The node's lease. Stopping it gives back all claims under it. */
-  readonly lease: Pick<NodeLease, "id" | "refresh"> & Service;
+  readonly lease: Pick<NodeLease, "id" | "heldBy" | "refresh"> & Service;
   /** Looks for work, takes back claims, and listens to other nodes. */
   readonly loops: readonly Service[];
   /** The attempts under way. Its stop waits for them, ends the rest, and settles them. */
@@ -227,6 +227,9 @@ export function createEngine(options: EngineOptions): Engine {
   const nodeLease = {
     get id() {
       return lease.id;
+    },
+    get heldBy() {
+      return lease.heldBy;
     },
     refresh: () => lease.refresh(),
     start: async () => {

@@ -32,6 +32,10 @@ declare module "fastify" {
     /** For changes that give somebody rights. */
     holdAccess(request: FastifyRequest): HoldAccess;
   }
+  interface FastifyRequest {
+    /** `routeOptions`, of which Fastify makes a new object each time that it is read. */
+    route: FastifyRequest["routeOptions"];
+  }
   interface FastifyContextConfig {
     /** The member of the body whose values stay raw text (`RawJson`). */
     rawMember?: string;

@@ -33,7 +33,7 @@ declare module "fastify" {
 export async function authenticate(authenticator: Authenticator, request: FastifyRequest): Promise<void> {
   const { pages } = authenticator;
   const scope = pages ? pageScopeOf(request) : null;
-  const { config } = request.routeOptions;
+  const { config } = request.route;
   if (pages && (scope || config.page)) checkSameOrigin(request, pages.publicOrigin);
   if (!pages || !scope) return authenticateBearer(authenticator, request);
   const { person, principal } = await pages.authenticate(request, scope);
@@ -53,7 +53,7 @@ const BEARER = /^Bearer +(\S+) *$/i;
  * @throws UNAUTHORIZED
  */
 async function authenticateBearer(authenticator: Authenticator, request: FastifyRequest): Promise<void> {
-  const { access } = request.routeOptions.config;
+  const { access } = request.route.config;
   if (access === undefined) return;
   const token = tokenOf(request);
   if (token === undefined) throw unauthorized(access === "operator" ? OPERATOR : undefined);
@@ -98,8 +98,8 @@ const CONFIRM = "Confirm that it is you: POST /dashboard/auth/confirm with your 
  * @throws FORBIDDEN
  */
 export function checkRole(request: FastifyRequest): void {
-  const { principal, person, routeOptions } = request;
-  const { access, confirm } = routeOptions.config;
+  const { principal, person, route } = request;
+  const { access, confirm } = route.config;
   if (principal && access !== undefined && access !== "operator" && !hasRole(principal, access)) {
     throw problem("FORBIDDEN", { role: principal.role, needs: access }, person ? { message: "Your role does not allow this." } : {});
   }

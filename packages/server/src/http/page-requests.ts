@@ -53,6 +53,7 @@ const scopes = new WeakMap<IncomingMessage, PageScope>();
 /** Marks a request of the dashboard's pages to the API, and returns the path of the route that it is for. */
 export function rewritePageUrl(request: IncomingMessage): string {
   const url = request.url ?? "";
+  if (!url.startsWith("/dashboard/api/")) return url;
   const [, operatorPath] = OPERATOR.exec(url) ?? [];
   if (operatorPath !== undefined) {
     scopes.set(request, { kind: "operator" });
@@ -78,10 +79,10 @@ const PAGE_HEADER = "x-tidemill-dashboard";
  * @throws FORBIDDEN
  */
 export function checkSameOrigin(request: FastifyRequest, publicOrigin: string | null): void {
-  const { headers, method, routeOptions } = request;
+  const { headers, method, route } = request;
   const site = headers["sec-fetch-site"];
   if (method === "GET" || method === "HEAD") {
-    if ((site === "cross-site" || site === "same-site") && !routeOptions.config.fromAnySite) throw refused("It came from another site.");
+    if ((site === "cross-site" || site === "same-site") && !route.config.fromAnySite) throw refused("It came from another site.");
     return;
   }
   if (headers[PAGE_HEADER] !== "1") throw refused("It must have the header X-Tidemill-Dashboard: 1.");

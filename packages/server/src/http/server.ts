@@ -30,6 +30,7 @@ import { pageScopeOf, rewritePageUrl } from "./page-requests.ts";
 import { replyProblem } from "./problem-reply.ts";
 import { limitRate, type RateLimiter } from "./rate-limit.ts";
 import { readQuery } from "./read-query.ts";
+import { freeBody, receiveBody } from "./receive-body.ts";
 import { RequestMemory } from "./request-memory.ts";
 import { endIfStalled } from "./stalled-responses.ts";
 import { compileSchema, MAX_ISSUES } from "./validate.ts";
@@ -118,33 +119,42 @@ export function createApi(options: ApiOptions): Api {
     throw unknownRoute(request);
   });
   api.removeAllContentTypeParsers();
-  api.addContentTypeParser(/^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i, { parseAs: "buffer" }, (request, body, done) => {
-    const { rawMember = null, rawList, rawBody } = request.routeOptions.config;
+  const parse = (request: FastifyRequest, body: Buffer): unknown => {
+    const { rawMember = null, rawList, rawBody } = request.route.config;
     const { jsonDepth: maxDepth } = LIMITS;
-    const work = rawBody ? readRawBody(body as Buffer, maxDepth) : readBody(body as Buffer, { maxDepth, rawMember, rawList });
-    try {
-      const { principal } = request;
-      const read =
-        shares && principal ? runForRequest(shares.loopTime, request, principal.workspaceId, body.length, work) : runAtOnce(work);
-      if (read instanceof Promise) return read;
-      done(null, read);
-    } catch (error) {
-      done(error as Error);
-    }
-    return undefined;
+    const work = rawBody ? readRawBody(body, maxDepth) : readBody(body, { maxDepth, rawMember, rawList });
+    const { principal } = request;
+    return shares && principal ? runForRequest(shares.loopTime, request, principal.workspaceId, body.length, work) : runAtOnce(work);
+  };
+  api.addContentTypeParser(/^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i, (request, payload, done) => {
+    const announced = Number(request.headers["content-length"]);
+    receiveBody(payload, request.route.bodyLimit ?? LIMITS.bodyBytes, announced, (error, body) => {
+      if (error || !body) return done(error);
+      try {
+        const parsed = parse(request, body);
+        if (parsed instanceof Promise) void parsed.then((value) => done(null, value), done).finally(() => freeBody(body));
+        else {
+          freeBody(body);
+          done(null, parsed);
+        }
+      } catch (refused) {
+        done(refused as Error);
+      }
+    });
   });
   api.addHook("preValidation", (request, _reply, done) => {
     readQuery(request);
-    const { emptyBody, rawBody } = request.routeOptions.config;
+    const { emptyBody, rawBody } = request.route.config;
     if (request.body === undefined && emptyBody) request.body = {};
     if (request.body === undefined && rawBody) request.body = new RawJson("null");
-    if (request.routeOptions.schema?.body === undefined) refuseBody(request.body);
+    if (request.route.schema?.body === undefined) refuseBody(request.body);
     if (!(request.principal || request.person) || performance.now() - request.authenticatedMs < maxBodyWaitMs) return done();
     return void api.reauthenticate(request).then(() => done(), done);
   });
   api.addHook("onRoute", (route) => {
     if (route.config?.page) route.bodyLimit ??= SIGN_IN_BODY_BYTES;
   });
+  api.decorateRequest("route");
   api.decorateRequest("principal", null);
   api.decorateRequest("person", null);
   api.decorateRequest("authenticatedMs", 0);
@@ -163,11 +173,12 @@ export function createApi(options: ApiOptions): Api {
   const requestMemory = shares && new RequestMemory(api as unknown as Api, shares.requestMemory);
   const expectBody = limitBodyTime(api as unknown as Api, smallBodyTimeoutMs);
   api.addHook("onRequest", async (request, reply) => {
+    request.route = request.routeOptions;
     // Not on `reply.raw`: then Node would set each header of the response by itself.
     void reply.header("x-request-id", request.id).header("x-content-type-options", "nosniff").header("cache-control", "no-store");
     if (request.headers.host === undefined && request.raw.httpVersion === "1.1") throw invalid("host", "is required in HTTP/1.1");
-    if (!request.routeOptions.config.anyHost) checkHost(request.headers.host);
-    const { access, page } = request.routeOptions.config;
+    const { anyHost, access, page, allow } = request.route.config;
+    if (!anyHost) checkHost(request.headers.host);
     if (!isServing() && (access !== undefined || page)) throw unavailable("The node is starting or stopping.");
     const ofPage = pageScopeOf(request) !== null;
     // The operator API of the public listener is for pages only. For all others it is not there.
@@ -180,7 +191,6 @@ export function createApi(options: ApiOptions): Api {
     checkRole(request);
     // Here and not in the handler, which runs when the body was read.
     if (request.is404) throw unknownRoute(request);
-    const { allow } = request.routeOptions.config;
     if (allow !== undefined) throw problem("METHOD_NOT_ALLOWED", {}, { headers: { Allow: allow } });
     const turn = requestMemory?.admit(request, reply);
     if (turn) await turn;

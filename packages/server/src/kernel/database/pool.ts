@@ -1,5 +1,6 @@
 import pg from "pg";
 import { ProblemError, unavailable } from "../problem.ts";
+import { Client } from "./bind.ts";
 import type { Db, Statement } from "./sql.ts";
 
 /** How to reach the database: a URL, or a socket directory and the name of the database. */
@@ -51,6 +52,7 @@ export function createPool({ connection, size, statementTimeoutMs, inOrder = fal
   const timeouts = `-c statement_timeout=${statementTimeoutMs} -c idle_in_transaction_session_timeout=${Math.ceil(statementTimeoutMs / 2)}`;
   const pool = new pg.Pool({
     ...clientConfig(connection),
+    Client,
     options: `-c search_path=${schemas.join(",")} ${SESSION} ${BY_INDEX} ${inOrder ? IN_ORDER : ""} ${timeouts}`,
     max: size,
     connectionTimeoutMillis: 5_000,
