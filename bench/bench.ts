@@ -9,6 +9,7 @@ import { claim } from "./scenarios/claim.ts";
 import { claimFlow } from "./scenarios/claim-flow.ts";
 import { type DashboardOptions, dashboard } from "./scenarios/dashboard.ts";
 import { dashboardPages } from "./scenarios/dashboard-pages.ts";
+import { failures } from "./scenarios/failures.ts";
 import { fairness } from "./scenarios/fairness.ts";
 import { idle } from "./scenarios/idle.ts";
 import { idleWorkers } from "./scenarios/idle-workers.ts";
@@ -46,6 +47,7 @@ const SCENARIOS: Record<string, (environment: Environment, options: ScenarioOpti
   claim,
   keys,
   fairness,
+  failures,
   "claim-flow": claimFlow,
   workers,
   "worker-latency": workerLatency,

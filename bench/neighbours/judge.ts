@@ -41,9 +41,9 @@ function losses({ samples, charged }: Outcome): string[] {
 
 function strains({ nodes }: Outcome): string[] {
   const limit = memoryLimitMib();
-  return nodes.flatMap(({ loopP99Ms, peakMib, events }) => [
+  return nodes.flatMap(({ loopP99Ms, heldP99Ms, peakMib, events }) => [
     ...(loopP99Ms === null ? ["the node did not answer"] : []),
-    ...(loopP99Ms !== null && loopP99Ms > LOOP_P99_MS ? [`loop delay p99 ${loopP99Ms.toFixed(0)} ms (≤ ${LOOP_P99_MS})`] : []),
+    ...(heldP99Ms !== null && heldP99Ms > LOOP_P99_MS ? [`loop held p99 ${heldP99Ms.toFixed(0)} ms (≤ ${LOOP_P99_MS})`] : []),
     ...(peakMib !== null && peakMib > limit ? [`memory ${peakMib.toFixed(0)} MiB (≤ ${limit})`] : []),
     ...(events.node_lease_lost ? ["a lease lost"] : []),
   ]);

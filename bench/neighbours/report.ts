@@ -12,7 +12,18 @@ export function report(alone: Outcome, runs: readonly Outcome[]): string {
   return [
     "Verdicts. Delivery and request: the neighbour's p99 of the kind that changed most, alone → during the attack.",
     table(
-      ["attack", "delivery", "request", "refused", "charged", "loop p99 / max", `memory (≤ ${limit} MiB)`, "PostgreSQL", ""],
+      [
+        "attack",
+        "delivery",
+        "request",
+        "refused",
+        "charged",
+        "loop late p99 / max",
+        "of it held",
+        `memory (≤ ${limit} MiB)`,
+        "PostgreSQL",
+        "",
+      ],
       all.map((run) => verdict(run, alone)),
     ),
     "From the 2xx of an enqueue (delayed: from when the job is due) to the handler, p50 / p99 in ms.",
@@ -65,6 +76,7 @@ function verdict(run: Outcome, alone: Outcome): string[] {
     list(run.samples.refused),
     String(run.charged),
     `${max((node) => node.loopP99Ms)} / ${max((node) => node.loopMaxMs)} ms`,
+    `${max((node) => node.heldP99Ms)} / ${max((node) => node.heldMaxMs)} ms`,
     `${max((node) => node.peakMib)} MiB`,
     `${(run.cores * 100).toFixed(0)} % of a core`,
     verdictOf(run, alone),

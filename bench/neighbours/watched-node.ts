@@ -1,5 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
+import { setTimeout as wait } from "node:timers/promises";
 import type { BenchNode, Environment } from "../environment.ts";
+import type { Turns } from "../turns.ts";
 
 const SCRAPE_TIMEOUT_MS = 60_000;
 
@@ -8,6 +10,9 @@ export interface NodeFigures {
   readonly peakMib: number | null;
   readonly loopP99Ms: number | null;
   readonly loopMaxMs: number | null;
+  /** The same without what the node waited for a core of its machine, which it shares with PostgreSQL, the neighbour and the attackers. */
+  readonly heldP99Ms: number | null;
+  readonly heldMaxMs: number | null;
   /** Warnings and errors in its log, by event. */
   readonly events: Readonly<Record<string, number>>;
 }
@@ -36,6 +41,7 @@ export class WatchedNode {
     // 5 resets the peak of the resident set (proc(5), clear_refs).
     writeFileSync(`/proc/${this.node.peer.pid}/clear_refs`, "5");
     await this.#scrape();
+    await this.#turns();
     for (const name of Object.keys(this.#events)) delete this.#events[name];
   }
 
@@ -46,7 +52,15 @@ export class WatchedNode {
       const seconds = new RegExp(`^tidemill_event_loop_delay_seconds\\{quantile="${quantile}"\\} (.+)$`, "m").exec(metrics)?.[1];
       return seconds === undefined ? null : Number(seconds) * 1_000;
     };
-    return { peakMib, loopP99Ms: delay("0.99"), loopMaxMs: delay("1"), events: { ...this.#events } };
+    const turns = await this.#turns();
+    return {
+      peakMib,
+      loopP99Ms: delay("0.99"),
+      loopMaxMs: delay("1"),
+      heldP99Ms: turns?.held.p99Ms ?? null,
+      heldMaxMs: turns?.held.maxMs ?? null,
+      events: { ...this.#events },
+    };
   }
 
   #peakMib(): number | null {
@@ -56,6 +70,10 @@ export class WatchedNode {
     } catch {
       return null;
     }
+  }
+
+  #turns(): Promise<Turns | null> {
+    return Promise.race([this.node.peer.ask<Turns>({ turns: true }), wait(SCRAPE_TIMEOUT_MS, null, { ref: false })]);
   }
 
   async #scrape(): Promise<string> {

@@ -1,15 +1,21 @@
 import { setTimeout as wait } from "node:timers/promises";
+import { answer } from "../../packages/dashboard/test/harness/answer.ts";
 import { unpackChromium } from "../../packages/dashboard/test/harness/chromium.ts";
 import { launchChromium } from "../../packages/dashboard/test/harness/launch.ts";
-import { signedIn } from "../dashboard-person.ts";
+import { longRun, runsPage } from "../../packages/dashboard/test/harness/long-records.ts";
+import { FORGET_TASKS, LAST_ROW, NOW_IDLE, SCROLL, TO_END, WATCH_TASKS } from "../dashboard/in-page.ts";
+import { signedIn } from "../dashboard/person.ts";
 import type { BenchNode, Environment } from "../environment.ts";
-import { FORGET_TASKS, LAST_ROW, NOW_IDLE, SCROLL, TO_END, WATCH_TASKS } from "../in-page.ts";
-import { bulkOf, longRun, runsPage } from "../long-records.ts";
 import { type Figure, median } from "../table.ts";
 
 type Page = Awaited<ReturnType<Awaited<ReturnType<typeof launchChromium>>["newPage"]>>;
 
 const ROWS = 100_000;
+/** Rows of a page, as the dashboard asks for them. */
+const PAGE_ROWS = 100;
+/** Most rows come in larger pages: a thousand of the real ones would take minutes. */
+const BULK_ROWS = 2_000;
+const BULK_UNTIL = ROWS - BULK_ROWS;
 const STEPS = 10_000;
 const TASK_BAR_MS = 100;
 const INTERACTIVE_BAR_MS = 1_000;
@@ -80,13 +86,13 @@ async function change(page: Page, address: string, node: BenchNode, queue: strin
 }
 
 async function scrollRows(page: Page, at: string): Promise<number> {
-  await page.route(
-    (url) => url.pathname.endsWith("/v1/runs"),
-    (route) => route.fulfill({ json: runsPage(new URL(route.request().url()).searchParams, ROWS) }),
-  );
+  const given = new Set<number>();
+  // Only the first time: what is shown is asked for again, and a real page is small.
+  const sizeOf = (from: number) => (from < BULK_UNTIL && given.size < given.add(from).size ? BULK_ROWS : PAGE_ROWS);
+  await answer(page, "/v1/runs", (query) => runsPage(query, ROWS, sizeOf));
   await page.goto(`${at}/runs`);
   await page.locator("[data-row]").first().waitFor();
-  await loadUpTo(page, bulkOf(ROWS));
+  await loadUpTo(page, BULK_UNTIL);
   await page.evaluate(FORGET_TASKS);
   await loadUpTo(page, ROWS);
   return longestWhileScrolling(page);
@@ -96,10 +102,7 @@ async function scrollSteps(page: Page, at: string, node: BenchNode): Promise<num
   await node.api("PUT", "/v1/workflows/long", {});
   const { runIds } = await node.api<{ runIds: string[] }>("POST", "/v1/workflows/long/trigger", {});
   const run = await node.api<object>("GET", `/v1/runs/${runIds[0]}`);
-  await page.route(
-    (url) => url.pathname.endsWith(`/v1/runs/${runIds[0]}`),
-    (route) => route.fulfill({ json: longRun(run, STEPS) }),
-  );
+  await answer(page, `/v1/runs/${runIds[0]}`, () => longRun(run, STEPS));
   await page.goto(`${at}/runs/${runIds[0]}`);
   await page.locator("[data-row]").first().waitFor();
   return longestWhileScrolling(page);

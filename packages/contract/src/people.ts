@@ -265,7 +265,7 @@ export type AccountEventType = (typeof ACCOUNT_EVENT_TYPES)[number];
 export const AccountEvent = Type.Object(
   {
     id: Type.String(),
-    event_type: Type.Enum([...ACCOUNT_EVENT_TYPES]),
+    event_type: Type.Enum(ACCOUNT_EVENT_TYPES),
     actor_id: Type.String({ description: "Who did it: the id of the person, `operator`, or `system`." }),
     address: Nullable(Type.String(), { description: "From where; null: not from a browser." }),
     user_agent: Nullable(Type.String()),

@@ -19,17 +19,23 @@ const JobOptions = Type.Object(
   { title: "JobOptions", additionalProperties: false, description: "How the queue's jobs are retried unless a job says otherwise." },
 );
 
-const RateLimit = Type.Object(
-  {
-    max: Type.Integer({ minimum: 1, maximum: 1_000_000, description: "Attempts that may start in any `per_seconds`." }),
-    per_seconds: Type.Integer({ minimum: 1, maximum: 86_400, description: "The length of the sliding window. Seconds." }),
-  },
-  {
-    title: "RateLimit",
-    additionalProperties: false,
-    description: "At most `max` attempts of the queue's jobs start in any `per_seconds`, over all nodes.",
-  },
-);
+const rateLimitFields = {
+  max: Type.Integer({ minimum: 1, maximum: 1_000_000, description: "Attempts that may start in any `per_seconds`." }),
+  per_seconds: Type.Integer({ minimum: 1, maximum: 86_400, description: "The length of the sliding window. Seconds." }),
+};
+
+const RateLimit = Type.Object(rateLimitFields, {
+  title: "RateLimit",
+  additionalProperties: false,
+  description: "At most `max` attempts of the queue's jobs start in any `per_seconds`, over all nodes.",
+});
+
+const PatchRateLimit = Type.Partial(Type.Object(rateLimitFields), {
+  title: "PatchRateLimit",
+  additionalProperties: false,
+  minProperties: 1,
+  description: "Changes to the rate limit. What is left out stays as it is; a queue without a limit needs both.",
+});
 
 /** What the timeout decides. */
 const ON_TIMEOUT = ["reject", "approve"] as const;
@@ -55,7 +61,11 @@ const Approval = Type.Object(
     ),
     on_timeout: Type.Optional(OnTimeout),
   },
-  { title: "ApprovalSettings", additionalProperties: false, description: "What happens to jobs that no caller decides." },
+  {
+    title: "ApprovalSettings",
+    additionalProperties: false,
+    description: "What happens to jobs that no caller decides. In a change, what is left out stays as it is.",
+  },
 );
 
 const settings = {
@@ -106,6 +116,7 @@ export type CreateQueue = Static<typeof CreateQueue>;
 export const PatchQueue = Type.Object(
   {
     ...settings,
+    rate_limit: Type.Optional(Nullable(PatchRateLimit, { description: "How often jobs may start; null: without a limit." })),
     rotate_callback_secret: Type.Optional(
       Type.Boolean({ description: "Generates a new callback secret, which only this response contains." }),
     ),

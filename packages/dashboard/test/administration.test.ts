@@ -74,10 +74,21 @@ describe("schedules", () => {
     expect((await service.api("GET", "/v1/schedules/nightly")).text).toContain('{"n":12345678901234567890}');
     await page.getByText("2026-11-22 02:30:00 CET").first().waitFor();
     await page.getByText("2026-11-22 01:30:00 UTC").waitFor();
+    const calendar = page.getByRole("table", { name: "Runs in 2026-11" });
+    expect(await calendar.getByText("02:30", { exact: true }).count()).toBe(30);
+    expect(await calendar.locator("[data-past]").count()).toBe(20);
+    expect(await page.getByRole("button", { name: "The month before" }).isDisabled()).toBe(true);
+    await page.getByText("No tick was skipped.", { exact: false }).waitFor();
     const later = page.getByRole("button", { name: "The month after" });
     for (let month = 0; month < 4; month++) await later.click();
     await page.getByText("On 2027-03-28 the clocks go forward: the times 02:00–03:00 do not exist.", { exact: false }).waitFor();
     await page.getByText("gap 02:00–03:00").waitFor();
+    expect(await page.getByRole("table", { name: "Runs in 2027-03" }).getByText("02:30", { exact: true }).count()).toBe(30);
+    await page.getByRole("row", { name: /28.*03:00.*gap/ }).waitFor();
+    await service.database.query(
+      `insert into schedule_skip (workspace_id, schedule_id, first_at, last_at, reason)
+       select workspace_id, id, '2026-11-19T01:30:00Z', '2026-11-20T01:30:00Z', 'overlap' from schedule where name = 'nightly'`,
+    );
 
     await page.getByRole("button", { name: "Pause" }).click();
     await page.getByRole("button", { name: "Resume" }).waitFor();
@@ -89,6 +100,11 @@ describe("schedules", () => {
     await page.getByRole("dialog").getByRole("row", { name: "cron 30 2 * * * 0 3 * * *" }).waitFor();
     await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
     await page.getByText("nightly is changed.").waitFor();
+    const skipped = page.getByRole("region", { name: "Skipped ticks" });
+    await skipped
+      .getByRole("row", { name: /2026-11-19 02:30:00.*2026-11-20 02:30:00.*An earlier job of the schedule had not finished/ })
+      .waitFor();
+    await page.getByRole("table", { name: "Runs in 2027-03" }).getByText("03:00", { exact: true }).nth(30).waitFor();
     expect(await service.ok("GET", "/v1/schedules/nightly")).toMatchObject({ cron: "0 3 * * *", state: "paused" });
 
     await page.getByRole("button", { name: "Delete" }).click();
@@ -134,13 +150,24 @@ describe("the audit log", () => {
     expect(dashboard.violations).toEqual([]);
   });
 
-  test("has filters that stand in the address, and is for administrators only", async ({ dashboard, service }) => {
-    await service.ok("POST", "/v1/secrets", { name: "TOKEN", value: "a value" });
-    await service.queue();
-    const page = await dashboard.open("audit?resource_type=queue");
-    await page.getByRole("button", { name: "queue.created" }).waitFor();
-    expect(await page.getByRole("button", { name: "secret.created" }).count()).toBe(0);
-    const reader = await dashboard.open("audit", { as: await newPerson(service, { role: "read" }) });
-    await reader.getByText("Only administrators read the audit log").waitFor();
+  test("has filters that stand in the address, and names people and keys", async ({ dashboard, service }) => {
+    const admin = await newPerson(service);
+    const key = await service.ok("POST", "/v1/keys", { name: "Deploys", role: "write" });
+    const gone = await service.ok("POST", "/v1/keys", { name: "Of yesterday", role: "write" });
+    await service.api("POST", "/v1/queues", { name: "by-key" }, { authorization: `Bearer ${key.key}` });
+    await service.api("POST", "/v1/queues", { name: "by-gone" }, { authorization: `Bearer ${gone.key}` });
+    await service.ok("DELETE", `/v1/keys/${gone.id}`);
+    await admin.api(service.workspaceId, "POST", "/v1/queues", { name: "by-person" });
+    const page = await dashboard.open("audit?resource_type=queue", { as: admin });
+    const events = page.getByRole("grid", { name: "Audit events" });
+    const row = (queue: string) => events.getByRole("row").filter({ hasText: queue });
+    await row("by-key").getByText("Deploys key").waitFor();
+    await row("by-gone").getByText(gone.id).waitFor();
+    await row("by-person").getByText("A person (you)").waitFor();
+    expect(dashboard.requests.filter((url) => /\/v1\/(keys|members)\b/.test(url))).toHaveLength(2);
+    await row("by-key").getByRole("button", { name: "queue.created" }).click();
+    await page.getByRole("dialog").getByText(`Deploys key ${key.id}`).waitFor();
+    await page.keyboard.press("Escape");
+    expect(await page.getByRole("button", { name: "key.created" }).count()).toBe(0);
   });
 });

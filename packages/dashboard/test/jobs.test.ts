@@ -1,3 +1,4 @@
+import type { Locator } from "playwright-core";
 import { describe, expect } from "vitest";
 import { newPerson, PASSWORD } from "../../server/test/harness/people.ts";
 import { test } from "./harness/dashboard.ts";
@@ -29,6 +30,7 @@ test("somebody on call signs in, finds a failing job, sees why, mends the queue'
   await page.keyboard.press("Escape");
   await page.getByRole("grid", { name: "Jobs" }).getByRole("link", { name: jobs[2].id }).click();
   await page.getByRole("note").getByText("HTTP_STATUS 410").waitFor(TOLD);
+  await page.locator("dd", { hasText: broken.url }).waitFor();
   await page.getByText(`"order"`).waitFor();
   expect(await page.getByRole("listitem").getByText("HTTP 410").count()).toBe(1);
 
@@ -55,7 +57,38 @@ test("somebody on call signs in, finds a failing job, sees why, mends the queue'
   for (const { id } of jobs) await service.untilState({ id, queue: broken.queue }, "completed");
   await page.getByRole("link", { name: "Jobs", exact: true }).click();
   await page.getByRole("grid", { name: "Jobs" }).getByText("completed").nth(2).waitFor(TOLD);
+  await page.getByRole("grid", { name: "Jobs" }).getByRole("link", { name: jobs[2].id }).click();
+  await page.locator("dd", { hasText: mended.url }).waitFor();
   expect(dashboard.violations).toEqual([]);
+});
+
+/** Whether the whole of a text is seen, not cut off by what it stands in. */
+const isWhole = (text: Locator) =>
+  text.evaluate((element) => {
+    const range = document.createRange();
+    range.selectNodeContents(element);
+    const { left, right } = range.getBoundingClientRect();
+    const cell = (element.closest("[role=gridcell]") ?? element).getBoundingClientRect();
+    return left >= cell.left - 1 && right <= cell.right + 1 && right <= innerWidth;
+  });
+
+test("on a telephone, lists show the whole id of a job, its state, what failed and when, and groups their message", async ({
+  dashboard,
+  service,
+}) => {
+  const { queue } = await service.handler({ answers: { status: 410, body: "this order was closed" }, defaultJobOptions: { attempts: 1 } });
+  const job = await service.enqueue({ queue });
+  await service.untilState(job, "failed");
+  const page = await dashboard.open("jobs", { width: 390 });
+  const row = page.getByRole("grid", { name: "Jobs" }).getByRole("row").nth(1);
+  expect(await isWhole(row.getByText(job.id))).toBe(true);
+  expect(await isWhole(row.getByText("failed", { exact: true }))).toBe(true);
+  for (const text of ["this order was closed", "now"]) expect(await row.getByText(text).isVisible()).toBe(true);
+  await dashboard.goTo(page, "dead-letters");
+  const group = page.getByRole("grid", { name: "Groups of failed jobs" }).getByRole("row").nth(1);
+  expect(await isWhole(group.getByText("HTTP_STATUS 410"))).toBe(true);
+  expect(await isWhole(group.getByText("this order was closed"))).toBe(true);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
 });
 
 describe("the list of jobs", () => {

@@ -45,3 +45,18 @@ test("pages ask from time to time where the stream is refused or blocked, and sa
   await page.context().unroute("**/v1/live");
   await page.locator("[data-state=live]:visible").waitFor({ timeout: 15_000 });
 });
+
+test("a stream that falls silent is no longer called live, nor one of a machine without a network", async ({ dashboard }) => {
+  const page = await dashboard.open("workers");
+  await page.clock.install();
+  await page.reload();
+  const live = page.locator("[data-state=live]:visible");
+  await live.waitFor();
+  await page.context().setOffline(true);
+  await page.locator("[data-state=offline]:visible").waitFor();
+  await page.context().setOffline(false);
+  await live.waitFor();
+  await page.context().route("**/v1/live", (route) => route.abort());
+  await page.clock.fastForward(25_000);
+  await page.locator("[data-state=offline]:visible").waitFor();
+});

@@ -8,8 +8,12 @@ describe("members", () => {
     const admin = await newPerson(service, { confirmed: false });
     const other = await newPerson(service, { role: "read" });
     await service.database.query("update person set name = 'Somebody else' where email = $1", [other.email]);
+    await service.database.query("update person set name = $1 where email = $2", ["A very long name ".repeat(5).trim(), admin.email]);
     const page = await dashboard.open("members", { as: admin });
     await page.getByText(other.email).waitFor();
+    const cell = page.getByRole("gridcell").filter({ hasText: "(you)" });
+    const [you, around] = [await cell.getByText("(you)", { exact: true }).boundingBox(), await cell.boundingBox()];
+    expect((you?.x ?? 0) + (you?.width ?? 0)).toBeLessThanOrEqual((around?.x ?? 0) + (around?.width ?? 0));
     expect(await dashboard.axe(page)).toEqual([]);
 
     await page.getByRole("button", { name: "Invite", exact: true }).focus();
@@ -27,6 +31,10 @@ describe("members", () => {
     expect(await made.locator("output").textContent()).toMatch(/\/dashboard\/link\/[\w-]{43}$/);
     await made.getByRole("button", { name: "I have stored it" }).press("Enter");
     await page.getByText("guest@example.com").waitFor();
+    await page.getByRole("button", { name: "Revoke the invitation for guest@example.com" }).press("Enter");
+    await page.getByRole("dialog", { name: "Revoke the invitation?" }).getByRole("button", { name: "Revoke", exact: true }).press("Enter");
+    await page.getByText("The invitation can no longer be accepted").waitFor();
+    await page.getByText("No invitation is open.").waitFor();
 
     await page.getByRole("button", { name: "Change role of Somebody else" }).press("Enter");
     await page.getByRole("radio", { name: "write" }).check();
@@ -38,6 +46,27 @@ describe("members", () => {
     expect((await other.auth("GET", "session")).body.workspaces).toEqual([]);
     expect(dashboard.violations).toEqual([]);
   });
+});
+
+test("who is no administrator is told so in place of keys, members, workspaces and nodes, and asks for none of them", async ({
+  dashboard,
+  service,
+}) => {
+  const page = await dashboard.open("overview", { as: await newPerson(service, { role: "write" }) });
+  dashboard.requests.length = 0;
+  for (const [path, says, refused] of [
+    ["keys", "Only administrators see this page", "New key"],
+    ["members", "Only administrators see this page", "Invite"],
+    ["audit", "Only administrators see this page", "Verify the chain"],
+    ["/operator/workspaces", "Only operators see this page", "New workspace"],
+    ["/operator/nodes", "Only operators see this page", "Try again"],
+  ] as const) {
+    await dashboard.goTo(page, path);
+    await page.getByRole("heading", { name: says }).waitFor();
+    expect(await page.getByRole("button", { name: refused }).count(), path).toBe(0);
+  }
+  expect(dashboard.requests.filter((url) => /\/v1\/(keys|members|invitations|audit-events|workspaces|nodes)/.test(url))).toEqual([]);
+  expect(await dashboard.axe(page)).toEqual([]);
 });
 
 describe("the account page", () => {
@@ -167,6 +196,9 @@ describe("the operator's pages", () => {
     await page.getByRole("checkbox", { name: "The limits of the plan" }).check();
     await page.getByRole("button", { name: "Save" }).press("Enter");
     await page.getByRole("row", { name: /Acme.*free.*10,000 60 / }).waitFor();
+    await page.getByRole("link", { name: "Acme" }).click();
+    await page.getByRole("button", { name: "Workspace Acme free · read" }).waitFor();
+    await page.goBack();
     await page.getByRole("button", { name: "Delete Acme" }).press("Enter");
     const question = page.getByRole("dialog", { name: "Delete Acme?" });
     expect(await question.getByRole("button", { name: "Delete the workspace" }).isDisabled()).toBe(true);

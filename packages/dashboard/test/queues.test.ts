@@ -143,6 +143,26 @@ describe("queues", () => {
     await dialog.getByText("http://127.0.0.1:9/theirs").waitFor();
   });
 
+  test("change one part of a limit, and leave the other that somebody else has changed meanwhile", async ({ dashboard, service }) => {
+    const approval = { timeout: 60, on_timeout: "reject" };
+    const queue = await service.queue({ type: "approval", approval, rate_limit: { max: 5, per_seconds: 10 } });
+    const page = await dashboard.open(`queues/${queue}`);
+    await page.getByRole("button", { name: "Settings" }).click();
+    await page.getByLabel("Starts at most").fill("7");
+    await page.getByLabel("Approval time-out (s)").fill("90");
+    await service.ok("PATCH", `/v1/queues/${queue}`, { rate_limit: { per_seconds: 20 }, approval: { on_timeout: "approve" } });
+    await page.getByRole("button", { name: "Review changes" }).click();
+    await page
+      .getByRole("dialog", { name: /Change 2 settings / })
+      .getByRole("button", { name: "Save" })
+      .click();
+    await page.getByText(`The settings of ${queue} were saved.`).waitFor();
+    expect(await service.ok("GET", `/v1/queues/${queue}`)).toMatchObject({
+      rate_limit: { max: 7, per_seconds: 20 },
+      approval: { timeout: 90, on_timeout: "approve" },
+    });
+  });
+
   test("of a plan without callbacks say so in words, and a reader sees no buttons", async ({ dashboard, service }) => {
     const free = await limitedTo(service, {}, "free");
     const queue = await free.queue();

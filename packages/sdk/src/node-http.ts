@@ -63,6 +63,7 @@ export const CONNECT_TIMEOUT = "CONNECT_TIMEOUT";
 
 const builtinFetch = globalThis.fetch;
 
+/** Null where there is no Node; undefined until the first request. */
 let sender: SendWhole | null | undefined;
 
 /**
@@ -70,7 +71,7 @@ let sender: SendWhole | null | undefined;
  * replaced the runtime's `fetch`: it means to see all requests.
  */
 export function nodeHttp(): SendWhole | null {
-  sender ??= openSender();
+  if (sender === undefined) sender = openSender();
   return globalThis.fetch === builtinFetch ? sender : null;
 }
 

@@ -13,6 +13,7 @@ import {
   type DatabaseClock,
   DuePoll,
   type EmitEvent,
+  type PersonId,
   type Random,
   Services,
   type Shares,
@@ -105,6 +106,7 @@ export async function composeNode({
     masterKeys: { ids: () => keyring.ids, onMissing: (id) => void openVault.findKey(id) },
     handlers: {
       workspaceChanged: ({ workspaceId }) => onWorkspaceChanged(workspaceId),
+      personChanged: ({ personId }) => endStreamsOf(personId),
       workspaceDeleted: ({ workspaceId }) => onWorkspaceChanged(workspaceId),
       runChanged: (run) => workflows.runChanged(run),
       workspaceFollowed: (message) => live.receive(message),
@@ -146,6 +148,15 @@ export async function composeNode({
       aborter.abortWorkspace(workspaceId);
     },
   });
+  const endStreamsOf = (personId: PersonId) => {
+    live.personChanged(personId);
+    workflows.personChanged(personId);
+  };
+  /** This node has changed a person's sessions, or what they may do. */
+  const onPersonChanged = (personId: PersonId) => {
+    endStreamsOf(personId);
+    engine.notify({ kind: "personChanged", personId });
+  };
   /** Another node has changed or deleted a workspace. */
   const onWorkspaceChanged = (workspaceId: WorkspaceId) => {
     workspaces.forget(workspaceId);
@@ -157,7 +168,7 @@ export async function composeNode({
     workflows.workspaceChanged(workspaceId);
     live.workspaceChanged(workspaceId);
   };
-  const people = createPeople({ ...shared, adminContext, keyring, nodeUrl: () => listeners.url(), onWorkspaceChanged: notifyChanged });
+  const people = createPeople({ ...shared, adminContext, keyring, nodeUrl: () => listeners.url(), onPersonChanged });
   const usage = createUsage(shared);
   const { rateLimiter } = usage;
 
@@ -169,6 +180,7 @@ export async function composeNode({
     aborter,
     prove: workers.prove,
     proveReport: workers.proveReport,
+    waitingWorkers: workers.waitingWorkers,
     onNextRun: (ms) => schedules.expect(ms),
   });
 

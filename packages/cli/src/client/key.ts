@@ -1,12 +1,12 @@
 import { CreateKey } from "@tidemill/contract";
 import type { Command } from "commander";
+import { KEY_COLUMNS } from "../output/key-columns.ts";
 import { printFields, printRecord } from "../output/table.ts";
 import { runOnService, withConnection } from "./command.ts";
 import { addFields, readFields } from "./fields.ts";
 import { printList, withLimit } from "./listing.ts";
 
 const WORKSPACE = ["[workspace]", "For operators: id of the workspace, ws_…, whose keys are in the database"] as const;
-const COLUMNS = ["id", "name", "role", "queues", "workflows", "expires_at", "last_used_at", "created_at"];
 const OWN = ["name"];
 
 type Create = Pick<CreateKey, "name"> & { readonly json?: boolean };
@@ -27,7 +27,7 @@ export function addKeyCommands(program: Command): void {
   list.action(async (workspace: string | undefined, options: { json?: boolean }) => {
     if (workspace !== undefined) return (await load()).listKeysCommand(workspace, options);
     await runOnService<{ limit: number }>(list, (tidemill, invocation) =>
-      printList((limit) => tidemill.keys.list({ limit }), COLUMNS, invocation.options),
+      printList((limit) => tidemill.keys.list({ limit }), KEY_COLUMNS, invocation.options),
     );
   });
 

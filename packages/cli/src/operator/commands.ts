@@ -153,7 +153,7 @@ function addPeopleCommands(people: Command): void {
     .action(lazily(loadPeople, ({ logPersonCommand }) => logPersonCommand));
   people
     .command("setup-link")
-    .description("Make a link that makes whoever opens it first an operator. It can be used once, within 72 hours")
+    .description("Make a link that makes the first person who opens it an operator. It can be used once, within 72 hours")
     .option(...JSON_OPTION)
     .action(lazily(loadPeople, ({ makeSetupLinkCommand }) => makeSetupLinkCommand));
 }

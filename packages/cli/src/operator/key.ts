@@ -11,13 +11,12 @@ import {
   workspaceNotFound,
 } from "@tidemill/server";
 import { Value } from "typebox/value";
+import { KEY_COLUMNS } from "../output/key-columns.ts";
 import { printJson, printRecord, printTable } from "../output/table.ts";
 import { notifyNodes } from "./notify-nodes.ts";
 import { readAllPages } from "./read-all-pages.ts";
 import { withDatabase } from "./with-database.ts";
 import { parseWorkspaceId } from "./workspace.ts";
-
-const COLUMNS = ["id", "name", "role", "queues", "workflows", "expires_at", "last_used_at", "created_at"];
 
 const WORDS = `a name of 1 to 128 characters, the role admin, write, read or worker, with role worker 1 to 100 different queues and as many workflows, and expires \
 at a date and time like "2030-01-31T12:00:00Z"`;
@@ -29,7 +28,7 @@ export async function listKeysCommand(workspace: string, { json }: { json?: bool
     if (!(await findWorkspace(api, workspaceId))) throw workspaceNotFound(workspaceId);
     const keys = (await readAllPages((before: Uuid | null, limit) => listKeys(api, workspaceId, before, limit))).map(showKey);
     if (json) printJson(keys);
-    else printTable(keys, COLUMNS);
+    else printTable(keys, KEY_COLUMNS);
   });
 }
 

@@ -55,25 +55,28 @@ export async function addPersonCommand(
 
 /** `tidemill people reset`: takes away how a person signs in, and prints a link to set a new password. */
 export const resetPersonCommand = (email: string, { json }: Json): Promise<void> =>
-  withDatabase(async ({ api }, adminContext, config) => {
-    const url = await resetPerson(api, { ...adminContext, ...addressesOf(config) }, email);
-    if (url === null) throw nobody(email);
-    printRecord({ email, set_password_at: url }, json);
+  withDatabase(async (databases, adminContext, config) => {
+    const reset = await resetPerson(databases.api, { ...adminContext, ...addressesOf(config) }, email);
+    if (reset === null) throw nobody(email);
+    await notifyNodes(databases, { kind: "personChanged", personId: reset.personId });
+    printRecord({ email, set_password_at: reset.url }, json);
   });
 
 /** `tidemill people operator`: makes a person an operator, or with `--off` ends that. */
 export const changeOperatorCommand = (email: string, { off = false, json }: Json & { off?: boolean }): Promise<void> =>
-  withDatabase(async ({ api }, adminContext) => {
-    if (!(await changeOperator(api, adminContext, email, !off))) throw nobody(email);
+  withDatabase(async (databases, adminContext) => {
+    const personId = await changeOperator(databases.api, adminContext, email, !off);
+    if (personId === null) throw nobody(email);
+    await notifyNodes(databases, { kind: "personChanged", personId });
     printRecord({ email, operator: !off }, json);
   });
 
 /** `tidemill people remove`: removes a person, with their sessions and memberships. */
 export const removePersonCommand = (email: string, { force = false, json }: Json & { force?: boolean }): Promise<void> =>
   withDatabase(async (databases, adminContext) => {
-    const workspaceIds = await removePerson(databases.api, adminContext, email, force);
-    if (workspaceIds === null) throw nobody(email);
-    for (const workspaceId of workspaceIds) await notifyNodes(databases, { kind: "workspaceChanged", workspaceId });
+    const personId = await removePerson(databases.api, adminContext, email, force);
+    if (personId === null) throw nobody(email);
+    await notifyNodes(databases, { kind: "personChanged", personId });
     printRecord({ email, removed: true }, json);
   });
 

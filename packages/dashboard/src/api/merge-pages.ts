@@ -1,37 +1,41 @@
+import { type ListRow, Rows } from "./rows.ts";
+
 /** A page of a list, as the API sends it. */
 export interface Page<T> {
   readonly data: readonly T[];
   readonly next_cursor: string | null;
 }
 
-/** A row of a list. `gone`: the record no longer belongs to the list, for example because it was retried. */
-export interface ListRow<T> {
-  readonly id: string;
-  readonly record: T;
-  readonly gone: boolean;
+/** The pages of a list, and their rows without those that an earlier page has. */
+interface Loaded<T> {
+  readonly pages: Page<T>[];
+  readonly rows: (readonly ListRow<T>[])[];
+  readonly ids: Set<string>;
 }
 
-/** The rows of a page are made once: a long list is put together again with each page of it. */
-const rowsOfPage = new WeakMap<Page<unknown>, readonly ListRow<unknown>[]>();
-
-function rowsOf<T>(page: Page<T>, idOf: (record: T) => string): readonly ListRow<T>[] {
-  const made = rowsOfPage.get(page) as readonly ListRow<T>[] | undefined;
-  if (made) return made;
-  const rows = page.data.map((record) => ({ id: idOf(record), record, gone: false }));
-  rowsOfPage.set(page, rows);
-  return rows;
-}
+/** Each by the first page of its list. Another page is added to it, at a cost that does not depend on how many there are. */
+const loadedFrom = new WeakMap<Page<unknown>, Loaded<unknown>>();
 
 /** The rows of the loaded pages in their order, with what newer versions of some of these pages (by their places) say about them. */
-export function mergePages<T>(loaded: readonly Page<T>[], fresh: ReadonlyMap<number, Page<T>>, idOf: (record: T) => string): ListRow<T>[] {
-  const pages = loaded.map((page) => rowsOf(page, idOf));
-  for (const [at, page] of fresh) if (page !== loaded[at]) renew(pages, at, page, idOf);
-  const ids = new Set<string>();
-  const rows: ListRow<T>[] = [];
-  for (const page of pages) {
-    for (const row of page) if (ids.add(row.id).size > rows.length) rows.push(row);
+export function mergePages<T>(pages: readonly Page<T>[], fresh: ReadonlyMap<number, Page<T>>, idOf: (record: T) => string): Rows<T> {
+  const { rows, ids } = load(pages, idOf);
+  const merged = [...rows];
+  for (const [at, page] of fresh) if (page !== pages[at]) renew(merged, at, page, idOf);
+  return new Rows(merged, ids);
+}
+
+function load<T>(pages: readonly Page<T>[], idOf: (record: T) => string): Loaded<T> {
+  const [first] = pages;
+  let loaded = first && (loadedFrom.get(first) as Loaded<T> | undefined);
+  if (!loaded?.pages.every((page, at) => page === pages[at])) loaded = { pages: [], rows: [], ids: new Set() };
+  for (const page of pages.slice(loaded.pages.length)) {
+    const { ids } = loaded;
+    const rows = page.data.map((record) => ({ id: idOf(record), record, gone: false }));
+    loaded.rows.push(rows.filter(({ id }) => ids.size < ids.add(id).size));
+    loaded.pages.push(page);
   }
-  return rows;
+  if (first) loadedFrom.set(first, loaded);
+  return loaded;
 }
 
 /** Puts the newer version of a page into its rows, and into those of the pages after it that have moved up. */
@@ -56,12 +60,7 @@ function renew<T>(pages: (readonly ListRow<T>[])[], from: number, { data, next_c
 }
 
 /** How many records of a newer first page come before all that are loaded. */
-export function countNew<T>(rows: readonly ListRow<T>[], { data }: Page<T>, idOf: (record: T) => string): number {
-  const places = new Map(data.map((record, at) => [idOf(record), at]));
-  let first = data.length;
-  for (const { id } of rows) {
-    first = Math.min(first, places.get(id) ?? first);
-    if (first === 0) break;
-  }
-  return first;
+export function countNew<T>(rows: Rows<T>, { data }: Page<T>, idOf: (record: T) => string): number {
+  const first = data.findIndex((record) => rows.has(idOf(record)));
+  return first < 0 ? data.length : first;
 }

@@ -1,9 +1,10 @@
 import { type InfiniteData, useInfiniteQuery, useQueries, useQueryClient } from "@tanstack/react-query";
-import { useCallback, useMemo, useState } from "react";
+import { useCallback, useMemo, useRef, useState } from "react";
 import { useWorkspace } from "../app/workspace.tsx";
 import type { Kind } from "./kinds.ts";
-import { countNew, type ListRow, mergePages, type Page } from "./merge-pages.ts";
+import { countNew, mergePages, type Page } from "./merge-pages.ts";
 import type { Query } from "./request.ts";
+import type { Rows } from "./rows.ts";
 
 /** Rows of one request. */
 const PAGE_SIZE = 100;
@@ -18,7 +19,7 @@ export interface KeysetListOptions<T> {
 
 export interface KeysetList<T> {
   /** Undefined until the first page is there. */
-  readonly rows: readonly ListRow<T>[] | undefined;
+  readonly rows: Rows<T> | undefined;
   readonly error: unknown;
   readonly hasMore: boolean;
   /** The last page that was loaded, with what it says besides its records. */
@@ -72,10 +73,13 @@ export function useKeysetList<T>({ kind, path, query = {}, idOf, enabled = true 
   });
   const askedText = asked.join();
   const rows = useMemo(() => {
-    const fresh = new Map(askedText.split(",").flatMap((at, index) => (newest[index] ? [[Number(at), newest[index]] as const] : [])));
+    const newestPages = newest();
+    const fresh = new Map(
+      askedText.split(",").flatMap((at, index) => (newestPages[index] ? [[Number(at), newestPages[index]] as const] : [])),
+    );
     return data && mergePages(data.pages, fresh, idOf);
   }, [data, newest, askedText, idOf]);
-  const top = newest[0];
+  const [top] = newest();
   const newCount = useMemo(() => (rows && top ? countNew(rows, top, idOf) : 0), [rows, top, idOf]);
   const reload = () => {
     client.removeQueries({ queryKey: [workspaceId, kind, "page", path] });
@@ -85,10 +89,12 @@ export function useKeysetList<T>({ kind, path, query = {}, idOf, enabled = true 
     );
     void refetch();
   };
+  const newestRows = useRef(rows);
+  newestRows.current = rows;
   const onVisible = useCallback((from: number, to: number) => {
-    const first = Math.floor(from / PAGE_SIZE);
-    const last = Math.floor(to / PAGE_SIZE);
-    setShown((old) => (old[0] === first && old.at(-1) === last ? old : [...new Set([first, last])]));
+    const first = newestRows.current?.pageOf(from) ?? 0;
+    const last = newestRows.current?.pageOf(to) ?? 0;
+    setShown((old) => (old[0] === first && old.at(-1) === last ? old : Array.from({ length: last - first + 1 }, (_, at) => first + at)));
   }, []);
   return {
     rows,
@@ -105,4 +111,8 @@ export function useKeysetList<T>({ kind, path, query = {}, idOf, enabled = true 
   };
 }
 
-const dataOf = <T>(results: { data: Page<T> | undefined }[]): (Page<T> | undefined)[] => results.map(({ data }) => data);
+/** A function: two arrays would be compared record by record, and what differs copied, each time that other pages are shown. */
+const dataOf =
+  <T>(results: { data: Page<T> | undefined }[]) =>
+  (): (Page<T> | undefined)[] =>
+    results.map(({ data }) => data);

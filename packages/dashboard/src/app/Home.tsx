@@ -2,13 +2,12 @@ import { Navigate } from "@tanstack/react-router";
 import { useSession } from "../api/session.ts";
 import { EmptyState } from "../ui/EmptyState.tsx";
 import { firstPage } from "./pages.ts";
-import { lastWorkspace } from "./preferences.ts";
+import { useWorkspaceNearby } from "./workspace.tsx";
 
 /** `/dashboard/`: goes to the workspace that was open last. */
 export function Home() {
-  const { workspaces, person } = useSession();
-  const last = lastWorkspace();
-  const workspace = workspaces.find(({ id }) => id === last) ?? workspaces[0];
+  const { person } = useSession();
+  const workspace = useWorkspaceNearby();
   if (!workspace) {
     return (
       <EmptyState title="You belong to no workspace yet">

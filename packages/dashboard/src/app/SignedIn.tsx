@@ -1,9 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
-import { Navigate, Outlet, useLocation, useParams } from "@tanstack/react-router";
-import { sessionQuery } from "../api/session.ts";
+import { Navigate, Outlet, useLocation, useMatches, useParams } from "@tanstack/react-router";
+import { sessionQuery, usePerson } from "../api/session.ts";
 import { ErrorState } from "../ui/ErrorState.tsx";
 import { LoadingState } from "../ui/LoadingState.tsx";
 import { PageMissing } from "../ui/PageMissing.tsx";
+import { PageRefused } from "../ui/PageRefused.tsx";
+import type { Page } from "./pages.ts";
 import { Shell } from "./Shell.tsx";
 import { useWorkspaceOrNull } from "./workspace.tsx";
 
@@ -23,9 +25,13 @@ export function SignedIn() {
   );
 }
 
-/** The page, if its workspace is one of the person's. */
+/** The page, if its workspace is one of the person's, and if they may see it. */
 function PageOfWorkspace() {
   const { workspace } = useParams({ strict: false }) as { workspace?: string };
   const known = useWorkspaceOrNull();
-  return workspace !== undefined && known === null ? <PageMissing /> : <Outlet key={workspace} />;
+  const { operator } = usePerson();
+  const { title = "", role } = useMatches({ select: (matches) => matches.at(-1)?.staticData as Partial<Page> | undefined }) ?? {};
+  if (workspace !== undefined && known === null) return <PageMissing />;
+  const maySee = role === undefined || (role === "operator" ? operator : known?.may(role));
+  return maySee ? <Outlet key={workspace} /> : <PageRefused title={title} role={role} own={known?.role} />;
 }

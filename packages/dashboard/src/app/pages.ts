@@ -10,7 +10,7 @@ export interface Page {
   readonly load: () => Promise<{ readonly default: ComponentType }>;
   /** Where the navigation and the command palette show it. Without it, they do not. */
   readonly nav?: { readonly section: NavSection; readonly order: number; readonly icon: IconName };
-  /** Who sees it in the navigation; everybody if left out. The server decides what they may do. */
+  /** Who sees it; everybody if left out. The server decides what they may do. */
   readonly role?: "write" | "admin" | "operator";
   /** Stands alone, without the shell and without sign-in. */
   readonly bare?: boolean;

@@ -13,13 +13,13 @@ export function createPageRouter(queryClient: QueryClient) {
   const root = createRootRoute({ component: Outlet, errorComponent: PageError, notFoundComponent: PageMissing });
   const shell = createRoute({ getParentRoute: () => root, id: "shell", component: SignedIn });
   const home = createRoute({ getParentRoute: () => shell, path: "/", component: Home });
-  const routeOf = (parent: AnyRoute, { path, load, title }: Page) =>
+  const routeOf = (parent: AnyRoute, { path, load, title, role }: Page) =>
     createRoute({
       getParentRoute: () => parent,
       path: `/${path}`,
       component: lazyRouteComponent(load),
       errorComponent: PageError,
-      staticData: { title },
+      staticData: { title, role },
     });
   const inShell = PAGES.filter(({ bare }) => !bare).map((page) => routeOf(shell, page));
   const bare = PAGES.filter((page) => page.bare).map((page) => routeOf(root, page));

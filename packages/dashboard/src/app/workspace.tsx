@@ -1,6 +1,7 @@
+import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { useMemo } from "react";
-import { type Api, workspaceApi } from "../api/api.ts";
+import { type Api, operator, workspaceApi } from "../api/api.ts";
 import { type Membership, type Role, useSession } from "../api/session.ts";
 import { lastWorkspace } from "./preferences.ts";
 
@@ -33,12 +34,19 @@ export function useWorkspaceNearby(): Workspace | null {
 
 function useWorkspaceOf(id: string | undefined): Workspace | null {
   const { workspaces, person } = useSession();
+  const membership = workspaces.find((one) => one.id === id);
+  const isOperator = id !== undefined && !membership && person?.operator === true;
+  // Operators see workspaces of others. Until its name is known, the id stands for it.
+  const { data: other } = useQuery({
+    queryKey: ["operator", "workspaces", id],
+    queryFn: ({ signal }) => operator.get<{ name: string; plan: string }>(`/workspaces/${id}`, { signal }),
+    enabled: isOperator,
+    staleTime: 60_000,
+  });
   return useMemo(() => {
-    if (id === undefined) return null;
-    const operators = person?.operator ? { id, name: id, plan: "", role: "read" as const } : undefined;
-    const found = workspaces.find((one) => one.id === id) ?? operators;
-    return found ? { ...found, api: workspaceApi(id), may: (role) => INCLUDES[found.role].includes(role) } : null;
-  }, [id, workspaces, person]);
+    const found = membership ?? (isOperator ? { id, name: other?.name ?? id, plan: other?.plan ?? "", role: "read" as const } : undefined);
+    return found ? { ...found, api: workspaceApi(found.id), may: (role) => INCLUDES[found.role].includes(role) } : null;
+  }, [id, membership, isOperator, other]);
 }
 
 /** The workspace of the page. */

@@ -22,30 +22,37 @@ export class Connection {
   readonly #options: ConnectionOptions;
   readonly #closed = new AbortController();
   #wake = () => {};
+  #cut = () => {};
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
     window.addEventListener("online", this.#online);
+    window.addEventListener("offline", this.#offline);
     void this.#keep();
   }
 
   close(): void {
     window.removeEventListener("online", this.#online);
+    window.removeEventListener("offline", this.#offline);
     this.#closed.abort();
     this.#wake();
   }
 
   readonly #online = () => this.#wake();
+  /** The machine has no network: nothing says so on the stream. */
+  readonly #offline = () => this.#cut();
 
   async #keep(): Promise<void> {
     const { url, onState, onChange } = this.#options;
     const { signal } = this.#closed;
     for (let failures = 0; !signal.aborted; ) {
+      const cut = new AbortController();
+      this.#cut = () => cut.abort();
       let openedAt: number | null = null;
       let error: unknown = null;
       try {
         await readEvents(url, {
-          signal,
+          signal: AbortSignal.any([signal, cut.signal]),
           onOpen: () => {
             openedAt = performance.now();
             onState("live");
@@ -60,8 +67,9 @@ export class Connection {
       if (signal.aborted) return;
       const lasted = openedAt !== null && performance.now() - openedAt > LASTING_MS;
       failures = lasted ? 0 : failures + 1;
+      const isSilent = cut.signal.aborted || (error instanceof ApiError && error.code === "SILENT");
       // One that ends as it should, or broke once, is opened again before anybody notices.
-      if (failures > 1 || openedAt === null) onState(error instanceof ApiError && error.status > 0 ? "polling" : "offline");
+      if (failures > 1 || openedAt === null || isSilent) onState(error instanceof ApiError && error.status > 0 ? "polling" : "offline");
       await this.#rest(waitMs(failures, error));
     }
   }

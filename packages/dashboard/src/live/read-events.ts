@@ -1,7 +1,7 @@
 import { ApiError } from "../api/api-error.ts";
 
 /** The service sends something every 15 seconds. Milliseconds. */
-const IDLE_MS = 40_000;
+const IDLE_MS = 20_000;
 /** A proxy that keeps the stream back lets nothing through for so long. Milliseconds. */
 const FIRST_MS = 10_000;
 
@@ -14,7 +14,7 @@ export interface EventReading {
 /**
  * Reads a stream of `GET /v1/live` until it ends. By `fetch`, because an `EventSource` does not say why it is refused.
  *
- * @throws {ApiError} when it is refused, or breaks
+ * @throws {ApiError} when it is refused, or breaks; with the code SILENT when nothing came for too long
  */
 export async function readEvents(url: string, { signal, onOpen, onKinds }: EventReading): Promise<void> {
   const idle = new AbortController();
@@ -45,7 +45,7 @@ export async function readEvents(url: string, { signal, onOpen, onKinds }: Event
     }
   } catch (error) {
     if (error instanceof ApiError || signal.aborted) throw error;
-    throw new ApiError("The stream of changes broke.", { status: 0, code: "UNREACHABLE" });
+    throw new ApiError("The stream of changes broke.", { status: 0, code: idle.signal.aborted ? "SILENT" : "UNREACHABLE" });
   } finally {
     clearTimeout(timer);
     idle.abort();

@@ -46,7 +46,7 @@ const foldSome = async (db: Db): Promise<number> =>
             order by id desc limit 1) j on true
         ), hours as (
           insert into dead_letter_hour (workspace_id, fingerprint, hour, failed)
-          select workspace_id, fingerprint, date_trunc('hour', at), count(*) from kept where jobs > 0
+          select workspace_id, fingerprint, date_trunc('hour', at), sum(jobs) from kept where jobs > 0
           group by 1, 2, 3 order by 1, 2, 3
           on conflict (workspace_id, fingerprint, hour) do update set failed = dead_letter_hour.failed + excluded.failed
         ), folded as (
@@ -139,7 +139,7 @@ export const listGroups = (db: Db, { workspaceId, after, limit }: GroupsPage): P
           as queues,
         array(
           select coalesce(h.failed, 0)::int + (
-            select count(*)::int from dead_letter_delta d where d.workspace_id = ${workspaceId} and d.fingerprint = page.fingerprint and d.jobs > 0
+            select coalesce(sum(d.jobs), 0)::int from dead_letter_delta d where d.workspace_id = ${workspaceId} and d.fingerprint = page.fingerprint and d.jobs > 0
               and d.at >= s.hour and d.at < s.hour + interval '1 hour')
           from generate_series(date_trunc('hour', moment()) - ${TREND_HOURS - 1} * interval '1 hour', date_trunc('hour', moment()), interval '1 hour') s (hour)
           left join dead_letter_hour h on h.workspace_id = ${workspaceId} and h.fingerprint = page.fingerprint and h.hour = s.hour

@@ -1,5 +1,5 @@
 import { RECORD_KINDS, type RecordKind } from "@tidemill/contract";
-import { type Db, type EmitEvent, type JobId, type RunId, rows, sql, tolerate, type WorkspaceId } from "#kernel";
+import { type Db, type EmitEvent, type JobId, type PersonId, type RunId, rows, sql, tolerate, type WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 
 export const WAKE_CHANNEL = "tidemill_wake";
@@ -22,6 +22,8 @@ export type Message =
   | { readonly kind: "runChanged"; readonly workspaceId: WorkspaceId; readonly id: RunId }
   /** A workspace's keys, plan or limits have changed. */
   | { readonly kind: "workspaceChanged"; readonly workspaceId: WorkspaceId }
+  /** Sessions or rights of a person have changed. */
+  | { readonly kind: "personChanged"; readonly personId: PersonId }
   /** A workspace was deleted. */
   | { readonly kind: "workspaceDeleted"; readonly workspaceId: WorkspaceId }
   /** Readers of a node follow a workspace: it wants to know which records change. */
@@ -94,6 +96,8 @@ function write(message: Message): string {
     case "workspaceChanged":
     case "workspaceDeleted":
       return `${message.kind} ${message.workspaceId}`;
+    case "personChanged":
+      return `personChanged ${message.personId}`;
     case "workspaceFollowed":
       return `workspaceFollowed ${message.workspaceId} ${message.node}`;
     case "recordsChanged":
@@ -134,6 +138,8 @@ function readMessages(payload: string): Message[] {
       case "workspaceChanged":
       case "workspaceDeleted":
         return UUID.test(first) ? [{ kind, workspaceId: first as WorkspaceId }] : [];
+      case "personChanged":
+        return UUID.test(first) ? [{ kind, personId: first as PersonId }] : [];
       case "workspaceFollowed":
         return UUID.test(first) ? [{ kind, workspaceId: first as WorkspaceId, node: second }] : [];
       case "recordsChanged":

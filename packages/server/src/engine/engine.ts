@@ -75,7 +75,14 @@ export interface EngineOptions {
   /** What other modules do with messages from other nodes. */
   readonly handlers: Pick<
     MessageHandlers,
-    "workspaceChanged" | "workspaceDeleted" | "masterKeyChanged" | "runChanged" | "workspaceFollowed" | "recordsChanged" | "followersWanted"
+    | "workspaceChanged"
+    | "personChanged"
+    | "workspaceDeleted"
+    | "masterKeyChanged"
+    | "runChanged"
+    | "workspaceFollowed"
+    | "recordsChanged"
+    | "followersWanted"
   >;
   /** Looks for all work now, since a message may have been missed. */
   readonly look: () => void;
@@ -95,7 +102,7 @@ export interface Engine extends Required<Pick<Module, "due" | "operatorRoutes">>
   readonly aborter: Aborter;
   readonly outlet: Outlet;
   /** The node's lease. Stopping it gives back all claims under it. */
-  readonly lease: Pick<NodeLease, "id" | "refresh"> & Service;
+  readonly lease: Pick<NodeLease, "id" | "heldBy" | "refresh"> & Service;
   /** Looks for work, takes back claims, and listens to other nodes. */
   readonly loops: readonly Service[];
   /** The attempts under way. Its stop waits for them, ends the rest, and settles them. */
@@ -220,6 +227,9 @@ export function createEngine(options: EngineOptions): Engine {
   const nodeLease = {
     get id() {
       return lease.id;
+    },
+    get heldBy() {
+      return lease.heldBy;
     },
     refresh: () => lease.refresh(),
     start: async () => {

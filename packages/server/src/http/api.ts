@@ -1,12 +1,21 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from "fastify";
+import type { Db, Uuid } from "#kernel";
 
 /** A listener on which modules mount their routes. */
 export type Api = FastifyInstance<RawServerDefault, IncomingMessage, ServerResponse, FastifyBaseLogger, TypeBoxTypeProvider>;
 
-/** Authenticates the request of an open stream again, and checks its role. Rejects if a new request would be refused. */
-export type Reauthenticate = () => Promise<void>;
+/** Who reads an open stream. */
+export interface Reader {
+  /** Authenticates them again, and checks their role. Rejects if a new request would be refused. */
+  readonly reauthenticate: () => Promise<void>;
+  /** Null for the holder of a key. */
+  readonly personId: Uuid | null;
+}
+
+/** Makes sure, in a transaction, that the sender of a request still may do what it is about to do (`holdAccess`). */
+export type HoldAccess = (tx: Db) => Promise<void>;
 
 declare module "fastify" {
   interface FastifyInstance {
@@ -18,6 +27,14 @@ declare module "fastify" {
      * @throws UNAUTHORIZED or FORBIDDEN, as for a new request
      */
     reauthenticate(request: FastifyRequest): Promise<void>;
+    /** Who reads the stream that a request opens. */
+    readerOf(request: FastifyRequest): Reader;
+    /** For changes that give somebody rights. */
+    holdAccess(request: FastifyRequest): HoldAccess;
+  }
+  interface FastifyRequest {
+    /** `routeOptions`, of which Fastify makes a new object each time that it is read. */
+    route: FastifyRequest["routeOptions"];
   }
   interface FastifyContextConfig {
     /** The member of the body whose values stay raw text (`RawJson`). */

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { INCLUDED_ROLES, type Role } from "@tidemill/contract";
 import type { FastifyRequest } from "fastify";
-import { type ProblemError, problem, typeId, type WorkspaceId } from "#kernel";
+import { type Db, type ProblemError, problem, typeId, type Uuid, type WorkspaceId } from "#kernel";
 import { checkSameOrigin, type PageAuthenticator, pageScopeOf } from "./page-requests.ts";
 import type { Principal } from "./principal.ts";
 
@@ -12,6 +12,8 @@ export interface Authenticator {
   /** Null when there is no dashboard, or none on this listener. */
   readonly pages?: PageAuthenticator | null;
   readonly findPrincipal: (key: string) => Promise<Principal | null>;
+  /** Locks a key until the transaction ends: it cannot be revoked before. Returns false if it is not valid any more. */
+  readonly holdKey?: (tx: Db, workspaceId: WorkspaceId, keyId: Uuid) => Promise<boolean>;
   /** Null closes the operator API. */
   readonly operatorToken: string | null;
 }
@@ -19,6 +21,8 @@ export interface Authenticator {
 declare module "fastify" {
   interface FastifyRequest {
     principal: Principal | null;
+    /** When it was authenticated, by `performance.now()`. */
+    authenticatedMs: number;
   }
   interface FastifyContextConfig {
     access?: Access;
@@ -29,7 +33,7 @@ declare module "fastify" {
 export async function authenticate(authenticator: Authenticator, request: FastifyRequest): Promise<void> {
   const { pages } = authenticator;
   const scope = pages ? pageScopeOf(request) : null;
-  const { config } = request.routeOptions;
+  const { config } = request.route;
   if (pages && (scope || config.page)) checkSameOrigin(request, pages.publicOrigin);
   if (!pages || !scope) return authenticateBearer(authenticator, request);
   const { person, principal } = await pages.authenticate(request, scope);
@@ -49,7 +53,7 @@ const BEARER = /^Bearer +(\S+) *$/i;
  * @throws UNAUTHORIZED
  */
 async function authenticateBearer(authenticator: Authenticator, request: FastifyRequest): Promise<void> {
-  const { access } = request.routeOptions.config;
+  const { access } = request.route.config;
   if (access === undefined) return;
   const token = tokenOf(request);
   if (token === undefined) throw unauthorized(access === "operator" ? OPERATOR : undefined);
@@ -60,6 +64,24 @@ async function authenticateBearer(authenticator: Authenticator, request: Fastify
   const principal = await authenticator.findPrincipal(token);
   if (!principal) throw unauthorized();
   request.principal = principal;
+}
+
+/**
+ * Authenticates a request again, in the transaction of a change that gives somebody rights, and locks what it is authenticated by. So whoever
+ * ends the sender's rights finds what the sender gave to others, or the change is refused. Call it before the transaction locks anything else
+ * but people.
+ *
+ * @throws UNAUTHORIZED, FORBIDDEN or NOT_FOUND, as for a new request
+ */
+export async function holdAccess({ pages, holdKey }: Authenticator, request: FastifyRequest, tx: Db): Promise<void> {
+  const scope = pages ? pageScopeOf(request) : null;
+  if (pages && scope) {
+    Object.assign(request, await pages.hold(tx, request, scope));
+    checkRole(request);
+    return;
+  }
+  const { principal } = request;
+  if (principal?.keyId && holdKey && !(await holdKey(tx, principal.workspaceId, principal.keyId))) throw unauthorized();
 }
 
 /** Authenticates a request for an unknown route if it has a valid key, so that it counts against the rate limit. */
@@ -76,8 +98,8 @@ const CONFIRM = "Confirm that it is you: POST /dashboard/auth/confirm with your 
  * @throws FORBIDDEN
  */
 export function checkRole(request: FastifyRequest): void {
-  const { principal, person, routeOptions } = request;
-  const { access, confirm } = routeOptions.config;
+  const { principal, person, route } = request;
+  const { access, confirm } = route.config;
   if (principal && access !== undefined && access !== "operator" && !hasRole(principal, access)) {
     throw problem("FORBIDDEN", { role: principal.role, needs: access }, person ? { message: "Your role does not allow this." } : {});
   }

@@ -70,8 +70,8 @@ export class Connections {
    *
    * @throws UNAVAILABLE when its workspace has too many connections with a request in progress
    */
-  admit({ principal, routeOptions, raw }: FastifyRequest, reply: FastifyReply): void {
-    if (!principal && routeOptions.config.access !== "operator") return;
+  admit({ principal, route, raw }: FastifyRequest, reply: FastifyReply): void {
+    if (!principal && route.config.access !== "operator") return;
     try {
       this.#authenticate(raw.socket, principal?.workspaceId ?? null);
     } catch (error) {

@@ -13,7 +13,7 @@ export * from "./may-serve.ts";
 export * from "./method-not-allowed.ts";
 export * from "./module.ts";
 export * from "./openapi.ts";
-export type { PageAuthenticator, PageScope } from "./page-requests.ts";
+export type { Authenticated, PageAuthenticator, PageScope } from "./page-requests.ts";
 export * from "./paging.ts";
 export * from "./principal.ts";
 export type { OverLimit, RateLimitDecision, RateLimiter } from "./rate-limit.ts";

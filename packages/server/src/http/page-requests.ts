@@ -1,10 +1,16 @@
 import type { IncomingMessage } from "node:http";
 import type { FastifyRequest } from "fastify";
-import { problem } from "#kernel";
+import { type Db, problem } from "#kernel";
 import type { Principal, SignedIn } from "./principal.ts";
 
 /** What a request of the dashboard's pages is for: a workspace, by the text of its id, or the operator API. */
 export type PageScope = { readonly kind: "workspace"; readonly id: string } | { readonly kind: "operator" };
+
+/** Who sent a request of the dashboard's pages. There is no principal for the operator API. */
+export interface Authenticated {
+  readonly person: SignedIn;
+  readonly principal: Principal | null;
+}
 
 /** Authenticates requests of the dashboard's pages by the session in their cookie, and by nothing else. */
 export interface PageAuthenticator {
@@ -12,7 +18,9 @@ export interface PageAuthenticator {
    * @throws UNAUTHORIZED without a valid session; NOT_FOUND for a workspace that the person does not belong to; FORBIDDEN when they are no
    *   operator
    */
-  authenticate(request: FastifyRequest, scope: PageScope): Promise<{ person: SignedIn; principal: Principal | null }>;
+  authenticate(request: FastifyRequest, scope: PageScope): Promise<Authenticated>;
+  /** The same, in a transaction. Until it ends, the person's rights cannot change. */
+  hold(tx: Db, request: FastifyRequest, scope: PageScope): Promise<Authenticated>;
   /** Where clients reach this service, if the operator said so. Requests of pages may come from there. */
   readonly publicOrigin: string | null;
 }
@@ -45,6 +53,7 @@ const scopes = new WeakMap<IncomingMessage, PageScope>();
 /** Marks a request of the dashboard's pages to the API, and returns the path of the route that it is for. */
 export function rewritePageUrl(request: IncomingMessage): string {
   const url = request.url ?? "";
+  if (!url.startsWith("/dashboard/api/")) return url;
   const [, operatorPath] = OPERATOR.exec(url) ?? [];
   if (operatorPath !== undefined) {
     scopes.set(request, { kind: "operator" });
@@ -70,10 +79,10 @@ const PAGE_HEADER = "x-tidemill-dashboard";
  * @throws FORBIDDEN
  */
 export function checkSameOrigin(request: FastifyRequest, publicOrigin: string | null): void {
-  const { headers, method, routeOptions } = request;
+  const { headers, method, route } = request;
   const site = headers["sec-fetch-site"];
   if (method === "GET" || method === "HEAD") {
-    if ((site === "cross-site" || site === "same-site") && !routeOptions.config.fromAnySite) throw refused("It came from another site.");
+    if ((site === "cross-site" || site === "same-site") && !route.config.fromAnySite) throw refused("It came from another site.");
     return;
   }
   if (headers[PAGE_HEADER] !== "1") throw refused("It must have the header X-Tidemill-Dashboard: 1.");

@@ -85,7 +85,7 @@ export async function limitRate(limiter: RateLimiter, emit: EmitEvent, request: 
     return problem("RATE_LIMITED", details, { headers: { "Retry-After": String(moreInSeconds) } });
   };
   const mayReport = () => limiter.takeReport(workspaceId, limit);
-  const { overLimit } = request.routeOptions.config;
+  const { overLimit } = request.route.config;
   if (overLimit === "partly") request.overLimit = { refuse, mayReport };
   else if (overLimit === undefined || !mayReport()) throw refuse();
 }

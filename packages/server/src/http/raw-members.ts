@@ -1,4 +1,5 @@
 import { afterSpace, JSON_SLICE_BYTES, JsonDepthError, JsonLimitError, JsonValueScan, type SlicedWork } from "#kernel";
+import { RawTexts } from "./raw-texts.ts";
 
 /** A body without its raw members. */
 interface Separated {
@@ -24,7 +25,7 @@ const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 
  * @throws {JsonSyntaxError}, {JsonDepthError}, {JsonLimitError}
  */
 export function* takeOutRawMembers(bytes: Buffer, maxDepth: number, name: string | null, list: string): SlicedWork<Separated> {
-  const raw: string[] = [];
+  const raw = new RawTexts(bytes);
   const rest = new Rest(bytes);
   let depth = 0;
   let values = 0;
@@ -51,9 +52,8 @@ export function* takeOutRawMembers(bytes: Buffer, maxDepth: number, name: string
       if (spells(bytes, key, at, name)) {
         const scan = new JsonValueScan(bytes, start, maxDepth);
         while (!scan.advance()) yield;
-        rest.replace(start, scan.at, raw.length);
-        // A copy, not a slice of the body's text: a small payload must not hold a batch of 16 MiB in memory.
-        raw.push(bytes.toString("utf8", start, scan.at));
+        rest.replace(start, scan.at, raw.count);
+        if (raw.add(start, scan.at)) yield* raw.readAdded();
         at = scan.at - 1;
         values += 1;
       } else {
@@ -72,7 +72,8 @@ export function* takeOutRawMembers(bytes: Buffer, maxDepth: number, name: string
     if (values > MAX_VALUES) throw new JsonLimitError(`has more than ${MAX_VALUES} values${outside(name)}`);
     if (rest.lengthUntil(at) > MAX_REST_BYTES) throw new JsonLimitError(`has more than ${MAX_REST_BYTES} bytes${outside(name)}`);
   }
-  return { rest: rest.text(), raw };
+  if (raw.count > raw.all.length) yield* raw.readAdded();
+  return { rest: rest.text(), raw: raw.all };
 }
 
 /** The bytes of a body in which numbers replace some values. */

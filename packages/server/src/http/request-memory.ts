@@ -36,7 +36,7 @@ export class RequestMemory {
     const workspaceId = request.principal?.workspaceId;
     if (workspaceId === undefined) return undefined;
     if (this.#memory.roomFor(workspaceId) < 1) throw this.#memory.refusal(workspaceId);
-    const bytes = Math.max(bodyBytes(request), request.routeOptions.config.responseBytes ?? 0);
+    const bytes = Math.max(bodyBytes(request), request.route.config.responseBytes ?? 0);
     return bytes < MIN_COUNTED_BYTES ? undefined : this.#take(request, reply, workspaceId, bytes);
   }
 
@@ -80,8 +80,8 @@ function lengthOf(payload: unknown): number | null {
 }
 
 /** How long the body will be: as announced, or as long as the route allows. 0 without a body. */
-function bodyBytes({ headers, routeOptions }: FastifyRequest): number {
-  const limit = routeOptions.bodyLimit ?? 0;
+function bodyBytes({ headers, route }: FastifyRequest): number {
+  const limit = route.bodyLimit ?? 0;
   const announced = headers["content-length"];
   if (announced !== undefined) return Math.min(Number(announced) || 0, limit);
   return headers["transfer-encoding"] === undefined ? 0 : limit;

@@ -3,6 +3,7 @@ import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import { LIMITS } from "@tidemill/contract";
 import Fastify, { type FastifyRequest } from "fastify";
 import {
+  type Db,
   type EmitEvent,
   invalid,
   malformed,
@@ -17,7 +18,7 @@ import {
 } from "#kernel";
 import type { CheckHost } from "./allowed-hosts.ts";
 import type { Api } from "./api.ts";
-import { type Authenticator, authenticate, checkRole, identify } from "./authenticate.ts";
+import { type Authenticator, authenticate, checkRole, holdAccess, identify } from "./authenticate.ts";
 import { refuseBadHttp } from "./bad-http.ts";
 import { limitBodyTime } from "./body-time.ts";
 import { refuseSmallChunks } from "./chunk-size.ts";
@@ -29,6 +30,7 @@ import { pageScopeOf, rewritePageUrl } from "./page-requests.ts";
 import { replyProblem } from "./problem-reply.ts";
 import { limitRate, type RateLimiter } from "./rate-limit.ts";
 import { readQuery } from "./read-query.ts";
+import { freeBody, receiveBody } from "./receive-body.ts";
 import { RequestMemory } from "./request-memory.ts";
 import { endIfStalled } from "./stalled-responses.ts";
 import { compileSchema, MAX_ISSUES } from "./validate.ts";
@@ -41,6 +43,8 @@ const STALLED_RESPONSE_MS = 30_000;
 /** Of requests that anybody may send, to sign in. No workspace's share limits how much of the node they take. */
 const SIGN_IN_BODY_BYTES = 64 * 1024;
 const SMALL_BODY_TIMEOUT_MS = 10_000;
+/** When its body took longer, a request is authenticated again: the sender's key or role may have ended meanwhile. */
+const MAX_BODY_WAIT_MS = 500;
 
 export interface ApiOptions {
   readonly authenticator: Authenticator;
@@ -54,6 +58,8 @@ export interface ApiOptions {
   readonly stalledResponseMs?: number;
   /** How long a body of 64 KiB or less may take. Milliseconds. */
   readonly smallBodyTimeoutMs?: number;
+  /** When its body has taken longer, a request is authenticated again. Milliseconds. */
+  readonly maxBodyWaitMs?: number;
   readonly isServing?: () => boolean;
   /** Without it, connections are not limited. */
   readonly connections?: Omit<ConnectionsOptions, "emit">;
@@ -66,6 +72,7 @@ export interface ApiOptions {
 export function createApi(options: ApiOptions): Api {
   const { authenticator, rateLimiter, emit, random, shares, isServing = () => true, checkHost = () => {} } = options;
   const { headTimeoutMs = HEAD_TIMEOUT_MS, stalledResponseMs = STALLED_RESPONSE_MS, smallBodyTimeoutMs = SMALL_BODY_TIMEOUT_MS } = options;
+  const { maxBodyWaitMs = MAX_BODY_WAIT_MS } = options;
   const process = random.bytes(6).toString("hex");
   let requests = 0;
   const nextRequestId = () => `req_${process}${(++requests).toString(36)}`;
@@ -112,61 +119,78 @@ export function createApi(options: ApiOptions): Api {
     throw unknownRoute(request);
   });
   api.removeAllContentTypeParsers();
-  api.addContentTypeParser(/^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i, { parseAs: "buffer" }, (request, body, done) => {
-    const { rawMember = null, rawList, rawBody } = request.routeOptions.config;
+  const parse = (request: FastifyRequest, body: Buffer): unknown => {
+    const { rawMember = null, rawList, rawBody } = request.route.config;
     const { jsonDepth: maxDepth } = LIMITS;
-    const work = rawBody ? readRawBody(body as Buffer, maxDepth) : readBody(body as Buffer, { maxDepth, rawMember, rawList });
-    try {
-      const { principal } = request;
-      const read =
-        shares && principal ? runForRequest(shares.loopTime, request, principal.workspaceId, body.length, work) : runAtOnce(work);
-      if (read instanceof Promise) return read;
-      done(null, read);
-    } catch (error) {
-      done(error as Error);
-    }
-    return undefined;
+    const work = rawBody ? readRawBody(body, maxDepth) : readBody(body, { maxDepth, rawMember, rawList });
+    const { principal } = request;
+    return shares && principal ? runForRequest(shares.loopTime, request, principal.workspaceId, body.length, work) : runAtOnce(work);
+  };
+  api.addContentTypeParser(/^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i, (request, payload, done) => {
+    const announced = Number(request.headers["content-length"]);
+    receiveBody(payload, request.route.bodyLimit ?? LIMITS.bodyBytes, announced, (error, body) => {
+      if (error || !body) return done(error);
+      try {
+        const parsed = parse(request, body);
+        if (parsed instanceof Promise) void parsed.then((value) => done(null, value), done).finally(() => freeBody(body));
+        else {
+          freeBody(body);
+          done(null, parsed);
+        }
+      } catch (refused) {
+        done(refused as Error);
+      }
+    });
   });
   api.addHook("preValidation", (request, _reply, done) => {
     readQuery(request);
-    const { emptyBody, rawBody } = request.routeOptions.config;
+    const { emptyBody, rawBody } = request.route.config;
     if (request.body === undefined && emptyBody) request.body = {};
     if (request.body === undefined && rawBody) request.body = new RawJson("null");
-    if (request.routeOptions.schema?.body === undefined) refuseBody(request.body);
-    done();
+    if (request.route.schema?.body === undefined) refuseBody(request.body);
+    if (!(request.principal || request.person) || performance.now() - request.authenticatedMs < maxBodyWaitMs) return done();
+    return void api.reauthenticate(request).then(() => done(), done);
   });
   api.addHook("onRoute", (route) => {
     if (route.config?.page) route.bodyLimit ??= SIGN_IN_BODY_BYTES;
   });
+  api.decorateRequest("route");
   api.decorateRequest("principal", null);
   api.decorateRequest("person", null);
+  api.decorateRequest("authenticatedMs", 0);
   api.decorateRequest("overLimit", null);
   trackInFlight(api as unknown as Api);
   api.decorate("reauthenticate", async (request: FastifyRequest) => {
     await authenticate(authenticator, request);
     checkRole(request);
   });
+  api.decorate("readerOf", (request: FastifyRequest) => ({
+    reauthenticate: () => api.reauthenticate(request),
+    personId: request.person?.personId ?? null,
+  }));
+  api.decorate("holdAccess", (request: FastifyRequest) => (tx: Db) => holdAccess(authenticator, request, tx));
   if (shares) api.server.on("connection", () => shares.loopTime.accepted());
   const requestMemory = shares && new RequestMemory(api as unknown as Api, shares.requestMemory);
   const expectBody = limitBodyTime(api as unknown as Api, smallBodyTimeoutMs);
   api.addHook("onRequest", async (request, reply) => {
+    request.route = request.routeOptions;
     // Not on `reply.raw`: then Node would set each header of the response by itself.
     void reply.header("x-request-id", request.id).header("x-content-type-options", "nosniff").header("cache-control", "no-store");
     if (request.headers.host === undefined && request.raw.httpVersion === "1.1") throw invalid("host", "is required in HTTP/1.1");
-    if (!request.routeOptions.config.anyHost) checkHost(request.headers.host);
-    const { access, page } = request.routeOptions.config;
+    const { anyHost, access, page, allow } = request.route.config;
+    if (!anyHost) checkHost(request.headers.host);
     if (!isServing() && (access !== undefined || page)) throw unavailable("The node is starting or stopping.");
     const ofPage = pageScopeOf(request) !== null;
     // The operator API of the public listener is for pages only. For all others it is not there.
     if (authenticator.pages && access === "operator" && !ofPage) throw unknownRoute(request);
     await authenticate(authenticator, request);
+    request.authenticatedMs = performance.now();
     if (rateLimiter && request.is404 && !ofPage && request.url.startsWith("/v1/")) await identify(authenticator, request);
     connections?.admit(request, reply);
     if (rateLimiter) await limitRate(rateLimiter, emit, request, reply);
     checkRole(request);
     // Here and not in the handler, which runs when the body was read.
     if (request.is404) throw unknownRoute(request);
-    const { allow } = request.routeOptions.config;
     if (allow !== undefined) throw problem("METHOD_NOT_ALLOWED", {}, { headers: { Allow: allow } });
     const turn = requestMemory?.admit(request, reply);
     if (turn) await turn;

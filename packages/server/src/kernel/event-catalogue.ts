@@ -41,7 +41,7 @@ export const EVENTS = {
   }),
   setup_link_made: event(
     "warn",
-    "Nobody can sign in to the dashboard yet. Whoever opens this link first becomes its first person. It can be used once, within 72 hours.",
+    "Nobody can sign in to the dashboard yet. The first to open this link becomes its first person. It can be used once, within 72 hours.",
     { url: "string" },
   ),
   oidc_failed: event("warn", "Signing in by the identity provider failed.", { error: "error" }),

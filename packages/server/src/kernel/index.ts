@@ -15,6 +15,7 @@ export * from "./database/page.ts";
 export {
   type Connection,
   Database,
+  isDuplicate,
   isRefused,
   isTimeout,
   type Timestamp,
@@ -27,6 +28,7 @@ export * from "./deadline-loop.ts";
 export * from "./due-poll.ts";
 export * from "./event-catalogue.ts";
 export * from "./events.ts";
+export * from "./fair-queue.ts";
 export * from "./fair-turns.ts";
 export * from "./file-limit.ts";
 export * from "./files.ts";

@@ -34,7 +34,7 @@ export const updateLane = (db: Db, { workspaceId, laneId }: LaneKey, settings: L
         concurrency_per_key = coalesce(${settings.concurrencyPerKey}::int, concurrency_per_key),
         reassign_after_key = case when ${settings.concurrencyPerKey} <> concurrency_per_key then '' else reassign_after_key end,
         rate_max = case when ${settings.rateMax !== undefined} then ${settings.rateMax} else rate_max end,
-        rate_seconds = case when ${settings.rateMax !== undefined} then ${settings.rateSeconds} else rate_seconds end,
+        rate_seconds = case when ${settings.rateSeconds !== undefined} then ${settings.rateSeconds} else rate_seconds end,
         attempts = coalesce(${settings.attempts}::int, attempts),
         backoff_delay_ms = coalesce(${settings.backoffDelayMs}::int, backoff_delay_ms),
         attempt_timeout_seconds = coalesce(${settings.attemptTimeoutSeconds}::int, attempt_timeout_seconds),

@@ -1,6 +1,6 @@
 import { RECORD_KINDS, type RecordKind } from "@tidemill/contract";
-import type { Reauthenticate } from "#http";
-import type { Changes, Clock, Random, Shares, WorkspaceId } from "#kernel";
+import type { Reader } from "#http";
+import type { Changes, Clock, PersonId, Random, Shares, WorkspaceId } from "#kernel";
 import { FollowedWorkspace } from "./followed-workspace.ts";
 import { LiveStream } from "./live-stream.ts";
 
@@ -52,11 +52,11 @@ export class FollowedWorkspaces {
    *
    * @throws UNAVAILABLE when the workspace has too many
    */
-  open(workspaceId: WorkspaceId, reauthenticate: Reauthenticate): LiveStream {
+  open(workspaceId: WorkspaceId, reader: Reader): LiveStream {
     const { shares, random } = this.#options;
     shares.eventStreams.takeOrRefuse(workspaceId);
     const followed = this.#of(workspaceId);
-    const stream = new LiveStream({ retryMs: Math.round(RETRY_MS * (1 + random.fraction())), reauthenticate });
+    const stream = new LiveStream({ retryMs: Math.round(RETRY_MS * (1 + random.fraction())), reader });
     followed.streams.add(stream);
     stream.once("close", () => {
       shares.eventStreams.giveBack(workspaceId);
@@ -85,6 +85,11 @@ export class FollowedWorkspaces {
   /** A key of the workspace was revoked, or something else about it changed: readers must still be allowed to read. */
   workspaceChanged(workspaceId: WorkspaceId): void {
     for (const stream of this.#followed.get(workspaceId)?.streams ?? []) void stream.checkAccess();
+  }
+
+  /** Sessions or rights of a person have changed: who still may connects again. */
+  personChanged(personId: PersonId): void {
+    for (const { streams } of this.#followed.values()) for (const stream of streams) if (stream.isReadBy(personId)) stream.finish();
   }
 
   /** Ends all streams, for good. */

@@ -1,6 +1,7 @@
 import { Readable } from "node:stream";
 import type { RecordKind } from "@tidemill/contract";
-import type { Reauthenticate } from "#http";
+import type { Reader } from "#http";
+import type { PersonId } from "#kernel";
 
 const BEAT_MS = 15_000;
 const HEARTBEAT = ": heartbeat\n\n";
@@ -8,7 +9,7 @@ const HEARTBEAT = ": heartbeat\n\n";
 export interface LiveStreamOptions {
   /** How long the client waits before it connects again. Milliseconds. */
   readonly retryMs: number;
-  readonly reauthenticate: Reauthenticate;
+  readonly reader: Reader;
 }
 
 /**
@@ -42,10 +43,14 @@ export class LiveStream extends Readable {
     if (this.#isDrained) this.#sayPending();
   }
 
+  isReadBy(personId: PersonId): boolean {
+    return this.#options.reader.personId === personId;
+  }
+
   /** Ends it if its reader is no longer authenticated, or no longer has the role. */
   async checkAccess(): Promise<void> {
     try {
-      await this.#options.reauthenticate();
+      await this.#options.reader.reauthenticate();
     } catch {
       this.finish();
     }

@@ -1,5 +1,5 @@
 import type { Module } from "#http";
-import type { WorkspaceId } from "#kernel";
+import type { PersonId, WorkspaceId } from "#kernel";
 import { FollowedWorkspaces, type FollowedWorkspacesOptions, type LiveMessage } from "./followed-workspaces.ts";
 import { reportRequests } from "./report-requests.ts";
 import { mountLive } from "./routes.ts";
@@ -12,6 +12,8 @@ export interface Live extends Module {
   missed(): void;
   /** A key of the workspace was revoked, or something else about it changed. */
   workspaceChanged(workspaceId: WorkspaceId): void;
+  /** Sessions or rights of a person have changed: their streams end. */
+  personChanged(personId: PersonId): void;
   /** Ends the streams. */
   drain(): void;
 }
@@ -26,6 +28,7 @@ export function createLive(options: FollowedWorkspacesOptions): Live {
     receive: (message) => followed.receive(message),
     missed: () => followed.missed(),
     workspaceChanged: (workspaceId) => followed.workspaceChanged(workspaceId),
+    personChanged: (personId) => followed.personChanged(personId),
     drain: () => followed.close(),
   };
 }

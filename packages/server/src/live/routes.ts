@@ -26,7 +26,7 @@ export function mountLive(api: Api, followed: FollowedWorkspaces): void {
     async (request, reply) => {
       void reply.type("text/event-stream; charset=utf-8").header("x-accel-buffering", "no");
       if (request.method === "HEAD") return reply.send("");
-      const stream = followed.open(workspaceOf(request), () => api.reauthenticate(request));
+      const stream = followed.open(workspaceOf(request), api.readerOf(request));
       reply.raw.once("close", () => stream.destroy());
       return reply.send(stream);
     },

@@ -1,1 +1,2 @@
 export * from "./operations.ts";
+export { removeOperations } from "./store.ts";

@@ -3,7 +3,7 @@ import type { Actor, AuditLog } from "#audit";
 import { countJobs, findJobKeys, NEWEST, prepareSearch, readJobId } from "#jobs";
 import { type Db, invalid, type JobId, type OperationId, problem, type Transactional, type UuidSource, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
-import { lockWorkspace } from "#workspaces";
+import { lockWorkspace, workspaceNotFound } from "#workspaces";
 import { auditStart } from "./audit.ts";
 import { MOVABLE } from "./execute.ts";
 import { countRunning, insertOperation, type OperationRow } from "./store.ts";
@@ -34,7 +34,7 @@ export async function startOperation(
     : await findNamed(database, workspaceId, action, request.ids ?? []);
   return database.transaction(async (tx) => {
     // Two requests at the same time would start one too many.
-    await lockWorkspace(tx, workspaceId);
+    if (!(await lockWorkspace(tx, workspaceId))) throw workspaceNotFound(workspaceId);
     if ((await countRunning(tx, workspaceId)) >= MAX_RUNNING) throw tooMany();
     const operation = await insertOperation(
       tx,

@@ -97,7 +97,7 @@ export const takeTurnAcrossWorkspaces = (db: Db): Promise<OperationKey | null> =
       update operation set turn_at = moment()
       where (workspace_id, id) = (
         select workspace_id, id from operation o
-        where state = 'running' and turn_at <= moment() and not exists (select from workspace w where w.id = o.workspace_id and w.deleted_at is not null)
+        where state = 'running' and turn_at <= moment()
         order by turn_at limit 1 for update of o skip locked)
       returning workspace_id as "workspaceId", id`,
   );
@@ -148,6 +148,10 @@ export const endOperation = (
       update operation o set state = ${state}, turn_at = null, portion_lanes = '{}', portion = '{}', finished_at = moment()
       where workspace_id = ${workspaceId} and id = ${id} and state = 'running' returning ${SHOWN}`,
   );
+
+/** Uses the primary key. */
+export const removeOperations = (db: Db, workspaceId: WorkspaceId): Promise<unknown> =>
+  rows(db, sql`delete from operation where workspace_id = ${workspaceId}`);
 
 /** Deletes operations that ended more than 30 days ago. Uses index operation_finished. */
 export const deleteOldAcrossWorkspaces = (db: Db): Promise<unknown> =>

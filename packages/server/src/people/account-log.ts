@@ -18,7 +18,7 @@ export class AccountLog {
     this.#clientAddress = clientAddress;
   }
 
-  /** What the person did, or whoever acts as them. In the transaction of the change. */
+  /** Records what the person, or somebody who acts as them, did. In the transaction of the change. */
   async record(db: Db, request: FastifyRequest, personId: PersonId, type: AccountEventType, detail: string | null = null): Promise<void> {
     const { address, userAgent } = this.from(request);
     const event = { event_type: type, actor_id: typeId("usr", personId), address, user_agent: userAgent, detail };

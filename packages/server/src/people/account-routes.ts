@@ -13,9 +13,9 @@ import { listAccountEvents } from "./account-event-store.ts";
 import { showAccountEvent } from "./account-log.ts";
 import { changePassword } from "./change-password.ts";
 import { changeProfile } from "./change-profile.ts";
-import { endOpenCalls } from "./end-sessions.ts";
 import { addOwnWorkspace } from "./own-workspaces.ts";
 import type { PeopleContext } from "./people-context.ts";
+import { keepPerson } from "./person-store.ts";
 import { config, empty, hidden } from "./route-parts.ts";
 import { deleteSession, deleteSessions, listSessions } from "./session-store.ts";
 
@@ -48,10 +48,10 @@ export function mountAccount(api: Api, context: PeopleContext): void {
   api.delete("/dashboard/auth/sessions", { config, schema: hidden({}) }, async (request, reply) => {
     const { personId, sessionId } = await sessions.require(request);
     await database.transaction(async (tx) => {
-      await deleteSessions(tx, personId, sessionId);
       await account.record(tx, request, personId, "sessions.ended");
+      await deleteSessions(tx, personId, sessionId);
     });
-    await endOpenCalls(database, context, personId);
+    context.onPersonChanged(personId);
     return empty(reply);
   });
 
@@ -59,11 +59,12 @@ export function mountAccount(api: Api, context: PeopleContext): void {
     const { personId } = await sessions.require(request);
     const id = uuidOf("ses", request.params.id);
     await database.transaction(async (tx) => {
+      await keepPerson(tx, personId);
       const ended = id && (await deleteSession(tx, personId, id));
       if (!ended) throw notFound({ resource: "session", id: request.params.id });
       await account.record(tx, request, personId, "session.ended", [ended.address, ended.user_agent].filter(Boolean).join(", "));
     });
-    await endOpenCalls(database, context, personId);
+    context.onPersonChanged(personId);
     return empty(reply);
   });
 

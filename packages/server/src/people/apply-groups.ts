@@ -2,24 +2,29 @@ import { type Db, type PersonId, typeId } from "#kernel";
 import { type AdminContext, SYSTEM } from "#workspaces";
 import { recordFor } from "./account-log.ts";
 import type { GroupRights } from "./group-roles.ts";
+import { listInvitedToAcrossWorkspaces } from "./invitation-store.ts";
 import { revokeInvitationsBy, revokeOperatorInvitations } from "./invitations.ts";
 import { findManagedRole, putManagedMembership, putManagedOperator } from "./managed-store.ts";
 import { auditMember } from "./members.ts";
-import { deleteMembership, hasOtherAdmin, lockMembers } from "./membership-store.ts";
+import { deleteMembership, hasOtherAdmin, lockMembersAcrossWorkspaces } from "./membership-store.ts";
 
-/** Gives a person the rights of their groups, and takes away those of groups that they have left. The last admin of a workspace stays. */
+/**
+ * Gives a person, who must be locked, the rights of their groups, and takes away those of groups that they have left. The last admin of a
+ * workspace stays.
+ */
 export async function applyGroups(
   tx: Db,
   { audit, ids }: Pick<AdminContext, "audit" | "ids">,
   personId: PersonId,
   { operator, roles }: GroupRights,
 ): Promise<void> {
+  const invitedTo = operator === false ? await listInvitedToAcrossWorkspaces(tx, personId) : [];
+  await lockMembersAcrossWorkspaces(tx, [...roles.keys(), ...invitedTo]);
   if (operator !== null && (await putManagedOperator(tx, personId, operator))) {
     await recordFor(tx, { ids }, personId, SYSTEM, operator ? "operator.granted" : "operator.revoked", "identity provider");
     if (!operator) await revokeOperatorInvitations(tx, audit, personId, typeId("usr", personId));
   }
   for (const [workspaceId, role] of [...roles].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    await lockMembers(tx, workspaceId);
     const before = await findManagedRole(tx, workspaceId, personId);
     const leaves = before === "admin" && role !== "admin";
     if (leaves && !(await hasOtherAdmin(tx, workspaceId, personId))) continue;

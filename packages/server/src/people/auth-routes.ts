@@ -1,9 +1,8 @@
 import { Confirm, type Link, LinkPath, RequestReset, type Session, SignIn, TakeLink } from "@tidemill/contract";
 import type { Api } from "#http";
 import { showWorkspaceId } from "#workspaces";
-import { networkOf } from "./client-address.ts";
+import { networkOfRequest } from "./client-address.ts";
 import { confirm } from "./confirm.ts";
-import { endOpenCalls } from "./end-sessions.ts";
 import { findLink } from "./links.ts";
 import type { PeopleContext } from "./people-context.ts";
 import { relyingPartyOf } from "./relying-party.ts";
@@ -17,7 +16,7 @@ import { throttle } from "./throttle.ts";
 
 /** Signing in and out, and links that are used once. Source: contract §13. */
 export function mountAuth(api: Api, context: PeopleContext, howToSignIn: Omit<Session["sign_in"], "passkeys">): void {
-  const { database, sessions, clientAddress } = context;
+  const { database, sessions } = context;
 
   api.get("/dashboard/auth/session", { config, schema: hidden({}) }, async (request) =>
     showSession(database, await sessions.find(request), {
@@ -33,8 +32,7 @@ export function mountAuth(api: Api, context: PeopleContext, howToSignIn: Omit<Se
   });
 
   api.post("/dashboard/auth/sign-out", { config, schema: hidden({}) }, async (request, reply) => {
-    const personId = await sessions.end(request, reply);
-    if (personId) await endOpenCalls(database, context, personId);
+    await sessions.end(request, reply);
     return empty(reply);
   });
 
@@ -55,7 +53,7 @@ export function mountAuth(api: Api, context: PeopleContext, howToSignIn: Omit<Se
   });
 
   api.get("/dashboard/auth/links/:token", { config, schema: hidden({ params: LinkPath }) }, async (request): Promise<Link> => {
-    await throttle(database, { link: networkOf(clientAddress(request)) });
+    await throttle(database, { link: networkOfRequest(context, request) });
     const { kind, email, role, personId, workspaceId, workspaceName, expiresAt } = await findLink(database, request.params.token);
     const workspace = workspaceId && workspaceName !== null ? { id: showWorkspaceId(workspaceId), name: workspaceName } : null;
     return { kind, email, workspace, role, new_account: kind === "verify" && personId === null, expires_at: expiresAt };

@@ -1,7 +1,6 @@
 import type { ChangePassword } from "@tidemill/contract";
 import type { FastifyRequest } from "fastify";
 import { networkOfRequest } from "./client-address.ts";
-import { endOpenCalls } from "./end-sessions.ts";
 import { deleteLinksOf } from "./link-store.ts";
 import type { PeopleContext } from "./people-context.ts";
 import { updatePassword } from "./person-store.ts";
@@ -36,6 +35,6 @@ export async function changePassword(
     return renewed;
   });
   await takeBack?.();
-  await endOpenCalls(database, context, session.personId);
+  context.onPersonChanged(session.personId);
   return opened;
 }

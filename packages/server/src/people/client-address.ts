@@ -27,7 +27,7 @@ export function networkOf(address: string): string {
   return [...groups, ...Array<string>(missing).fill("0")].slice(0, 4).join(":");
 }
 
-/** The network of whoever sent a request. */
+/** The network that a request came from. */
 export const networkOfRequest = (
   { clientAddress }: { readonly clientAddress: (request: FastifyRequest) => string },
   request: FastifyRequest,

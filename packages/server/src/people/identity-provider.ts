@@ -52,7 +52,7 @@ export class IdentityProvider {
     return url.href;
   }
 
-  /** The claims of whoever has signed in there. @throws an error when the answer is not one to what was asked */
+  /** The claims of the person who has signed in there. @throws an error when the answer is not one to what was asked */
   async claimsOf({ state, nonce, verifier }: Asked, answeredAt: URL): Promise<IDToken> {
     const tokens = await authorizationCodeGrant(await this.#discover(), answeredAt, {
       pkceCodeVerifier: verifier,

@@ -1,13 +1,23 @@
 import { type Db, type PersonId, row, rows, sql } from "#kernel";
 
+/** Locks an account of an identity provider, whether somebody has it or not, until the transaction ends. */
+export const lockIdentity = (db: Db, issuer: string, subject: string): Promise<unknown> =>
+  row(db, sql`select pg_advisory_xact_lock(hashtextextended(${`${issuer} ${subject}`}, 7305512022))`);
+
 /** Whose account of an identity provider it is. Uses the primary key. */
-export const findIdentity = (db: Db, issuer: string, subject: string): Promise<{ id: PersonId; version: number } | null> =>
+export const findIdentity = (db: Db, issuer: string, subject: string): Promise<PersonId | null> =>
+  row<{ id: PersonId }>(db, sql`select person_id as id from identity where issuer = ${issuer} and subject = ${subject}`).then(
+    (found) => found?.id ?? null,
+  );
+
+/** The same with the version of their credentials, and locks the person against other changes until the transaction ends. */
+export const lockPersonByIdentity = (db: Db, issuer: string, subject: string): Promise<{ id: PersonId; version: number } | null> =>
   row(
     db,
     sql`
       select p.id, p.credentials_version as version
       from identity i join person p on p.id = i.person_id
-      where i.issuer = ${issuer} and i.subject = ${subject}`,
+      where i.issuer = ${issuer} and i.subject = ${subject} for no key update of p`,
   );
 
 /**

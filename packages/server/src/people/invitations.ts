@@ -1,5 +1,6 @@
 import type { CreatedInvitation, CreateInvitation, Invitation } from "@tidemill/contract";
 import type { Actor } from "#audit";
+import type { HoldAccess } from "#http";
 import { type Db, notFound, type PersonId, problem, type Transactional, typeId, type Uuid, uuidOf } from "#kernel";
 import type { AdminContext } from "#workspaces";
 import { normalizeEmail } from "./email.ts";
@@ -18,6 +19,7 @@ export const readInvitationId = (text: string): Uuid | null => uuidOf("inv", tex
 /**
  * Invites somebody to a workspace. The URL is shown to who invites, so that it proves nothing about the mail address.
  *
+ * @param hold makes sure that they still may: whoever ends their right revokes this invitation, too
  * @throws CONFLICT when there is a member with that address; RATE_LIMITED
  */
 export async function invite(
@@ -25,10 +27,12 @@ export async function invite(
   context: PeopleContext,
   { workspaceId, actorId }: Actor,
   { role, email: given = null }: CreateInvitation,
+  hold: HoldAccess,
 ): Promise<CreatedInvitation> {
   const email = given === null ? null : normalizeEmail(given);
   await throttle(context.database, { invitationOf: workspaceId, ...(email !== null && context.mailer && { invitationTo: email }) });
   const { id, url, createdAt, expiresAt } = await database.transaction(async (tx) => {
+    await hold(tx);
     if (email !== null && (await isMemberByEmail(tx, workspaceId, email))) {
       throw problem("CONFLICT", { email }, { message: "There is a member with this mail address." });
     }
@@ -67,7 +71,7 @@ export async function revokeInvitationsBy(tx: Db, audit: AdminContext["audit"], 
   for (const deleted of await deleteInvitationsBy(tx, actor.workspaceId, createdBy)) await auditRevoked(tx, audit, actor, deleted);
 }
 
-/** Revokes what a person has made as an operator, which they no longer are. */
+/** Revokes what a person has made as an operator, which they no longer are. The person must be locked, and the workspaces. */
 export async function revokeOperatorInvitations(tx: Db, audit: AdminContext["audit"], personId: PersonId, actorId: string): Promise<void> {
   for (const workspaceId of await listInvitedToAcrossWorkspaces(tx, personId))
     await revokeInvitationsBy(tx, audit, { workspaceId, actorId }, typeId("usr", personId));

@@ -5,8 +5,8 @@ import { extendDevice, insertDevice, isDeviceOf } from "./known-device-store.ts"
 import { hashNewToken, hashToken, makeToken } from "./token.ts";
 
 /**
- * Browsers in which people have signed in, known by a cookie. Tries to sign in from one are counted by themselves: whoever tries passwords
- * from elsewhere, from however many addresses, cannot keep a person from signing in there. The cookie signs nobody in.
+ * Browsers in which people have signed in, known by a cookie. Tries to sign in from one are counted by themselves: tries from elsewhere,
+ * from however many addresses, cannot keep a person from signing in there. The cookie signs nobody in.
  */
 export class KnownDevices {
   readonly #cookie: TokenCookie;

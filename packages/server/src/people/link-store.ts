@@ -1,5 +1,6 @@
 import type { LinkKind, PersonRole } from "@tidemill/contract";
 import { type Db, fragment, type PersonId, row, rows, sql, type Timestamp, type Uuid, type WorkspaceId } from "#kernel";
+import { IS_VALID_KEY } from "#workspaces";
 
 export interface NewLink {
   readonly id: Uuid;
@@ -42,7 +43,7 @@ export interface LinkRow {
 /** Holds for a link `l` unless a key has made it that is revoked or has expired. */
 export const KEY_HOLDS = fragment`
   (l.created_by_key is null
-    or exists (select from api_key k where k.id = l.created_by_key and k.revoked_at is null and coalesce(k.expires_at, 'infinity') > moment()))`;
+    or exists (select from api_key k where k.id = l.created_by_key and ${IS_VALID_KEY}))`;
 
 /** A link that can still be used. That of a deleted workspace, or of a key that has ended, cannot. Uses index link_token_hash_key. */
 export const findLinkAcrossWorkspaces = (db: Db, hash: Buffer): Promise<LinkRow | null> =>

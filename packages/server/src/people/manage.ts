@@ -5,16 +5,18 @@ import { OPERATOR } from "#workspaces";
 import { type AccountEventRow, listAccountEvents } from "./account-event-store.ts";
 import { recordFor } from "./account-log.ts";
 import { normalizeEmail } from "./email.ts";
+import { listInvitedToAcrossWorkspaces } from "./invitation-store.ts";
 import { revokeInvitationsBy, revokeOperatorInvitations } from "./invitations.ts";
 import type { LinkContext } from "./make-link.ts";
 import { auditMember } from "./members.ts";
-import { hasOtherAdmin, insertMembership, listOwnAcrossWorkspaces, lockMembers } from "./membership-store.ts";
+import { hasOtherAdmin, insertMembership, listOwnAcrossWorkspaces, lockMembersAcrossWorkspaces } from "./membership-store.ts";
 import {
   deletePerson,
   findPersonByEmail,
   insertPerson,
   listWorkspaceIdsAcrossWorkspaces,
   lockPerson,
+  lockPersonToRemove,
   type PersonRow,
   setOperator,
 } from "./person-store.ts";
@@ -69,36 +71,44 @@ export const addPerson = (
   });
 
 /** Takes away every way in which a person signs in, ends their sessions, and makes a link to set a new password. Null: nobody has the address. */
-export const resetPerson = (database: Transactional, context: ManageContext, email: string): Promise<string | null> =>
+export const resetPerson = (
+  database: Transactional,
+  context: ManageContext,
+  email: string,
+): Promise<{ personId: PersonId; url: string } | null> =>
   database.transaction(async (tx) => {
     const person = await lockByEmail(tx, email);
     if (!person) return null;
     await dropCredentials(tx, person.id);
     await recordFor(tx, context, person.id, OPERATOR, "account.reset");
-    return makeResetLink(tx, context, { personId: person.id, email: null, createdBy: OPERATOR });
+    const url = await makeResetLink(tx, context, { personId: person.id, email: null, createdBy: OPERATOR });
+    return { personId: person.id, url };
   });
 
-/** Makes a person an operator, or ends that, at once. Returns false when nobody has the address. */
+/** Makes a person an operator, or ends that, at once. Returns who it is; null when nobody has the address. */
 export const changeOperator = (
   database: Transactional,
   context: Pick<AdminContext, "audit" | "ids">,
   email: string,
   operator: boolean,
-): Promise<boolean> =>
+): Promise<PersonId | null> =>
   database.transaction(async (tx) => {
     const person = await lockByEmail(tx, email);
-    if (!person) return false;
+    if (!person) return null;
     await setOperator(tx, person.id, operator);
     await recordFor(tx, context, person.id, OPERATOR, operator ? "operator.granted" : "operator.revoked");
-    if (!operator) await revokeOperatorInvitations(tx, context.audit, person.id, OPERATOR);
-    return true;
+    if (!operator) {
+      await lockMembersAcrossWorkspaces(tx, await listInvitedToAcrossWorkspaces(tx, person.id));
+      await revokeOperatorInvitations(tx, context.audit, person.id, OPERATOR);
+    }
+    return person.id;
   });
 
 /**
  * Removes a person, with their sessions and memberships.
  *
  * @param force also removes the last admin of a workspace
- * @returns the workspaces that they belonged to; null when nobody has the address
+ * @returns who it was; null when nobody has the address
  * @throws INVALID_STATE for the last admin of a workspace
  */
 export const removePerson = (
@@ -106,14 +116,14 @@ export const removePerson = (
   { audit }: Pick<AdminContext, "audit">,
   email: string,
   force: boolean,
-): Promise<WorkspaceId[] | null> =>
+): Promise<PersonId | null> =>
   database.transaction(async (tx) => {
-    const person = await lockByEmail(tx, email);
+    const person = await lockPersonToRemove(tx, normalizeEmail(email));
     if (!person) return null;
-    const workspaceIds = [...(await listWorkspaceIdsAcrossWorkspaces(tx, person.id))].sort();
+    const workspaceIds = (await listWorkspaceIdsAcrossWorkspaces(tx, person.id)).sort();
+    await lockMembersAcrossWorkspaces(tx, [...workspaceIds, ...(await listInvitedToAcrossWorkspaces(tx, person.id))]);
     const roles = new Map((await listOwnAcrossWorkspaces(tx, person.id)).map(({ id, role, name }) => [id, { role, name }]));
     for (const workspaceId of workspaceIds) {
-      await lockMembers(tx, workspaceId);
       const own = roles.get(workspaceId);
       if (!force && own?.role === "admin" && !(await hasOtherAdmin(tx, workspaceId, person.id))) {
         const message = `This is the last admin of the workspace ${JSON.stringify(own.name)}. Make another one first, or use --force.`;
@@ -125,7 +135,7 @@ export const removePerson = (
     }
     await revokeOperatorInvitations(tx, audit, person.id, OPERATOR);
     await deletePerson(tx, person.id);
-    return workspaceIds;
+    return person.id;
   });
 
 async function lockByEmail(tx: Db, email: string): Promise<PersonRow | null> {

@@ -13,7 +13,7 @@ import {
 } from "@tidemill/contract";
 import { requestActor } from "#audit";
 import { type Api, nextPage, noContent, readPage, replies, routeDefaults, workspaceOf } from "#http";
-import { notFound, type Tenants, typeId, type WorkspaceId } from "#kernel";
+import { notFound, type Tenants, typeId } from "#kernel";
 import { listInvitations } from "./invitation-store.ts";
 import { invite, readInvitationId, revokeInvitation, showInvitation } from "./invitations.ts";
 import { addMember, memberNotFound, patchMember, readPersonId, removeMember, showMember } from "./members.ts";
@@ -23,8 +23,6 @@ import type { PeopleContext } from "./people-context.ts";
 export interface MemberRoutes {
   readonly tenants: Tenants;
   readonly context: PeopleContext;
-  /** Called after somebody's rights in a workspace have changed: what they have open must end. */
-  readonly onWorkspaceChanged: (workspaceId: WorkspaceId) => void;
 }
 
 const defaults = routeDefaults("Members");
@@ -33,7 +31,7 @@ const read = { access: "admin" } as const;
 const change = { access: "admin", confirm: true } as const;
 
 /** The people of a workspace. Source: contract §13. */
-export function mountMembers(api: Api, { tenants, context, onWorkspaceChanged }: MemberRoutes): void {
+export function mountMembers(api: Api, { tenants, context }: MemberRoutes): void {
   api.get(
     "/v1/members",
     {
@@ -73,7 +71,9 @@ export function mountMembers(api: Api, { tenants, context, onWorkspaceChanged }:
     },
     async (request, reply) => {
       const actor = requestActor(request);
-      return reply.code(201).send(await addMember(tenants.of(actor.workspaceId), context, actor, request.person, request.body));
+      return reply
+        .code(201)
+        .send(await addMember(tenants.of(actor.workspaceId), context, actor, request.person, request.body, api.holdAccess(request)));
     },
   );
 
@@ -93,8 +93,9 @@ export function mountMembers(api: Api, { tenants, context, onWorkspaceChanged }:
     },
     async (request) => {
       const actor = requestActor(request);
-      const member = await patchMember(tenants.of(actor.workspaceId), context, actor, personIn(request.params), request.body.role);
-      onWorkspaceChanged(actor.workspaceId);
+      const personId = personIn(request.params);
+      const member = await patchMember(tenants.of(actor.workspaceId), context, actor, personId, request.body.role, api.holdAccess(request));
+      context.onPersonChanged(personId);
       return member;
     },
   );
@@ -114,8 +115,9 @@ export function mountMembers(api: Api, { tenants, context, onWorkspaceChanged }:
     },
     async (request, reply) => {
       const actor = requestActor(request);
-      await removeMember(tenants.of(actor.workspaceId), context, actor, personIn(request.params));
-      onWorkspaceChanged(actor.workspaceId);
+      const personId = personIn(request.params);
+      await removeMember(tenants.of(actor.workspaceId), context, actor, personId, api.holdAccess(request));
+      context.onPersonChanged(personId);
       return reply.code(204).send();
     },
   );
@@ -159,7 +161,7 @@ export function mountMembers(api: Api, { tenants, context, onWorkspaceChanged }:
     },
     async (request, reply) => {
       const actor = requestActor(request);
-      return reply.code(201).send(await invite(tenants.of(actor.workspaceId), context, actor, request.body));
+      return reply.code(201).send(await invite(tenants.of(actor.workspaceId), context, actor, request.body, api.holdAccess(request)));
     },
   );
 

@@ -1,6 +1,6 @@
 import type { AddMember, Member, PersonRole } from "@tidemill/contract";
 import type { Actor } from "#audit";
-import type { SignedIn } from "#http";
+import type { HoldAccess, SignedIn } from "#http";
 import { type Db, notFound, type PersonId, type ProblemError, problem, type Transactional, typeId, uuidOf } from "#kernel";
 import type { AdminContext } from "#workspaces";
 import { revokeInvitationsBy } from "./invitations.ts";
@@ -15,6 +15,7 @@ import {
   updateRole,
 } from "./membership-store.ts";
 import type { PeopleContext } from "./people-context.ts";
+import { keepPerson } from "./person-store.ts";
 
 type MembersContext = Pick<AdminContext, "audit">;
 
@@ -40,11 +41,14 @@ export async function addMember(
   actor: Actor,
   by: SignedIn | null,
   { id, role }: AddMember,
+  hold: HoldAccess,
 ): Promise<Member> {
   if (!by) throw problem("FORBIDDEN", {}, { message: "Keys cannot add people without their consent. Invite them: POST /v1/invitations." });
   const personId = readPersonId(id);
   if (!personId || !(await mayAddAcrossWorkspaces(database, actor.workspaceId, by.sessionId, personId))) throw memberNotFound(id);
   return tenant.transaction(async (tx) => {
+    if (!(await keepPerson(tx, personId))) throw memberNotFound(id);
+    await hold(tx);
     const inserted = await insertMembership(tx, actor.workspaceId, personId, role);
     const member = await findMember(tx, actor.workspaceId, personId);
     if (!member) throw memberNotFound(id);
@@ -61,8 +65,10 @@ export const patchMember = (
   actor: Actor,
   personId: PersonId,
   role: PersonRole,
+  hold: HoldAccess,
 ): Promise<Member> =>
   database.transaction(async (tx) => {
+    await hold(tx);
     const before = await lockMember(tx, actor, personId);
     if (role !== "admin") await refuseLastAdmin(tx, actor, before);
     await updateRole(tx, actor.workspaceId, personId, role);
@@ -73,8 +79,15 @@ export const patchMember = (
   });
 
 /** Removes a member, at once for all their sessions. @throws NOT_FOUND; INVALID_STATE for the last admin */
-export const removeMember = (database: Transactional, { audit }: MembersContext, actor: Actor, personId: PersonId): Promise<void> =>
+export const removeMember = (
+  database: Transactional,
+  { audit }: MembersContext,
+  actor: Actor,
+  personId: PersonId,
+  hold: HoldAccess,
+): Promise<void> =>
   database.transaction(async (tx) => {
+    await hold(tx);
     const before = await lockMember(tx, actor, personId);
     await refuseLastAdmin(tx, actor, before);
     await deleteMembership(tx, actor.workspaceId, personId);

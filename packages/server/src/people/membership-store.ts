@@ -1,5 +1,5 @@
 import type { PersonRole, Plan } from "@tidemill/contract";
-import { type Db, fragment, type PersonId, row, rows, sql, type Timestamp, type Uuid, type WorkspaceId } from "#kernel";
+import { type Db, fragment, type PersonId, plainArray, row, rows, sql, type Timestamp, type Uuid, type WorkspaceId } from "#kernel";
 
 /*
  * Rights that follow from groups of the identity provider count only in sessions that began there: for a membership `m`, and a person `p`, in
@@ -58,9 +58,15 @@ export const isMemberByEmail = async (db: Db, workspaceId: WorkspaceId, email: s
       where p.email = ${email}`,
   )) !== null;
 
-/** Locks the members of a workspace against other changes until the transaction ends. Uses the primary key of workspace. */
-export const lockMembers = (db: Db, workspaceId: WorkspaceId): Promise<unknown> =>
-  row(db, sql`select id from workspace where id = ${workspaceId} for no key update`);
+/**
+ * Locks who belongs to workspaces, against other changes until the transaction ends. In the order of their ids, so that two cannot wait for each
+ * other. Uses the primary key of workspace.
+ */
+export const lockMembersAcrossWorkspaces = (db: Db, workspaceIds: Iterable<WorkspaceId>): Promise<unknown> =>
+  rows(db, sql`select from workspace where id = any(${plainArray([...workspaceIds])}::uuid[]) order by id for no key update`);
+
+/** The same for one. */
+export const lockMembers = (db: Db, workspaceId: WorkspaceId): Promise<unknown> => lockMembersAcrossWorkspaces(db, [workspaceId]);
 
 /** Whether the workspace has an admin besides that person. Uses the primary key. */
 export const hasOtherAdmin = async (db: Db, workspaceId: WorkspaceId, personId: PersonId): Promise<boolean> =>

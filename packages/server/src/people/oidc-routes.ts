@@ -3,7 +3,7 @@ import { Type } from "typebox";
 import type { Api } from "#http";
 import type { PersonId } from "#kernel";
 import { putChallenge, takeChallenge } from "./challenge-store.ts";
-import { networkOf } from "./client-address.ts";
+import { networkOfRequest } from "./client-address.ts";
 import type { Asked, IdentityProvider } from "./identity-provider.ts";
 import { linkIdentity, type OidcRules, signInByClaims } from "./oidc-sign-in.ts";
 import { type PeopleContext, pageUrl } from "./people-context.ts";
@@ -27,11 +27,11 @@ interface About extends Asked {
 
 /** Signing in by an identity provider. Source: contract §13. */
 export function mountOidc(api: Api, context: PeopleContext, provider: IdentityProvider, rules: OidcRules): void {
-  const { database, sessions, random, clientAddress, stateCookie } = context;
+  const { database, sessions, random, stateCookie } = context;
   const redirectUri = () => pageUrl(context, "auth/oidc/callback");
 
   api.get("/dashboard/auth/oidc/start", { config, schema: hidden({ querystring: StartQuery }) }, async (request, reply) => {
-    await throttle(database, { signInAddress: networkOf(clientAddress(request)) });
+    await throttle(database, { signInAddress: networkOfRequest(context, request) });
     const { next = "", link } = request.query;
     const personId = link === undefined ? null : await confirmedPerson(request);
     const asked = { state: makeToken(random), nonce: makeToken(random), verifier: makeToken(random) };

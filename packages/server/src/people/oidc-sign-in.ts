@@ -3,9 +3,8 @@ import type { IDToken } from "openid-client";
 import { type Db, type PersonId, typeId } from "#kernel";
 import { applyGroups } from "./apply-groups.ts";
 import { normalizeEmail } from "./email.ts";
-import { endOpenCalls } from "./end-sessions.ts";
 import { type GroupRights, readRules, rightsOf } from "./group-roles.ts";
-import { findIdentity, insertIdentity } from "./identity-store.ts";
+import { findIdentity, insertIdentity, lockIdentity, lockPersonByIdentity } from "./identity-store.ts";
 import type { PeopleContext } from "./people-context.ts";
 import { insertPerson } from "./person-store.ts";
 import type { OpenedSession, ProvenPerson } from "./sessions.ts";
@@ -32,14 +31,16 @@ export async function signInByClaims(
   const { database, sessions } = context;
   const rights = rightsOf(readRules(roles), groupsIn(claims[groupsClaim]));
   const result = await database.transaction(async (tx) => {
-    const person = (await findIdentity(tx, claims.iss, claims.sub)) ?? (await addPerson(tx, context, claims, rights));
+    // Two sign-ins of somebody unknown at the same time would make two accounts.
+    await lockIdentity(tx, claims.iss, claims.sub);
+    const person = (await lockPersonByIdentity(tx, claims.iss, claims.sub)) ?? (await addPerson(tx, context, claims, rights));
     if (typeof person === "string") return person;
     await applyGroups(tx, context, person.id, rights);
     const opened = await sessions.open(tx, request, person, "oidc");
     return opened ? { opened, person } : "no_access";
   });
   if (typeof result === "string") return result;
-  await endOpenCalls(database, context, result.person.id);
+  context.onPersonChanged(result.person.id);
   return result.opened;
 }
 
@@ -57,7 +58,7 @@ async function addPerson(
   const person = { id, name, email, passwordHash: null, operator: false, verified: claims.email_verified === true };
   const inserted = await insertPerson(tx, person);
   if (!inserted) return "email_taken";
-  await insertIdentity(tx, claims.iss, claims.sub, { id, version: inserted.version });
+  if (!(await insertIdentity(tx, claims.iss, claims.sub, { id, version: inserted.version }))) throw new Error("The identity is taken.");
   return { id, version: inserted.version };
 }
 
@@ -69,12 +70,13 @@ export async function linkIdentity(
   claims: IDToken,
 ): Promise<boolean> {
   const linked = await database.transaction(async (tx) => {
+    await lockIdentity(tx, claims.iss, claims.sub);
     const inserted = await insertIdentity(tx, claims.iss, claims.sub, person);
     if (inserted) await account.record(tx, request, person.id, "identity.added", claims.iss);
     return inserted;
   });
   if (linked) emit("identity_linked", { personId: typeId("usr", person.id), issuer: claims.iss });
-  return linked || (await findIdentity(database, claims.iss, claims.sub))?.id === person.id;
+  return linked || (await findIdentity(database, claims.iss, claims.sub)) === person.id;
 }
 
 const groupsIn = (claim: unknown): string[] => [claim].flat().filter((group): group is string => typeof group === "string");

@@ -1,7 +1,6 @@
 import { CreatedInvitation, CreateInvitation, WorkspacePath } from "@tidemill/contract";
 import { type Api, operatorActorOf, replies } from "#http";
-import { notFound } from "#kernel";
-import { findWorkspace, readWorkspaceId, workspaceNotFound } from "#workspaces";
+import { existingWorkspace, workspaceIn } from "#workspaces";
 import { invite } from "./invitations.ts";
 import type { PeopleContext } from "./people-context.ts";
 
@@ -18,11 +17,9 @@ export function mountOperatorInvitations(api: Api, context: PeopleContext): void
       },
     },
     async (request, reply) => {
-      const workspaceId = readWorkspaceId(request.params.id);
-      if (!workspaceId) throw notFound({ resource: "workspace", id: request.params.id });
-      if (!(await findWorkspace(context.database, workspaceId))) throw workspaceNotFound(workspaceId);
+      const { id: workspaceId } = await existingWorkspace(context.database, workspaceIn(request.params));
       const actor = { workspaceId, actorId: operatorActorOf(request) };
-      return reply.code(201).send(await invite(context.database, context, actor, request.body));
+      return reply.code(201).send(await invite(context.database, context, actor, request.body, api.holdAccess(request)));
     },
   );
 }

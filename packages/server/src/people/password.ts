@@ -1,7 +1,6 @@
 import { type Argon2Parameters, argon2, timingSafeEqual } from "node:crypto";
 import { promisify } from "node:util";
-import type { Random } from "#kernel";
-import { FairQueue } from "./fair-queue.ts";
+import { FairQueue, type Random } from "#kernel";
 
 const hashAsync = promisify(argon2);
 

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from "fastify";
-import type { Database, EmitEvent, WorkspaceId } from "#kernel";
+import type { Database, EmitEvent, PersonId } from "#kernel";
 import type { OwnKey } from "#vault";
 import type { AdminContext } from "#workspaces";
 import type { AccountLog } from "./account-log.ts";
@@ -28,8 +28,8 @@ export interface PeopleContext extends AdminContext {
   readonly signUpIsOpen: boolean;
   readonly clientAddress: (request: FastifyRequest) => string;
   readonly emit: EmitEvent;
-  /** Called when somebody's session or rights have ended: what they have open in the workspace must end on all nodes. */
-  readonly onWorkspaceChanged: (workspaceId: WorkspaceId) => void;
+  /** Called after somebody's sessions or rights have changed: the streams that they have open must end on all nodes. */
+  readonly onPersonChanged: (personId: PersonId) => void;
   /** Where this node can be reached by itself. */
   readonly nodeUrl: () => string;
 }

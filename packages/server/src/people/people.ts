@@ -1,5 +1,5 @@
 import type { Module, PageAuthenticator } from "#http";
-import type { Config, Database, EmitEvent, Service, Tenants, WorkspaceId } from "#kernel";
+import type { Config, Database, EmitEvent, PersonId, Service, Tenants } from "#kernel";
 import { type Keyring, OwnKey } from "#vault";
 import type { AdminContext } from "#workspaces";
 import { AccountLog } from "./account-log.ts";
@@ -30,7 +30,7 @@ export interface PeopleOptions {
   readonly tenants: Tenants;
   readonly keyring: Keyring;
   readonly engine: Database;
-  readonly onWorkspaceChanged: (workspaceId: WorkspaceId) => void;
+  readonly onPersonChanged: (personId: PersonId) => void;
 }
 
 export interface People extends Module {
@@ -52,7 +52,7 @@ export function createPeople({
   adminContext,
   emit,
   nodeUrl,
-  onWorkspaceChanged,
+  onPersonChanged,
 }: PeopleOptions): People {
   if (config.dashboard === "off") {
     return { pages: null, first: { start: () => {}, stop: async () => {} }, setupUrl: () => null };
@@ -62,7 +62,16 @@ export function createPeople({
   const clientAddress = clientAddressOf(config.trustedProxies);
   const account = new AccountLog(adminContext.ids, clientAddress);
   const devices = new KnownDevices(new TokenCookie("device", publicUrl), adminContext.random);
-  const sessions = new Sessions({ ...adminContext, database, cookie, publicOrigin: publicUrl.origin, account, devices, emit });
+  const sessions = new Sessions({
+    ...adminContext,
+    database,
+    cookie,
+    publicOrigin: publicUrl.origin,
+    account,
+    devices,
+    emit,
+    onPersonChanged,
+  });
   const mailer = Mailer.of(config, publicUrl, emit);
   const passwords = new Passwords(adminContext.random);
   const signUpIsOpen = mailer !== null && config.signUp === "open";
@@ -81,7 +90,7 @@ export function createPeople({
     clientAddress,
     emit,
     nodeUrl,
-    onWorkspaceChanged,
+    onPersonChanged,
   };
   const provider = IdentityProvider.of(config, emit);
   const howToSignIn = {
@@ -105,7 +114,7 @@ export function createPeople({
       mountAccount(api, context);
       mountSecondFactors(api, context);
       if (provider) mountOidc(api, context, provider, { roles: config.oidcRoles, groupsClaim: config.oidcGroupsClaim });
-      mountMembers(api, { tenants, context, onWorkspaceChanged });
+      mountMembers(api, { tenants, context });
     },
     operatorRoutes: (api) => mountOperatorInvitations(api, context),
     services: [createSweep(engine, emit, adminContext.random), { start: () => {}, stop: async () => mailer?.close() }],

@@ -1,4 +1,4 @@
-import { type Db, type PersonId, row, rows, sql, type Timestamp, type WorkspaceId } from "#kernel";
+import { type Db, isDuplicate, type PersonId, row, rows, sql, type Timestamp, type WorkspaceId } from "#kernel";
 
 /** How a person signs in. */
 export interface Credentials {
@@ -23,9 +23,32 @@ export interface PersonRow {
   readonly operator: boolean;
 }
 
+/*
+ * Transactions lock people first, then workspaces by their ids (`lockMembers`), then all else. A row that refers to a person locks them, too, so
+ * one that comes after other locks needs `keepPerson` before these.
+ */
+
 /** Locks a person against other changes until the transaction ends. Uses the primary key. */
 export const lockPerson = (db: Db, id: PersonId): Promise<PersonRow | null> =>
-  row(db, sql`select id, name, email, email_verified_at is not null as verified, operator from person where id = ${id} for update`);
+  row(
+    db,
+    sql`
+      select id, name, email, email_verified_at is not null as verified, operator from person where id = ${id}
+      for no key update`,
+  );
+
+/** Locks a person who is about to be removed: nothing can refer to them any more. Uses index person_email_key. */
+export const lockPersonToRemove = (db: Db, email: string): Promise<PersonRow | null> =>
+  row(
+    db,
+    sql`
+      select id, name, email, email_verified_at is not null as verified, operator from person where email = ${email}
+      for update`,
+  );
+
+/** Keeps a person from being removed until the transaction ends. Returns false when there is no such person. Uses the primary key. */
+export const keepPerson = async (db: Db, id: PersonId): Promise<boolean> =>
+  (await row(db, sql`select from person where id = ${id} for key share`)) !== null;
 
 /** Uses index person_email_key. */
 export const findPersonByEmail = (db: Db, email: string): Promise<PersonRow | null> =>
@@ -78,15 +101,18 @@ export const updatePassword = (
 export const updateName = (db: Db, id: PersonId, name: string): Promise<unknown> =>
   row(db, sql`update person set name = ${name}, updated_at = moment() where id = ${id} returning id`);
 
-/** Returns false when the address is another person's. Uses the primary key. */
-export const updateEmail = async (db: Db, id: PersonId, email: string, verified: boolean): Promise<boolean> =>
-  (await row(
+/** Returns false when the address is another person's. The transaction must not go on then. Uses the primary key. */
+export const updateEmail = (db: Db, id: PersonId, email: string, verified: boolean): Promise<boolean> =>
+  row(
     db,
-    sql`
-      update person set email = ${email}, email_verified_at = case when ${verified} then moment() end, updated_at = moment()
-      where id = ${id} and not exists (select from person other where other.email = ${email} and other.id <> ${id})
-      returning id`,
-  )) !== null;
+    sql`update person set email = ${email}, email_verified_at = case when ${verified} then moment() end, updated_at = moment() where id = ${id} returning id`,
+  ).then(
+    (found) => found !== null,
+    (error: unknown) => {
+      if (isDuplicate(error)) return false;
+      throw error;
+    },
+  );
 
 /** Uses the primary key. */
 export const markVerified = (db: Db, id: PersonId): Promise<unknown> =>

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from "fastify";
-import { networkOf } from "./client-address.ts";
+import { networkOfRequest } from "./client-address.ts";
 import { normalizeEmail } from "./email.ts";
 import { resetMail } from "./mails.ts";
 import type { PeopleContext } from "./people-context.ts";
@@ -9,9 +9,9 @@ import { throttle } from "./throttle.ts";
 
 /** Sends a link with which a person sets a new password. Does the same for an address that nobody has, as far as the sender can see. */
 export async function requestReset(context: PeopleContext, request: FastifyRequest, given: string): Promise<void> {
-  const { database, mailer, clientAddress } = context;
+  const { database, mailer } = context;
   const email = normalizeEmail(given);
-  await throttle(database, { resetAddress: networkOf(clientAddress(request)), resetTo: email });
+  await throttle(database, { resetAddress: networkOfRequest(context, request), resetTo: email });
   if (!mailer) return;
   // Not awaited: how long it takes would tell whether there is such a person.
   void (async () => {

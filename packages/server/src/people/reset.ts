@@ -5,7 +5,7 @@ import { deleteDevices } from "./known-device-store.ts";
 import { deleteLinksOf } from "./link-store.ts";
 import { type LinkContext, makeLink } from "./make-link.ts";
 import { deletePasskeys } from "./passkey-store.ts";
-import { updatePassword } from "./person-store.ts";
+import { lockPerson, updatePassword } from "./person-store.ts";
 import { deleteSessions } from "./session-store.ts";
 import { deleteRecoveryCodes, deleteTotp } from "./totp-store.ts";
 
@@ -17,6 +17,7 @@ export async function makeResetLink(
   context: LinkContext,
   { personId, email, createdBy }: { personId: PersonId /** Where it is sent; null: it is not. */; email: string | null; createdBy: string },
 ): Promise<string> {
+  await lockPerson(db, personId);
   await deleteLinksOf(db, personId);
   await recordFor(db, context, personId, createdBy, "reset_link.made", email);
   const terms = { kind: "reset", personId, email, mailed: email !== null, createdBy, hours: RESET_HOURS } as const;

@@ -9,10 +9,11 @@ import {
 } from "@tidemill/contract";
 import type { Api } from "#http";
 import { notFound, uuidOf } from "#kernel";
-import { networkOf } from "./client-address.ts";
+import { networkOfRequest } from "./client-address.ts";
 import { deletePasskey, listPasskeys } from "./passkey-store.ts";
 import { addPasskey, askForPasskey, beginPasskey, provePasskey, showPasskey } from "./passkeys.ts";
 import type { PeopleContext } from "./people-context.ts";
+import { keepPerson } from "./person-store.ts";
 import { requireConfirmed } from "./require-confirmed.ts";
 import { config, empty, hidden } from "./route-parts.ts";
 import { notSignedIn } from "./sessions.ts";
@@ -22,7 +23,7 @@ import { deleteRecoveryCodes, deleteTotp } from "./totp-store.ts";
 
 /** Passkeys and authenticators of a person, and signing in by a passkey. Source: contract §13. */
 export function mountSecondFactors(api: Api, context: PeopleContext): void {
-  const { database, sessions, account, random, clientAddress } = context;
+  const { database, sessions, account, random } = context;
   const confirmed = async (request: Parameters<typeof sessions.require>[0]) => {
     const session = await sessions.require(request);
     requireConfirmed(session);
@@ -49,8 +50,8 @@ export function mountSecondFactors(api: Api, context: PeopleContext): void {
   api.delete("/dashboard/auth/totp", { config, schema: hidden({}) }, async (request, reply) => {
     const { personId } = await confirmed(request);
     await database.transaction(async (tx) => {
-      await deleteTotp(tx, personId);
       await account.record(tx, request, personId, "totp.disabled");
+      await deleteTotp(tx, personId);
       await deleteRecoveryCodes(tx, personId);
     });
     return empty(reply);
@@ -71,6 +72,7 @@ export function mountSecondFactors(api: Api, context: PeopleContext): void {
     const { personId } = await confirmed(request);
     const id = uuidOf("pky", request.params.id);
     await database.transaction(async (tx) => {
+      await keepPerson(tx, personId);
       const deleted = id && (await deletePasskey(tx, personId, id));
       if (!deleted) throw notFound({ resource: "passkey", id: request.params.id });
       await account.record(tx, request, personId, "passkey.removed", deleted.name);
@@ -79,7 +81,7 @@ export function mountSecondFactors(api: Api, context: PeopleContext): void {
   });
 
   api.post("/dashboard/auth/passkeys/sign-in/options", { config, schema: hidden({}) }, async (request) => {
-    await throttle(database, { signInAddress: networkOf(clientAddress(request)) });
+    await throttle(database, { signInAddress: networkOfRequest(context, request) });
     return askForPasskey(context, request);
   });
   api.post("/dashboard/auth/passkeys/sign-in", { config, schema: hidden({ body: PasskeyAnswer }) }, async (request, reply) => {

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { PageAuthenticator, PageScope, Principal, SignedIn } from "#http";
+import type { Authenticated, PageAuthenticator, PageScope } from "#http";
 import {
   type Database,
   type Db,
@@ -16,6 +16,8 @@ import { readWorkspaceId } from "#workspaces";
 import type { AccountLog } from "./account-log.ts";
 import type { TokenCookie } from "./cookie.ts";
 import type { KnownDevices } from "./known-devices.ts";
+import { lockMembers } from "./membership-store.ts";
+import { keepPerson, lockPerson } from "./person-store.ts";
 import {
   deleteSessionByToken,
   findAccess,
@@ -42,6 +44,7 @@ export interface SessionsOptions {
   readonly account: AccountLog;
   readonly devices: KnownDevices;
   readonly emit: EmitEvent;
+  readonly onPersonChanged: (personId: PersonId) => void;
 }
 
 /** Sessions of people. They are read from the database for each request, so that all nodes know at once when one has ended. */
@@ -54,8 +57,9 @@ export class Sessions implements PageAuthenticator {
   readonly #account: AccountLog;
   readonly #devices: KnownDevices;
   readonly #emit: EmitEvent;
+  readonly #onPersonChanged: (personId: PersonId) => void;
 
-  constructor({ database, random, ids, cookie, publicOrigin, account, devices, emit }: SessionsOptions) {
+  constructor({ database, random, ids, cookie, publicOrigin, account, devices, emit, onPersonChanged }: SessionsOptions) {
     this.#database = database;
     this.#random = random;
     this.#ids = ids;
@@ -63,32 +67,44 @@ export class Sessions implements PageAuthenticator {
     this.#account = account;
     this.#devices = devices;
     this.#emit = emit;
+    this.#onPersonChanged = onPersonChanged;
     this.publicOrigin = publicOrigin;
   }
 
   /** The session of a request, or null. */
-  async find(request: FastifyRequest): Promise<SessionRow | null> {
+  async find(request: FastifyRequest, db: Db = this.#database): Promise<SessionRow | null> {
     const hash = hashToken(this.#cookie.read(request) ?? "");
     // A stream that is open is authenticated again and again: that is no use, or sessions of forgotten tabs would not end.
-    return hash && findSession(this.#database, hash, request.person === null);
+    return hash && findSession(db, hash, request.person === null);
   }
 
   /** @throws UNAUTHORIZED */
-  async require(request: FastifyRequest): Promise<SessionRow> {
-    const session = await this.find(request);
+  async require(request: FastifyRequest, db: Db = this.#database): Promise<SessionRow> {
+    const session = await this.find(request, db);
     if (!session) throw notSignedIn();
     return session;
   }
 
-  async authenticate(request: FastifyRequest, scope: PageScope): Promise<{ person: SignedIn; principal: Principal | null }> {
-    const session = await this.require(request);
+  authenticate(request: FastifyRequest, scope: PageScope): Promise<Authenticated> {
+    return this.#authenticate(this.#database, request, scope);
+  }
+
+  async hold(tx: Db, request: FastifyRequest, scope: PageScope): Promise<Authenticated> {
+    if (request.person) await lockPerson(tx, request.person.personId as PersonId);
+    const workspaceId = scope.kind === "workspace" ? readWorkspaceId(scope.id) : null;
+    if (workspaceId) await lockMembers(tx, workspaceId);
+    return this.#authenticate(tx, request, scope);
+  }
+
+  async #authenticate(db: Db, request: FastifyRequest, scope: PageScope): Promise<Authenticated> {
+    const session = await this.require(request, db);
     const person = { personId: session.personId, sessionId: session.sessionId, confirmed: session.confirmedUntil !== null };
     if (scope.kind === "operator") {
       if (!session.operator) throw problem("FORBIDDEN", {}, { message: "Only operators may do this." });
       return { person, principal: null };
     }
     const workspaceId = readWorkspaceId(scope.id);
-    const access = workspaceId && (await findAccess(this.#database, session, workspaceId));
+    const access = workspaceId && (await findAccess(db, session, workspaceId));
     if (!access) throw notFound({ resource: "workspace", id: scope.id });
     return { person, principal: { keyId: null, queues: null, workflows: null, person, ...access } };
   }
@@ -109,7 +125,7 @@ export class Sessions implements PageAuthenticator {
       ...from,
     });
     if (!opened) return null;
-    await this.#endOld(db, request);
+    const ended = await this.#endOld(db, request);
     const setDevice = await this.#devices.remember(db, request, person.id);
     await this.#account.record(db, request, person.id, "session.started", signedInWith);
     this.#emit("person_signed_in", { personId: typeId("usr", person.id), with: signedInWith, address: from.address });
@@ -118,6 +134,7 @@ export class Sessions implements PageAuthenticator {
       setCookie: (reply) => {
         this.#cookie.set(reply, token);
         setDevice(reply);
+        if (ended) this.#onPersonChanged(ended);
       },
     };
   }
@@ -125,20 +142,21 @@ export class Sessions implements PageAuthenticator {
   /** Puts another session in the place of one, because its person has just proven again who they are. */
   async renew(
     db: Db,
-    old: Pick<SessionRow, "sessionId" | "version">,
+    old: Pick<SessionRow, "sessionId" | "personId" | "version">,
     /** That of the person's credentials now. */
     version: number = old.version,
   ): Promise<OpenedSession | null> {
+    await keepPerson(db, old.personId);
     const token = makeToken(this.#random);
     const opened = await replaceSession(db, old, { id: this.#ids.next(), hash: hashNewToken(token), version });
     return opened && { id: opened.id, setCookie: (reply) => this.#cookie.set(reply, token) };
   }
 
-  /** Ends the session of a request. Returns whose it was. */
-  async end(request: FastifyRequest, reply: FastifyReply): Promise<PersonId | null> {
+  /** Ends the session of a request. */
+  async end(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const ended = await this.#endOld(this.#database, request);
     this.#cookie.clear(reply);
-    return ended;
+    if (ended) this.#onPersonChanged(ended);
   }
 
   async #endOld(db: Db, request: FastifyRequest): Promise<PersonId | null> {

@@ -7,7 +7,7 @@ import { anyPerson } from "./person-store.ts";
 /** How long set-up links and invitations can be used. */
 export const LINK_HOURS = 72;
 
-/** Makes a link that makes whoever uses it first an operator, and an admin of the first workspace. Returns its address, which is not stored. */
+/** Makes a link whose first user becomes an operator, and an admin of the first workspace. Returns its address, which is not stored. */
 export async function makeSetupLink(db: Db, context: LinkContext, createdBy: string): Promise<string> {
   const workspaceId = await findFirstWorkspace(db);
   return (await makeLink(db, context, { kind: "setup", workspaceId, role: "admin", createdBy, hours: LINK_HOURS })).url;

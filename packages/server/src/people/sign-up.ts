@@ -1,7 +1,7 @@
 import type { TakeLink } from "@tidemill/contract";
 import type { FastifyRequest } from "fastify";
 import { type PersonId, problem } from "#kernel";
-import { networkOf, networkOfRequest } from "./client-address.ts";
+import { networkOfRequest } from "./client-address.ts";
 import { normalizeEmail } from "./email.ts";
 import { deleteLink, type LinkRow } from "./link-store.ts";
 import { given, linkNotFound, signInRequired } from "./links.ts";
@@ -22,10 +22,10 @@ const SIGN_UP_HOURS = 24;
  * @throws FORBIDDEN where strangers cannot sign up; RATE_LIMITED
  */
 export async function requestSignUp(context: PeopleContext, request: FastifyRequest, address: string): Promise<void> {
-  const { database, mailer, clientAddress, signUpIsOpen } = context;
+  const { database, mailer, signUpIsOpen } = context;
   if (!signUpIsOpen || !mailer) throw problem("FORBIDDEN", {}, { message: "Ask an administrator of a workspace for an invitation." });
   const email = normalizeEmail(address);
-  await throttle(database, { signUpAddress: networkOf(clientAddress(request)), signUpTo: email });
+  await throttle(database, { signUpAddress: networkOfRequest(context, request), signUpTo: email });
   // Not awaited: how long it takes would tell whether there is such a person.
   void (async () => {
     const person = await findPersonByEmail(database, email);
@@ -40,7 +40,7 @@ export async function requestSignUp(context: PeopleContext, request: FastifyRequ
   })().catch((error: unknown) => context.emit("mail_failed", { subject: "Confirm your mail address", error }));
 }
 
-/** Makes the account of whoever has proven their address, with a workspace on the plan Free. */
+/** Makes the account of a person who has proven their address, with a workspace on the plan Free. */
 export async function takeSignUp(context: PeopleContext, request: FastifyRequest, link: LinkRow, fields: TakeLink): Promise<OpenedSession> {
   const { database, sessions, passwords, ids } = context;
   const email = link.email ?? "";

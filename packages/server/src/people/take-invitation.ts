@@ -7,17 +7,17 @@ import { deleteLink, type LinkRow } from "./link-store.ts";
 import { given, linkNotFound, signInRequired } from "./links.ts";
 import { insertMembership } from "./membership-store.ts";
 import type { PeopleContext } from "./people-context.ts";
-import { findPersonByEmail, insertPerson } from "./person-store.ts";
+import { findPersonByEmail, insertPerson, keepPerson } from "./person-store.ts";
 import type { OpenedSession } from "./sessions.ts";
 import { throttle } from "./throttle.ts";
 
 /**
- * Accepts an invitation: for the account of whoever is signed in, otherwise for a new one. The address of a new account is not proven, as
- * who invites has the link, too.
+ * Accepts an invitation: for the account of the person who is signed in, otherwise for a new one. The address of a new account is not
+ * proven, because the person who invites has the link, too.
  *
  * @returns the session of a new account; null for one that was signed in
  * @throws FORBIDDEN when it is for another address; CONFLICT for a member; UNAUTHORIZED when there is an account to sign in to;
- *   RATE_LIMITED when that was so too often: whoever has an invitation should not find out who has an account
+ *   RATE_LIMITED when that was so too often: an invitation should not tell who has an account
  */
 export async function takeInvitation(
   context: PeopleContext,
@@ -31,7 +31,10 @@ export async function takeInvitation(
   if (link.email !== null && link.email !== session.email) {
     throw problem("FORBIDDEN", {}, { message: "This invitation is for another mail address. Sign out first." });
   }
-  await database.transaction((tx) => join(tx, context, link, session.personId));
+  await database.transaction(async (tx) => {
+    await keepPerson(tx, session.personId);
+    await join(tx, context, link, session.personId);
+  });
   return null;
 }
 

@@ -1,6 +1,6 @@
 import type { TakeLink } from "@tidemill/contract";
 import type { FastifyRequest } from "fastify";
-import { networkOf } from "./client-address.ts";
+import { networkOfRequest } from "./client-address.ts";
 import { findLink } from "./links.ts";
 import type { PeopleContext } from "./people-context.ts";
 import type { OpenedSession } from "./sessions.ts";
@@ -25,7 +25,7 @@ export async function takeLink(
   token: string,
   fields: TakeLink,
 ): Promise<OpenedSession | null> {
-  await throttle(context.database, { link: networkOf(context.clientAddress(request)) });
+  await throttle(context.database, { link: networkOfRequest(context, request) });
   const link = await findLink(context.database, token);
   if (link.kind === "verify" && link.personId === null) return takeSignUp(context, request, link, fields);
   return TAKE[link.kind](context, request, link, fields);

@@ -2,7 +2,6 @@ import type { TakeLink } from "@tidemill/contract";
 import type { FastifyRequest } from "fastify";
 import type { PersonId } from "#kernel";
 import { networkOfRequest } from "./client-address.ts";
-import { endOpenCalls } from "./end-sessions.ts";
 import { deleteLink, deleteLinksOf, type LinkRow } from "./link-store.ts";
 import { given, linkNotFound } from "./links.ts";
 import type { PeopleContext } from "./people-context.ts";
@@ -44,6 +43,6 @@ export async function takeReset(
     if (!session) throw linkNotFound();
     return session;
   });
-  await endOpenCalls(database, context, personId);
+  context.onPersonChanged(personId);
   return opened;
 }

@@ -3,10 +3,10 @@ import { problem } from "#kernel";
 import { deleteLink, type LinkRow } from "./link-store.ts";
 import { linkNotFound } from "./links.ts";
 import type { PeopleContext } from "./people-context.ts";
-import { updateEmail } from "./person-store.ts";
+import { lockPerson, updateEmail } from "./person-store.ts";
 
 /**
- * A person has proven that a mail address is theirs. They must be signed in: whoever only reads the mail may be somebody whose address
+ * A person has proven that a mail address is theirs. They must be signed in: who only reads the mail may be somebody whose address
  * another person claims.
  *
  * @throws UNAUTHORIZED unless that person is signed in
@@ -21,6 +21,7 @@ export async function takeVerification(
     throw problem("UNAUTHORIZED", { sign_in_required: true }, { message: "Sign in to the account to which you want to add this address." });
   }
   return database.transaction(async (tx) => {
+    await lockPerson(tx, session.personId);
     if (!(await deleteLink(tx, link.id))) throw linkNotFound();
     if (!(await updateEmail(tx, session.personId, link.email ?? "", true))) throw linkNotFound();
     await account.record(tx, request, session.personId, "email.changed", link.email);

@@ -59,5 +59,11 @@ const tooMany = (seconds: number) =>
   problem(
     "RATE_LIMITED",
     { retry_after_seconds: seconds },
-    { message: "Too many tries. Wait a while.", headers: { "Retry-After": String(seconds) } },
+    { message: `Too many tries. Wait ${waitText(seconds)}, then try again.`, headers: { "Retry-After": String(seconds) } },
   );
+
+function waitText(seconds: number): string {
+  const minutes = Math.ceil(seconds / MINUTE);
+  const [count, unit] = minutes < 120 ? [minutes, "minute"] : [Math.ceil(seconds / HOUR), "hour"];
+  return `${count} ${unit}${count === 1 ? "" : "s"}`;
+}

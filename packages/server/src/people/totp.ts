@@ -3,6 +3,7 @@ import type { EnabledTotp, PendingTotp } from "@tidemill/contract";
 import type { FastifyRequest } from "fastify";
 import { type Db, type PersonId, problem, type Random } from "#kernel";
 import type { PeopleContext } from "./people-context.ts";
+import { keepPerson } from "./person-store.ts";
 import type { SessionRow } from "./session-store.ts";
 import { throttle } from "./throttle.ts";
 import { makeTotpSecret, stepOfCode, totpUri } from "./totp-code.ts";
@@ -38,6 +39,7 @@ export async function enableTotpWith(
   const step = stepOfCode(await ownKey.open(pending.ciphertext, `totp ${pending.id}`), digitsOf(code), clock.nowMs());
   if (step === null) throw wrongCode();
   return database.transaction(async (tx) => {
+    await keepPerson(tx, personId);
     if (!(await enableTotp(tx, personId, pending.id, step))) throw notBegun();
     await context.account.record(tx, request, personId, "totp.enabled");
     return newRecoveryCodes(tx, context.random, personId);

@@ -1,7 +1,7 @@
 import type { PatchQueue } from "@tidemill/contract";
 import { resetCircuit } from "#circuits";
 import { changeKeyLimit } from "#engine";
-import type { Transactional } from "#kernel";
+import { invalid, type Transactional } from "#kernel";
 import { queueNotFound } from "#lanes";
 import { generateSigningSecret } from "#outbound";
 import { requireFeature } from "#workspaces";
@@ -31,6 +31,7 @@ export async function patchQueue(
     const before = await lockQueue(tx, actor.workspaceId, name);
     if (!before) throw await queueNotFound(tx, actor.workspaceId, name);
     checkApproval(before.type, request);
+    checkRateLimit(before, request);
     if (request.callback_url) requireFeature(actor.plan, "callback_url");
     const firstUrl = Boolean(request.callback_url) && before.callback_secret === null;
     const secret = firstUrl || request.rotate_callback_secret ? generateSigningSecret(random) : null;
@@ -42,6 +43,14 @@ export async function patchQueue(
     await auditUpdated(tx, audit, actor, { before, queue }, request);
     return { queue, secret };
   });
+}
+
+/** Checks that a queue without a rate limit gets a whole one. */
+function checkRateLimit({ rate_max }: Queue, { rate_limit }: PatchQueue): void {
+  if (!rate_limit || rate_max !== null) return;
+  for (const half of ["max", "per_seconds"] as const) {
+    if (rate_limit[half] === undefined) throw invalid(`rate_limit.${half}`, "is required, because the queue has no rate limit");
+  }
 }
 
 /** Whether the change may affect deliveries: then the circuit closes, so that they are tried again. */

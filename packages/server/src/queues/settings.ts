@@ -14,10 +14,10 @@ export function settingsOf(request: CreateQueue | PatchQueue, secret: string | n
     backoffDelayMs: defaultJobOptions?.backoff?.delay,
     concurrency: request.concurrency,
     concurrencyPerKey: request.concurrency_per_key,
-    rateMax: rate_limit === undefined ? undefined : (rate_limit?.max ?? null),
-    rateSeconds: rate_limit === undefined ? undefined : (rate_limit?.per_seconds ?? null),
+    rateMax: rate_limit === null ? null : rate_limit?.max,
+    rateSeconds: rate_limit === null ? null : rate_limit?.per_seconds,
     paused: request.paused,
-    approvalTimeout: approval === undefined ? undefined : (approval?.timeout ?? null),
-    onTimeout: approval === undefined ? undefined : (approval?.on_timeout ?? "reject"),
+    approvalTimeout: approval === null ? null : approval?.timeout,
+    onTimeout: approval === null ? "reject" : approval?.on_timeout,
   };
 }

@@ -9,8 +9,8 @@ import { sweepLaneRuns } from "#workflows";
 const MAX_LANES = 100;
 
 /**
- * Deletes the jobs, runs and deliveries of deleted lanes and their idempotency keys, then the lanes. Schedules are deleted with their queue. A schedule that
- * still exists was created while its workspace was being deleted, and must create no more jobs.
+ * Deletes the jobs, runs and deliveries of deleted lanes and their idempotency keys, then the lanes. Schedules are deleted with their queue. A
+ * schedule that was created while its workspace was being deleted still exists, and must create no more jobs.
  */
 export async function sweepDeletedLanesAcrossWorkspaces(db: Transactional): Promise<void> {
   for (const lane of await findDeletedLanesAcrossWorkspaces(db, MAX_LANES)) {

@@ -2,7 +2,7 @@ import type { AttemptResult, Engine } from "#engine";
 import { type Claim, showDelivered, showJobId, withdrawTaken } from "#jobs";
 import { type EmitEvent, type JobId, type Tenants, type Timestamp, type Transactional, tolerate } from "#kernel";
 import { mayHoldTemplates } from "#vault";
-import { type ClaimedRun, giveHook, giveRuns, isOfRun } from "#workflows";
+import { type BegunRun, type ClaimedRun, giveHook, giveRuns, isOfRun } from "#workflows";
 import { type FilledPayload, type FillSecrets, fillInput, fillSecrets } from "./fill-secrets.ts";
 import type { HeldJobs } from "./held-jobs.ts";
 import type { KnownWorker } from "./known-worker.ts";
@@ -23,7 +23,7 @@ export interface GivenClaim extends Claim {
 
 /** A job that was claimed for a worker. */
 export interface GivenJob {
-  readonly claim: GivenClaim & { readonly leaseUntil: Timestamp };
+  readonly claim: GivenClaim & { readonly leaseUntil: Timestamp; readonly begun?: BegunRun };
   readonly queue: string;
 }
 
@@ -78,7 +78,7 @@ async function giveRunsTo(
   response: symbol,
   room: ResponseRoom,
 ): Promise<ReadonlyMap<JobId, string>> {
-  const runs = taken.map(({ claim, queue }) => ({ claim, workflow: queue, token: leaseToken(claim, worker.secret) }));
+  const runs = taken.map(({ claim, queue }) => ({ claim, begun: claim.begun, workflow: queue, token: leaseToken(claim, worker.secret) }));
   const fill = ({ claim, workflow }: ClaimedRun, input: string) =>
     room.fill(input, () => fillInput(deps, claim, workflow, worker.name, input));
   const texts = new Map<JobId, string>();

@@ -10,8 +10,8 @@ const MAX_UNWRITTEN = 10_000;
 const FORGET_AFTER_MS = 600_000;
 
 /**
- * The workers that call this node, with their leases. Workspaces share the room for them. When they last called is written from time to time, for all at once, so that a
- * worker that waits costs no statement.
+ * The workers that call this node, with their leases. Workspaces share the room for them. When they last called is written from time to
+ * time, for all at once, so that a worker that waits costs no statement.
  */
 export class KnownWorkers {
   readonly #db: Db;

@@ -1,4 +1,5 @@
 import type { AttemptResult } from "#engine";
+import { FairQueue } from "#kernel";
 import { mayHoldTemplates } from "#vault";
 import type { FilledPayload } from "./fill-secrets.ts";
 
@@ -10,31 +11,16 @@ const MAX_GROWN = 2 * 1024 * 1024;
 /** Bounds what the values of secrets add to one response: 4 MiB. */
 export class ResponseRoom {
   #grown = 0;
-  #running = 0;
-  readonly #waiting: (() => void)[] = [];
+  readonly #filling = new FairQueue({ maxAtOnce: MAX_AT_ONCE });
 
   /** Fills a payload, or withdraws its attempt because the response has no room. */
   async fill(text: string, work: () => Promise<FilledPayload | AttemptResult>): Promise<FilledPayload | AttemptResult> {
     if (!mayHoldTemplates(text)) return work();
-    await this.#turn();
-    try {
+    return this.#filling.run("", async () => {
       if (this.#grown >= MAX_GROWN) return { kind: "withdrawn" };
       const filled = await work();
       if ("payload" in filled) this.#grown += filled.payload.length - text.length;
       return filled;
-    } finally {
-      this.#endTurn();
-    }
-  }
-
-  async #turn(): Promise<void> {
-    if (this.#running < MAX_AT_ONCE) this.#running += 1;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
-  }
-
-  #endTurn(): void {
-    const next = this.#waiting.shift();
-    if (next) next();
-    else this.#running -= 1;
+    });
   }
 }

@@ -1,6 +1,6 @@
 import type { AuditLog } from "#audit";
 import type { Module } from "#http";
-import type { Clock, EmitEvent, Random, Shares, Tenants, Transactional, UuidSource, WorkspaceId } from "#kernel";
+import type { Clock, EmitEvent, PersonId, Random, Shares, Tenants, Transactional, UuidSource, WorkspaceId } from "#kernel";
 import type { Aborter, PulledWaker, Waker } from "#lanes";
 import type { AddressGuard } from "#outbound";
 import { Calendars } from "#schedules";
@@ -16,6 +16,7 @@ import { mountSteps } from "./step-routes.ts";
 import { StepWriter } from "./step-writer.ts";
 import { mountTriggers } from "./trigger-routes.ts";
 import { Triggers } from "./triggers.ts";
+import type { WaitingWorkers } from "./waiting-workers.ts";
 import { FollowedRuns } from "./watch/followed-runs.ts";
 import { mountRunEvents } from "./watch/routes.ts";
 import { mountJournals } from "./workflow-journals-routes.ts";
@@ -34,6 +35,7 @@ export interface WorkflowsOptions {
   readonly aborter: Aborter;
   readonly prove: ProveExecution;
   readonly proveReport: ProveReport;
+  readonly waitingWorkers: WaitingWorkers;
   readonly onNextRun: (ms: number) => void;
 }
 
@@ -45,6 +47,8 @@ export interface Workflows extends Module {
   runsMayHaveChanged(): void;
   /** A key of the workspace was revoked, or something else about it changed: readers of streams are authenticated anew. */
   workspaceChanged(workspaceId: WorkspaceId): void;
+  /** Sessions or rights of a person have changed: their streams end. */
+  personChanged(personId: PersonId): void;
   /** Ends the streams of events. */
   drain(): void;
 }
@@ -63,10 +67,11 @@ export function createWorkflows({
   aborter,
   prove,
   proveReport,
+  waitingWorkers,
   onNextRun,
 }: WorkflowsOptions): Workflows {
   const calendars = new Calendars();
-  const triggers = new Triggers({ db: writes, ids, backlog: shares.enqueueBacklog, emit });
+  const triggers = new Triggers({ db: writes, ids, backlog: shares.enqueueBacklog, emit, waitingWorkers });
   const steps = new StepWriter(writes);
   const followed = new FollowedRuns({ tenants, clock, shares });
   return {
@@ -85,6 +90,7 @@ export function createWorkflows({
     runChanged: (run) => followed.changed(run),
     runsMayHaveChanged: () => followed.allChanged(),
     workspaceChanged: (workspaceId) => followed.workspaceChanged(workspaceId),
+    personChanged: (personId) => followed.personChanged(personId),
     drain: () => followed.close(),
   };
 }

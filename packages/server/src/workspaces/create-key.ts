@@ -1,5 +1,6 @@
 import type { CreatedKey, CreateKey } from "@tidemill/contract";
 import type { Actor } from "#audit";
+import type { HoldAccess } from "#http";
 import { type Db, invalid, momentMs, type Transactional, typeId } from "#kernel";
 import type { AdminContext } from "./admin-context.ts";
 import { hashKey, makeKey } from "./api-key.ts";
@@ -9,10 +10,20 @@ import { workspaceNotFound } from "./workspace.ts";
 /**
  * Creates a key for a workspace. Only the returned value contains its text. Source: contract §2.
  *
+ * @param hold makes sure that whoever asks still may. Without it, for commands
  * @throws VALIDATION_ERROR when `expires_at` has passed, or `queues` or `workflows` are given for another role than worker, or NOT_FOUND when there is no such workspace
  */
-export const createKey = (database: Transactional, adminContext: AdminContext, actor: Actor, request: CreateKey): Promise<CreatedKey> =>
-  database.transaction((tx) => addKey(tx, adminContext, actor, request));
+export const createKey = (
+  database: Transactional,
+  adminContext: AdminContext,
+  actor: Actor,
+  request: CreateKey,
+  hold?: HoldAccess,
+): Promise<CreatedKey> =>
+  database.transaction(async (tx) => {
+    await hold?.(tx);
+    return addKey(tx, adminContext, actor, request);
+  });
 
 /** Like `createKey`, but within the caller's transaction. @param key the text of the key, if an operator chose one */
 export async function addKey(

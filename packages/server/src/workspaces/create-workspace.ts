@@ -1,17 +1,27 @@
 import { type CreatedWorkspace, type CreateWorkspace, PLANS } from "@tidemill/contract";
+import type { HoldAccess } from "#http";
 import type { Database, Db, WorkspaceId } from "#kernel";
 import { type AdminContext, OPERATOR, SYSTEM } from "./admin-context.ts";
 import { addKey } from "./create-key.ts";
 import { limitsOf, showWorkspaceId } from "./workspace.ts";
 import { anyWorkspace, insertWorkspace, lockFirstWorkspace } from "./workspace-store.ts";
 
-/** Creates a workspace with its first key, which has the role admin. Source: contract §2. */
+/**
+ * Creates a workspace with its first key, which has the role admin. Source: contract §2.
+ *
+ * @param hold makes sure that whoever asks still may. Without it, for commands
+ */
 export const createWorkspace = (
   database: Database,
   adminContext: AdminContext,
   workspace: CreateWorkspace,
   actorId = OPERATOR,
-): Promise<CreatedWorkspace> => database.transaction((tx) => create(tx, adminContext, actorId, workspace));
+  hold?: HoldAccess,
+): Promise<CreatedWorkspace> =>
+  database.transaction(async (tx) => {
+    await hold?.(tx);
+    return create(tx, adminContext, actorId, workspace);
+  });
 
 /** Creates the first workspace. Returns null if any exists. Nodes that start at the same time create only one. */
 export const createFirstWorkspace = (

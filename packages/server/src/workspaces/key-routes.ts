@@ -58,7 +58,9 @@ export function mountKeys(api: Api, { tenants, adminContext, onWorkspaceChanged 
     },
     async (request, reply) => {
       const actor = requestActor(request);
-      return reply.code(201).send(await createKey(tenants.of(actor.workspaceId), adminContext, actor, request.body));
+      return reply
+        .code(201)
+        .send(await createKey(tenants.of(actor.workspaceId), adminContext, actor, request.body, api.holdAccess(request)));
     },
   );
 

@@ -1,6 +1,6 @@
 import type { Role } from "@tidemill/contract";
 import type { Principal } from "#http";
-import { type Db, plainArray, row, rows, sql, type Timestamp, textArray, type Uuid, type WorkspaceId } from "#kernel";
+import { type Db, fragment, plainArray, row, rows, sql, type Timestamp, textArray, type Uuid, type WorkspaceId } from "#kernel";
 import type { KeyRow } from "./key.ts";
 
 /** Returns null when the workspace does not exist. */
@@ -46,6 +46,9 @@ export const markKeyRevoked = (db: Db, workspaceId: WorkspaceId, id: Uuid): Prom
       returning id, name, role, queues, workflows, expires_at, last_used_at, created_at`,
   );
 
+/** Holds for a key `k` that is neither revoked nor expired. */
+export const IS_VALID_KEY = fragment`k.revoked_at is null and (k.expires_at is null or k.expires_at > moment())`;
+
 /** Finds the principal of a key that is neither revoked nor expired. Uses index api_key_hash_key. */
 export const findPrincipalAcrossWorkspaces = (db: Db, hash: Buffer): Promise<Principal | null> =>
   row(
@@ -54,8 +57,13 @@ export const findPrincipalAcrossWorkspaces = (db: Db, hash: Buffer): Promise<Pri
       select k.id as "keyId", k.workspace_id as "workspaceId", k.role, k.queues, k.workflows, w.plan, w.requests_per_minute as "requestsPerMinute",
         w.executions_per_month as "executionsPerMonth"
       from api_key k join workspace w on w.id = k.workspace_id and w.deleted_at is null
-      where k.hash = ${hash} and k.revoked_at is null and (k.expires_at is null or k.expires_at > moment())`,
+      where k.hash = ${hash} and ${IS_VALID_KEY}`,
   );
+
+/** Locks a key that is valid against its revocation, until the transaction ends. Uses the primary key. */
+export const holdKey = async (db: Db, workspaceId: WorkspaceId, id: Uuid): Promise<boolean> =>
+  (await row(db, sql`select from api_key k where k.workspace_id = ${workspaceId} and k.id = ${id} and ${IS_VALID_KEY} for share of k`)) !==
+  null;
 
 /** Writes when keys were last used. Never replaces a time by an earlier one. Uses the primary key. */
 export const writeLastUsesAcrossWorkspaces = (db: Db, ids: readonly Uuid[], at: readonly Timestamp[]): Promise<unknown> =>

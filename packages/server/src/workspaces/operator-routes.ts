@@ -22,8 +22,9 @@ import { readKeyId, showKey } from "./key.ts";
 import { listKeys } from "./key-store.ts";
 import { patchWorkspace } from "./patch-workspace.ts";
 import { revokeKey } from "./revoke-key.ts";
-import { readWorkspaceId, showWorkspace, showWorkspaceId, workspaceNotFound } from "./workspace.ts";
-import { findWorkspace, listAcrossWorkspaces } from "./workspace-store.ts";
+import { readWorkspaceId, showWorkspace, showWorkspaceId } from "./workspace.ts";
+import { existingWorkspace, workspaceIn } from "./workspace-in.ts";
+import { listAcrossWorkspaces } from "./workspace-store.ts";
 
 export interface OperatorRoutes {
   readonly database: Database;
@@ -60,13 +61,16 @@ export function mountOperatorApi(
   api.post(
     "/admin/v1/workspaces",
     { config: change, schema: { body: CreateWorkspace, response: replies({ 201: CreatedWorkspace }) } },
-    async (request, reply) => reply.code(201).send(await createWorkspace(database, adminContext, request.body, operatorActorOf(request))),
+    async (request, reply) => {
+      const actorId = operatorActorOf(request);
+      return reply.code(201).send(await createWorkspace(database, adminContext, request.body, actorId, api.holdAccess(request)));
+    },
   );
 
   api.get(
     "/admin/v1/workspaces/:id",
     { config, schema: { params: WorkspacePath, response: replies({ 200: Workspace }, "NOT_FOUND") } },
-    async (request) => showWorkspace(await existing(database, workspaceIn(request.params))),
+    async (request) => showWorkspace(await existingWorkspace(database, workspaceIn(request.params))),
   );
 
   api.patch(
@@ -96,7 +100,7 @@ export function mountOperatorApi(
     { config, schema: { params: WorkspacePath, querystring: ListKeys, response: replies({ 200: Page(Key) }, "NOT_FOUND") } },
     async (request) => {
       const page = readPage(request.query, readKeyId);
-      const { id } = await existing(database, workspaceIn(request.params));
+      const { id } = await existingWorkspace(database, workspaceIn(request.params));
       const { rows, nextCursor } = nextPage(await listKeys(database, id, page.after, page.limit + 1), page.limit, (key) =>
         typeId("key", key.id),
       );
@@ -109,7 +113,7 @@ export function mountOperatorApi(
     { config: change, schema: { params: WorkspacePath, body: CreateKey, response: replies({ 201: CreatedKey }, "NOT_FOUND") } },
     async (request, reply) => {
       const actor = { workspaceId: workspaceIn(request.params), actorId: operatorActorOf(request) };
-      return reply.code(201).send(await createKey(database, adminContext, actor, request.body));
+      return reply.code(201).send(await createKey(database, adminContext, actor, request.body, api.holdAccess(request)));
     },
   );
 
@@ -125,16 +129,4 @@ export function mountOperatorApi(
       return reply.code(204).send();
     },
   );
-}
-
-function workspaceIn({ id: text }: { id: string }): WorkspaceId {
-  const id = readWorkspaceId(text);
-  if (!id) throw notFound({ resource: "workspace", id: text });
-  return id;
-}
-
-async function existing(db: Db, id: WorkspaceId) {
-  const workspace = await findWorkspace(db, id);
-  if (!workspace) throw workspaceNotFound(id);
-  return workspace;
 }

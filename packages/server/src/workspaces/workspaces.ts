@@ -14,6 +14,7 @@ import type { AdminContext } from "./admin-context.ts";
 import { createFirstWorkspace } from "./create-workspace.ts";
 import { PrincipalFinder } from "./find-principal.ts";
 import { mountKeys } from "./key-routes.ts";
+import { holdKey } from "./key-store.ts";
 import { KeyUses } from "./key-uses.ts";
 import { mountOperatorApi } from "./operator-routes.ts";
 
@@ -58,7 +59,7 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
   const loop = new PeriodicLoop({ name: "key-uses", everyMs: WRITE_USES_MS, pass: () => keyUses.write() }, emit, random);
   let firstKey: string | null = null;
   return {
-    authenticator: { findPrincipal: (key) => principals.find(key), operatorToken: config.adminToken },
+    authenticator: { findPrincipal: (key) => principals.find(key), holdKey, operatorToken: config.adminToken },
     forget,
     firstKey: () => firstKey,
     first: {

@@ -122,6 +122,10 @@ describe("changing a queue", () => {
       [{ defaultJobOptions: {} }, {}],
       [{ callback_headers: { c: "3" } }, { callback_headers: { c: "3" } }],
       [{ callback_headers: {} }, { callback_headers: {} }],
+      [{ rate_limit: { max: 5, per_seconds: 10 } }, { rate_limit: { max: 5, per_seconds: 10 } }],
+      [{ rate_limit: { max: 7 } }, { rate_limit: { max: 7, per_seconds: 10 } }],
+      [{ rate_limit: { per_seconds: 3 } }, { rate_limit: { max: 7, per_seconds: 3 } }],
+      [{ rate_limit: null }, { rate_limit: null }],
       [{ callback_url: null }, { callback_url: null }],
       [
         { paused: false, callback_url: `${URL}/2` },
@@ -138,6 +142,26 @@ describe("changing a queue", () => {
     expect(after).toEqual(expected);
     expect(Date.parse(after.updated_at) - Date.parse(before.updated_at)).toBe(1_000);
     expect(after.created_at).toBe(before.created_at);
+  });
+
+  test("changing one part of the approval settings leaves the other", async ({ service }) => {
+    await service.ok("POST", "/v1/queues", { name: "q", type: "approval", approval: { timeout: 60 } });
+    const patch = async (approval: object | null) => (await service.ok("PATCH", "/v1/queues/q", { approval })).approval;
+    expect(await patch({ on_timeout: "approve" })).toEqual({ timeout: 60, on_timeout: "approve" });
+    expect(await patch({ timeout: 90 })).toEqual({ timeout: 90, on_timeout: "approve" });
+    expect(await patch({ timeout: null })).toEqual({ timeout: null, on_timeout: "approve" });
+    expect(await patch(null)).toEqual({ timeout: null, on_timeout: "reject" });
+  });
+
+  test("a queue without a rate limit needs both of its parts", async ({ service }) => {
+    await service.ok("POST", "/v1/queues", { name: "q" });
+    const sent = { max: 5, per_seconds: 10 };
+    for (const [missing, rate_limit] of [["per_seconds", { max: 5 }] as const, ["max", { per_seconds: 10 }] as const]) {
+      const reply = await service.api("PATCH", "/v1/queues/q", { rate_limit });
+      expect(faultsOf(reply, "VALIDATION_ERROR")).toEqual([]);
+      expect(reply.body.error.details.issues).toMatchObject([{ path: `rate_limit.${missing}` }]);
+    }
+    expect(await service.ok("PATCH", "/v1/queues/q", { rate_limit: sent })).toMatchObject({ rate_limit: sent });
   });
 
   test("changing a queue changes no name and no type", async ({ service }) => {

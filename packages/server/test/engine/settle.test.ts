@@ -19,8 +19,8 @@ beforeEach(() => {
   told = [];
   fault = () => null;
   const query = async ({ values }: Statement) => {
-    // Workspaces, lanes, jobs: the columns that every settle begins with.
-    const jobs = String(values[2]).match(/[0-9a-f-]{36}/g) ?? [];
+    // Of the columns of a settle, that of the jobs is the last one with ids.
+    const jobs = values.map((value) => String(value).match(/[0-9a-f-]{36}/g) ?? []).findLast(({ length }) => length > 0) ?? [];
     const error = fault(jobs);
     if (error) throw error;
     written.push(jobs);

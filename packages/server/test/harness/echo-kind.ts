@@ -85,6 +85,7 @@ export async function startEngine(
     masterKeys: { ids: () => [], onMissing: quiet },
     handlers: {
       workspaceChanged: quiet,
+      personChanged: quiet,
       workspaceDeleted: quiet,
       masterKeyChanged: quiet,
       runChanged: quiet,

@@ -1,5 +1,6 @@
 import type { Database, Statement } from "#kernel";
 import type { TestDatabase } from "./database.ts";
+import { until } from "./service.ts";
 
 /** A lock that a test holds until it releases it. */
 export interface HeldLock {
@@ -31,3 +32,10 @@ export const isWaiting = async (database: TestDatabase, text: string): Promise<b
       [text],
     )
   ).length > 0;
+
+/** Waits until so many statements wait for locks. */
+export const untilWaiting = (database: TestDatabase, count: number): Promise<void> =>
+  until(async () => {
+    const found = await database.query("select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'");
+    return found.length === count;
+  }, `${count} statements to wait for locks`);

@@ -177,6 +177,7 @@ describe("a long body", () => {
     ["a raw string", `{"payload":"${long}"}`],
     ["a raw array", `{"payload":[${"[],".repeat(300_000)}1]}`],
     ["another string", `{"tag":"${long}"}`],
+    ["many raw values of any alphabet", `{"jobs":[${Array(1_000).fill(`{"n":"é🌊","payload":{"text":"🌊${"yé".repeat(300)}"}}`)}]}`],
     ["many raw values", `{"jobs":[${Array(1_000).fill(`{"payload":{"text":"${"y".repeat(1_000)}"}}`)}]}`],
   ])("is parsed in slices, and like a short one: %s", (_, body) => {
     expect(slices(body)).toBeGreaterThan(10);

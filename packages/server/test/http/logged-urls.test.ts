@@ -8,7 +8,7 @@ test("the log of a request that fails has no token of a link and no answer of an
     authenticator: {
       findPrincipal: async () => null,
       operatorToken: null,
-      pages: { publicOrigin: null, authenticate: () => Promise.reject() },
+      pages: { publicOrigin: null, authenticate: () => Promise.reject(), hold: () => Promise.reject() },
     },
     emit: (_event, fields) => urls.push((fields as { url?: string }).url),
     random: systemRandom,

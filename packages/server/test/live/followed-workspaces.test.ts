@@ -46,7 +46,7 @@ function fixture() {
     const followed = new FollowedWorkspaces({ changes, clock, random: systemRandom, shares, notify: tell, reply: tell });
     nodes.push(followed);
     const open = async (workspaceId = OURS, reauthenticate = async () => {}) => {
-      const stream = followed.open(workspaceId, reauthenticate);
+      const stream = followed.open(workspaceId, { reauthenticate, personId: null });
       const reader = new Reader();
       stream.pipe(reader);
       await advance(0);

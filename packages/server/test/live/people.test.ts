@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { newPerson, type TestPerson } from "../harness/people.ts";
+import { newPerson, PASSWORD, type TestPerson } from "../harness/people.ts";
 import { startTestNode, test, until } from "../harness/service.ts";
 
 /** Opens the stream of a person. Resolves with what tells whether it has ended. */
@@ -12,7 +12,7 @@ async function follow(url: string, workspaceId: string, { cookie }: TestPerson):
   return { status: response.status, hasEnded: () => ended };
 }
 
-test("a person's streams end on all nodes when they are removed, sign out or get a new password, and others' go on", async ({
+test("a person's streams end on all nodes when they are removed, get another role, sign out or get a new password, and others' go on", async ({
   service,
   database,
   clock,
@@ -25,24 +25,34 @@ test("a person's streams end on all nodes when they are removed, sign out or get
       await newPerson(service, { role: "read" }),
       await newPerson(service, { role: "read" }),
       await newPerson(service),
+      await newPerson(service),
+      // Who belong to no workspace.
+      await newPerson(service, { role: null, operator: true }),
+      await newPerson(service, { role: null, operator: true }),
     ] as const;
     const nodes = [service.node.url, other.url];
     const streamsOf = (person: TestPerson) => Promise.all(nodes.map((url) => follow(url, ws, person)));
-    // One who belongs to no workspace.
     const operator = await newPerson(service, { role: null, operator: true });
     const kept = [...(await streamsOf(admin)), ...(await streamsOf(operator))];
-    const [removed, left, changed] = await Promise.all(people.map(streamsOf));
-    expect([kept, removed, left, changed].flatMap((streams = []) => streams.map(({ status }) => status))).toEqual(Array(10).fill(200));
+    const streams = await Promise.all(people.map(streamsOf));
+    const [removed, left, changed, demoted, signedOut, replaced] = streams;
+    expect([kept, ...streams].flatMap((some) => some.map(({ status }) => status))).toEqual(Array(16).fill(200));
 
     const endsBoth = (streams: typeof kept = []) => until(async () => streams.every(({ hasEnded }) => hasEnded()));
     expect((await admin.api(ws, "DELETE", `/v1/members/${people[0].id}`)).status).toBe(204);
     await endsBoth(removed);
     expect((await people[1].auth("POST", "sign-out")).status).toBe(204);
     await endsBoth(left);
-    const passwords = { password: "correct horse battery staple", new_password: "another long password" };
+    const passwords = { password: PASSWORD, new_password: "another long password" };
     expect((await people[2].auth("POST", "password", passwords)).status).toBe(204);
     await endsBoth(changed);
-    // All were authenticated again each time, and go on.
+    expect((await admin.api(ws, "PATCH", `/v1/members/${people[3].id}`, { role: "read" })).status).toBe(200);
+    await endsBoth(demoted);
+    expect((await people[4].auth("POST", "sign-out")).status).toBe(204);
+    await endsBoth(signedOut);
+    // Another person signs in with the same browser.
+    expect((await people[5].auth("POST", "sign-in", { email: admin.email, password: PASSWORD })).status).toBe(204);
+    await endsBoth(replaced);
     expect((await operator.api(ws, "GET", "/v1/queues")).status).toBe(200);
     expect(kept.map(({ hasEnded }) => hasEnded())).toEqual([false, false, false, false]);
   } finally {

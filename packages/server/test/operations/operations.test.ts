@@ -1,11 +1,13 @@
 import { describe, expect } from "vitest";
-import { type Db, type Transactional, typeId, type Uuid } from "#kernel";
+import { type Db, sql, type Transactional, typeId, type Uuid, uuidOf, type WorkspaceId } from "#kernel";
 import { executeNext } from "../../src/operations/execute.ts";
 import { startOperation } from "../../src/operations/start.ts";
 import { auditLog, ids } from "../harness/audit.ts";
 import { laneOf, putLane, test } from "../harness/engine.ts";
 import { putJobs } from "../harness/jobs.ts";
+import { hold, untilWaiting } from "../harness/locks.ts";
 import { putOperation } from "../harness/operations.ts";
+import { operate } from "../harness/operator.ts";
 import { overlap, type Run, within } from "../harness/overlap.ts";
 import { newWorkspace, Service, until } from "../harness/service.ts";
 
@@ -334,3 +336,29 @@ function losing(database: Transactional, kept: number): Transactional {
       }),
   };
 }
+
+describe("the operations of a workspace that is deleted", () => {
+  test("are gone at once, also one that is being executed", async ({ service, database, engine }) => {
+    const { id } = await newWorkspace(database);
+    const workspaceId = uuidOf("ws", id) as WorkspaceId;
+    const operations = [await putOperation(database, workspaceId, "1 hour"), await putOperation(database, workspaceId, "1 hour")];
+    const executed = hold(engine, sql`select from operation where id = ${uuidOf("op", operations[0] ?? "")} for update`);
+    await executed.held;
+    const deleted = operate(service, "DELETE", `/admin/v1/workspaces/${id}`);
+    await untilWaiting(database, 1).finally(executed.release);
+    expect((await deleted).status).toBe(204);
+    expect(await database.query("select from operation where workspace_id = $1", [workspaceId])).toEqual([]);
+  });
+
+  test("and none is started while it is being deleted", async ({ database, engine }) => {
+    const workspaceId = uuidOf("ws", (await newWorkspace(database)).id) as WorkspaceId;
+    const deletion = hold(engine, sql`update workspace set deleted_at = moment() where id = ${workspaceId}`);
+    await deletion.held;
+    const actor = { workspaceId, actorId: "system" };
+    const started = startOperation(engine, { audit: auditLog, ids }, actor, "retry", { filter: {} });
+    started.catch(() => {});
+    await untilWaiting(database, 1).finally(deletion.release);
+    await expect(started).rejects.toMatchObject({ code: "NOT_FOUND" });
+    expect(await database.query("select from operation where workspace_id = $1", [workspaceId])).toEqual([]);
+  });
+});

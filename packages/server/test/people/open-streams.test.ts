@@ -20,6 +20,7 @@ test("a stream that is open does not keep its session in use", async ({ service,
     account: {} as AccountLog,
     devices: {} as KnownDevices,
     emit: () => {},
+    onPersonChanged: () => {},
   });
   const request = { headers: { cookie }, person: null } as FastifyRequest;
   const hash = createHash("sha256")

@@ -18,7 +18,16 @@ describe("tries to sign in", () => {
       for (let n = 0; n < 10; n += 1) expect(await tryTo(browsers[n % 2] as Browser, person.email, "wrong password")).toBe(401);
       for (const browser of browsers) {
         const reply = await browser.auth("POST", "sign-in", { email: person.email, password: PASSWORD });
-        expect(reply).toMatchObject({ status: 429, body: { error: { code: "RATE_LIMITED", details: { retry_after_seconds: QUARTER } } } });
+        expect(reply).toMatchObject({
+          status: 429,
+          body: {
+            error: {
+              code: "RATE_LIMITED",
+              message: "Too many tries. Wait 15 minutes, then try again.",
+              details: { retry_after_seconds: QUARTER },
+            },
+          },
+        });
         expect(reply.headers.get("retry-after")).toBe(String(QUARTER));
       }
       expect(await tryTo(new Browser(second.url), other.email, PASSWORD)).toBe(204);

@@ -60,7 +60,7 @@ function fixture() {
 
 /** A stream that has sent the run. */
 async function opened({ followed, advance }: ReturnType<typeof fixture>, reader: Writable) {
-  const stream = followed.open(KEY, null, async () => {});
+  const stream = followed.open(KEY, null, { reauthenticate: async () => {}, personId: null });
   await advance(0);
   stream.pipe(reader);
   await advance(0);

@@ -1,19 +1,15 @@
-import { Button } from "@mantine/core";
-import { useInfiniteQuery } from "@tanstack/react-query";
 import type { AccountEvent, AccountEventType } from "@tidemill/contract";
 import { auth } from "../../api/api.ts";
-import { search } from "../../api/request.ts";
+import { usePages } from "../../api/use-pages.ts";
 import { ErrorState } from "../../ui/ErrorState.tsx";
 import { LoadingState } from "../../ui/LoadingState.tsx";
+import { MoreButton } from "../../ui/list/MoreButton.tsx";
 import { Section } from "../../ui/Section.tsx";
 import { Time } from "../../ui/Time.tsx";
 import classes from "./account.module.css";
 import { WAYS } from "./ways.ts";
 
-interface LogPage {
-  readonly data: AccountEvent[];
-  readonly next_cursor: string | null;
-}
+const PAGE_SIZE = 20;
 
 const WORDS: Readonly<Record<AccountEventType, string>> = {
   "session.started": "Signed in",
@@ -38,18 +34,13 @@ const WORDS: Readonly<Record<AccountEventType, string>> = {
 
 /** What happened to the account: somebody who finds what they did not do has an account that others use. */
 export function LogSection() {
-  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery({
-    queryKey: ["own", "/events"],
-    queryFn: ({ pageParam, signal }) => auth.get<LogPage>(`/events${search({ limit: "20", cursor: pageParam })}`, { signal }),
-    initialPageParam: "",
-    getNextPageParam: ({ next_cursor }: LogPage) => next_cursor,
-  });
-  const events = data?.pages.flatMap((page) => page.data) ?? [];
+  const pages = usePages<AccountEvent>(auth, "/events", { queryKey: ["own", "/events"], limit: PAGE_SIZE });
+  const { records: events, error, refetch } = pages;
   return (
     <Section title="What happened to this account">
       {error ? (
         <ErrorState error={error} what="what happened" onRetry={refetch} />
-      ) : !data ? (
+      ) : !events ? (
         <LoadingState what="what happened" />
       ) : events.length === 0 ? (
         <p className={classes.text}>Nothing yet. Sign-ins will be here, and changes of how you sign in.</p>
@@ -60,11 +51,7 @@ export function LogSection() {
           ))}
         </ul>
       )}
-      {hasNextPage && (
-        <Button onClick={() => void fetchNextPage()} loading={isFetchingNextPage}>
-          Show more
-        </Button>
-      )}
+      <MoreButton pages={pages}>Show more</MoreButton>
     </Section>
   );
 }

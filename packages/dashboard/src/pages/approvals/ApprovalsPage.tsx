@@ -20,7 +20,7 @@ export default function ApprovalsPage() {
   const filters = useFilters("queue", "tag");
   const { values, set } = useFilters("job");
   const list = useKeysetList<Pending>({ kind: "approvals", path: "/approvals", query: filters.query, idOf });
-  const { rows } = list;
+  const rows = list.rows && [...list.rows];
   const chosen = rows?.find(({ id }) => id === values.job);
   const choose = useCallback((id: string) => set("job", id), [set]);
   const first = rows?.find(({ gone }) => !gone)?.id;

@@ -19,7 +19,7 @@ const STEPS: Readonly<Record<string, number>> = { ArrowDown: 1, j: 1, ArrowUp: -
 /** The jobs that wait, newest first. Arrow keys, j and k move between them. */
 export function Inbox({ list, chosen, onChoose }: InboxProps) {
   const items = useRef<HTMLUListElement>(null);
-  const rows = list.rows ?? [];
+  const rows = [...(list.rows ?? [])];
   const onKeyDown = (event: KeyboardEvent) => {
     const step = STEPS[event.key];
     if (step === undefined || event.ctrlKey || event.metaKey || event.altKey) return;

@@ -4,7 +4,6 @@ import { useMemo, useState } from "react";
 import type { Read } from "../../api/raw-json.ts";
 import { useKeysetList } from "../../api/use-keyset-list.ts";
 import { useFilters } from "../../app/use-filters.ts";
-import { useWorkspace } from "../../app/workspace.tsx";
 import { EmptyState } from "../../ui/EmptyState.tsx";
 import { FilterBar } from "../../ui/FilterBar.tsx";
 import type { Column } from "../../ui/list/columns.ts";
@@ -14,6 +13,8 @@ import { Time } from "../../ui/Time.tsx";
 import classes from "./audit.module.css";
 import { EventDialog } from "./EventDialog.tsx";
 import { EVENT_TYPES, RESOURCE_TYPES } from "./event-types.ts";
+import { NamedId } from "./NamedId.tsx";
+import { useActorNames } from "./use-actor-names.ts";
 import { Verification } from "./Verification.tsx";
 
 type Row = Read<AuditEvent>;
@@ -29,12 +30,12 @@ const FIELDS = [
 
 /** Who did what in the workspace. */
 export default function AuditPage() {
-  const { may } = useWorkspace();
+  const names = useActorNames();
   const filters = useFilters("event_type", "resource_type", "actor_id", "from", "to");
   const { query: given } = filters;
   // A day is the whole of it, in UTC.
   const query = useMemo(() => Object.fromEntries(Object.entries(given).map(([name, text]) => [name, momentOf(name, text)])), [given]);
-  const list = useKeysetList<Row>({ kind: "settled", path: "/audit-events", query, idOf, enabled: may("admin") });
+  const list = useKeysetList<Row>({ kind: "settled", path: "/audit-events", query, idOf });
   const [shown, setShown] = useState<Row | null>(null);
   const columns: readonly Column<Row>[] = useMemo(
     () => [
@@ -50,19 +51,18 @@ export default function AuditPage() {
         ),
       },
       { id: "at", header: "When", width: "6rem", cell: ({ occurred_at }) => <Time at={occurred_at} /> },
-      { id: "actor", header: "Actor", width: "minmax(8rem, 1fr)", cell: ({ actor_id }) => actor_id },
+      { id: "actor", header: "Actor", width: "minmax(8rem, 1fr)", cell: ({ actor_id }) => <NamedId id={actor_id} names={names} /> },
       { id: "about", header: "About", width: "7rem", cell: ({ resource_type }) => resource_type, wide: true },
-      { id: "resource", header: "Name or id", width: "minmax(8rem, 1fr)", cell: ({ resource_id }) => resource_id ?? "several", wide: true },
+      {
+        id: "resource",
+        header: "Name or id",
+        width: "minmax(8rem, 1fr)",
+        cell: ({ resource_id }) => <NamedId id={resource_id ?? "several"} names={names} />,
+        wide: true,
+      },
     ],
-    [],
+    [names],
   );
-  if (!may("admin")) {
-    return (
-      <PageFrame title="Audit log">
-        <EmptyState title="Only administrators read the audit log">It names who did what, secrets and keys included.</EmptyState>
-      </PageFrame>
-    );
-  }
   return (
     <PageFrame title="Audit log">
       <Verification />
@@ -74,7 +74,7 @@ export default function AuditPage() {
         columns={columns}
         empty={<EmptyState title={filters.isEmpty ? "Nothing was recorded yet" : "No event matches these filters"} />}
       />
-      {shown && <EventDialog event={shown} onClose={() => setShown(null)} />}
+      {shown && <EventDialog event={shown} names={names} onClose={() => setShown(null)} />}
     </PageFrame>
   );
 }

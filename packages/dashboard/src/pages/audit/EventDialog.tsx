@@ -4,10 +4,12 @@ import { JsonText } from "../../ui/json/JsonText.tsx";
 import { Section } from "../../ui/Section.tsx";
 import { Time } from "../../ui/Time.tsx";
 import classes from "./audit.module.css";
+import { NamedId } from "./NamedId.tsx";
+import type { ActorNames } from "./use-actor-names.ts";
 import { brokenLink, type ChainedEvent } from "./verify-chain.ts";
 
 /** An event with what was asked for, what came of it, and its place in the chain. */
-export function EventDialog({ event, onClose }: { event: ChainedEvent; onClose: () => void }) {
+export function EventDialog({ event, names, onClose }: { event: ChainedEvent; names: ActorNames; onClose: () => void }) {
   const { event_type, seq, occurred_at, actor_id, resource_type, resource_id, id, input, output, hash, previous } = event;
   const broken = brokenLink(event, null);
   return (
@@ -16,8 +18,13 @@ export function EventDialog({ event, onClose }: { event: ChainedEvent; onClose: 
         facts={[
           ["Number", seq],
           ["When", <Time key="at" at={occurred_at} exact />],
-          ["Actor", actor_id],
-          ["About", resource_id === null ? resource_type : `${resource_type} ${resource_id}`],
+          ["Actor", <NamedId key="actor" id={actor_id} names={names} withId />],
+          [
+            "About",
+            <span key="about">
+              {resource_type} {resource_id !== null && <NamedId id={resource_id} names={names} withId />}
+            </span>,
+          ],
           ["Id", <code key="id">{id}</code>],
           ["Hash", <code key="hash">{hash}</code>],
           ["Hash before", <code key="previous">{previous}</code>],

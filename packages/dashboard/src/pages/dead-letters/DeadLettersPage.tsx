@@ -3,11 +3,12 @@ import { useState } from "react";
 import { useKeysetList } from "../../api/use-keyset-list.ts";
 import { useWorkspace } from "../../app/workspace.tsx";
 import { EmptyState } from "../../ui/EmptyState.tsx";
-import type { Column } from "../../ui/list/columns.ts";
+import type { Column, NarrowRow } from "../../ui/list/columns.ts";
 import { RecordList } from "../../ui/list/RecordList.tsx";
 import { PageFrame } from "../../ui/PageFrame.tsx";
 import { Time } from "../../ui/Time.tsx";
 import { OperationProgress } from "../jobs/OperationProgress.tsx";
+import classes from "./dead-letters.module.css";
 import { GroupActions, type GroupQuestion } from "./GroupActions.tsx";
 import { GroupMenu } from "./GroupMenu.tsx";
 import { GroupWhat } from "./GroupWhat.tsx";
@@ -25,7 +26,12 @@ export default function DeadLettersPage() {
       header: "Jobs",
       width: "5rem",
       align: "end",
-      cell: ({ count }) => <strong>{count.toLocaleString("en")}</strong>,
+      cell: ({ count }) => (
+        <>
+          <strong>{count.toLocaleString("en")}</strong>
+          <span className={classes.narrow}> {count === 1 ? "job" : "jobs"}</span>
+        </>
+      ),
     },
     { id: "trend", header: "Last 24 hours", width: "7rem", cell: ({ trend }) => <Trend hours={trend} />, wide: true },
     { id: "queues", header: "Queues", width: "minmax(5rem, 1fr)", cell: ({ queues }) => queues.join(", "), wide: true },
@@ -51,6 +57,7 @@ export default function DeadLettersPage() {
         what="the dead letters"
         list={list}
         columns={columns}
+        narrow={NARROW_GROUP}
         empty={
           <EmptyState title="No job has failed for good">
             Jobs come here when their attempts are used up, or when a handler refuses them for good. They stay until they are retried or
@@ -63,5 +70,10 @@ export default function DeadLettersPage() {
     </PageFrame>
   );
 }
+
+const NARROW_GROUP: NarrowRow = {
+  lines: ["what what what actions", "what what what actions", "count last queues queues"],
+  widths: "auto auto minmax(0, 1fr) 2rem",
+};
 
 const idOfGroup = ({ fingerprint }: DeadLetterGroup): string => fingerprint;

@@ -1,6 +1,8 @@
 import { useParams } from "@tanstack/react-router";
-import type { Job, JobWithLog } from "@tidemill/contract";
+import type { Job, JobWithLog, Queue } from "@tidemill/contract";
+import type { Read } from "../../api/raw-json.ts";
 import { useRecord } from "../../api/use-record.ts";
+import { toMs } from "../../time/clock.ts";
 import { CopyButton } from "../../ui/CopyButton.tsx";
 import { Duration } from "../../ui/Duration.tsx";
 import { EmptyState } from "../../ui/EmptyState.tsx";
@@ -90,6 +92,7 @@ export default function JobPage() {
 }
 
 function JobFacts({ job }: { job: JobRecord }) {
+  const { data: called } = useRecord<Queue>("queues", `/queues/${encodeURIComponent(job.queue)}`);
   const { queue, attempt, attempts, priority, tag, concurrencyKey, idempotencyKey, schedule, scheduled_for, approval } = job;
   return (
     <Facts
@@ -100,6 +103,7 @@ function JobFacts({ job }: { job: JobRecord }) {
             {queue}
           </WsLink>,
         ],
+        called?.callback_url ? ["Callback URL", <Called key="u" queue={called} job={job} />] : null,
         ["Attempt", `${attempt} of ${attempts}`],
         ["Enqueued", <Time key="c" at={job.created_at} />],
         job.state === "delayed" ? ["Due", <Time key="d" at={job.run_at} />] : null,
@@ -138,5 +142,22 @@ function JobFacts({ job }: { job: JobRecord }) {
           : null,
       ]}
     />
+  );
+}
+
+/** The address that the queue calls. Attempts before a change may have called another one. */
+function Called({ queue: { callback_url, updated_at }, job }: { queue: Read<Queue>; job: JobRecord }) {
+  const last = job.attempts_log.at(-1);
+  const isLater = last !== undefined && toMs(updated_at) > toMs(last.started_at);
+  return (
+    <>
+      {callback_url}
+      {isLater && (
+        <span className={classes.changed}>
+          {" "}
+          The queue was changed <Time at={updated_at} />, after the last attempt.
+        </span>
+      )}
+    </>
   );
 }

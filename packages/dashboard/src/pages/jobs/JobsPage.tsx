@@ -9,7 +9,7 @@ import { useSelection } from "../../ui/list/selection.ts";
 import { PageFrame } from "../../ui/PageFrame.tsx";
 import { Time } from "../../ui/Time.tsx";
 import { WsLink } from "../../ui/WsLink.tsx";
-import { idOfJob, JOB_COLUMNS, type JobRow, jobTarget } from "./columns.tsx";
+import { idOfJob, JOB_COLUMNS, type JobRow, jobTarget, NARROW_JOB } from "./columns.tsx";
 import { JOB_FIELDS, useJobFilters } from "./filters.ts";
 import classes from "./jobs.module.css";
 import { ManyJobs } from "./ManyJobs.tsx";
@@ -37,12 +37,13 @@ export default function JobsPage() {
     <PageFrame title="Jobs" actions={may("write") && <ManyJobs filter={filters.request} selection={selection} />}>
       <OperationProgress />
       <FilterBar filters={filters} fields={JOB_FIELDS} />
-      {filters.values.fingerprint !== "" && <SameError job={list.rows?.[0]?.record} onClear={() => filters.set("fingerprint", "")} />}
+      {filters.values.fingerprint !== "" && <SameError job={list.rows?.at(0)?.record} onClear={() => filters.set("fingerprint", "")} />}
       <RecordList
         label="Jobs"
         what="the jobs"
         list={list}
         columns={JOB_COLUMNS}
+        narrow={NARROW_JOB}
         target={jobTarget}
         nameOf={idOfJob}
         selection={may("write") ? selection : undefined}

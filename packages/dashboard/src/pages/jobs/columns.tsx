@@ -1,6 +1,6 @@
 import type { Job } from "@tidemill/contract";
 import type { Read } from "../../api/raw-json.ts";
-import type { Column, RowTarget } from "../../ui/list/columns.ts";
+import type { Column, NarrowRow, RowTarget } from "../../ui/list/columns.ts";
 import { StateBadge } from "../../ui/StateBadge.tsx";
 import { Time } from "../../ui/Time.tsx";
 import { WsLink } from "../../ui/WsLink.tsx";
@@ -10,7 +10,7 @@ export type JobRow = Read<Job>;
 
 /** The columns of a list of jobs. */
 export const JOB_COLUMNS: readonly Column<JobRow>[] = [
-  { id: "job", header: "Job", width: "minmax(6rem, 15rem)", cell: ({ id }) => <code className={classes.id}>{id}</code> },
+  { id: "job", header: "Job", width: "minmax(6rem, 14.5rem)", cell: ({ id }) => <code className={classes.id}>{id}</code> },
   {
     id: "queue",
     header: "Queue",
@@ -41,6 +41,12 @@ export const JOB_COLUMNS: readonly Column<JobRow>[] = [
   },
   { id: "created", header: "Enqueued", width: "5rem", align: "end", cell: ({ created_at }) => <Time at={created_at} /> },
 ];
+
+/** A job on a narrow window: its whole id, what failed and when. */
+export const NARROW_JOB: NarrowRow = {
+  lines: ["job job job created", "state queue error error"],
+  widths: "auto fit-content(6rem) minmax(0, 1fr) auto",
+};
 
 export const jobTarget = ({ id }: JobRow): RowTarget => ({ to: "jobs/$job", params: { job: id } });
 export const idOfJob = ({ id }: JobRow): string => id;

@@ -14,6 +14,7 @@ import { Section } from "../../ui/Section.tsx";
 import { Time } from "../../ui/Time.tsx";
 import { InvitationMade } from "./InvitationMade.tsx";
 import { InviteDialog } from "./InviteDialog.tsx";
+import classes from "./members.module.css";
 import { RoleDialog } from "./RoleDialog.tsx";
 
 type Open =
@@ -35,7 +36,7 @@ export default function MembersPage() {
       id: "name",
       header: "Name",
       width: "minmax(8rem, 1fr)",
-      cell: (member) => (member.id === me.id ? `${member.name} (you)` : member.name),
+      cell: ({ id, name }) => (id === me.id ? <OwnName name={name} /> : name),
     },
     { id: "email", header: "Mail address", width: "minmax(10rem, 2fr)", cell: ({ email }) => email },
     { id: "role", header: "Role", width: "6rem", cell: ({ role }) => role },
@@ -157,5 +158,14 @@ export default function MembersPage() {
         </ConfirmDialog>
       )}
     </PageFrame>
+  );
+}
+
+function OwnName({ name }: { name: string }) {
+  return (
+    <span className={classes.own} title={name}>
+      <span className={classes.ownName}>{name}</span>
+      <span>(you)</span>
+    </span>
   );
 }

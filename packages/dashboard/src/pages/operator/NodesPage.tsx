@@ -1,11 +1,10 @@
-import { Button } from "@mantine/core";
-import { useInfiniteQuery } from "@tanstack/react-query";
 import type { NodeRecord } from "@tidemill/contract";
 import { operator } from "../../api/api.ts";
-import type { Page } from "../../api/merge-pages.ts";
+import { usePages } from "../../api/use-pages.ts";
 import { ErrorState } from "../../ui/ErrorState.tsx";
 import { LoadingState } from "../../ui/LoadingState.tsx";
 import type { Column } from "../../ui/list/columns.ts";
+import { MoreButton } from "../../ui/list/MoreButton.tsx";
 import { RowTable } from "../../ui/list/RowTable.tsx";
 import { type Tile, Tiles } from "../../ui/metrics/Tiles.tsx";
 import { PageFrame } from "../../ui/PageFrame.tsx";
@@ -44,25 +43,22 @@ const COLUMNS: readonly Column<NodeRecord>[] = [
 
 /** The nodes of the service: those that run, and those that ended within the last hour. */
 export default function NodesPage() {
-  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery({
+  const pages = usePages<NodeRecord>(operator, "/nodes", {
     queryKey: ["operator", "nodes"],
-    queryFn: ({ pageParam, signal }) =>
-      operator.get<Page<NodeRecord>>("/nodes", { query: { limit: PAGE_SIZE, cursor: pageParam }, signal }),
-    initialPageParam: null as string | null,
-    getNextPageParam: ({ next_cursor }) => next_cursor,
+    limit: PAGE_SIZE,
     refetchInterval: LOOK_EVERY_MS,
   });
-  const nodes = data?.pages.flatMap((page) => page.data) ?? [];
+  const { records: nodes, error, refetch } = pages;
   return (
     <PageFrame title="Nodes">
       {/* What was loaded before says how the nodes were, not how they are. */}
       {error ? (
         <ErrorState error={error} what="the nodes" onRetry={refetch} />
-      ) : !data ? (
+      ) : !nodes ? (
         <LoadingState what="the nodes" />
       ) : (
         <>
-          <Tiles tiles={tilesOf(nodes, hasNextPage)} />
+          <Tiles tiles={tilesOf(nodes, pages.hasMore)} />
           <div className={classes.table}>
             <RowTable
               label="Nodes"
@@ -77,11 +73,7 @@ export default function NodesPage() {
           </p>
         </>
       )}
-      {hasNextPage && (
-        <Button mt="md" onClick={() => void fetchNextPage()} loading={isFetchingNextPage}>
-          More
-        </Button>
-      )}
+      <MoreButton pages={pages} />
     </PageFrame>
   );
 }

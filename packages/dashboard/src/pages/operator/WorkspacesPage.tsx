@@ -1,14 +1,15 @@
 import { Button } from "@mantine/core";
-import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { CreatedWorkspace, Workspace } from "@tidemill/contract";
 import { useState } from "react";
 import { operator } from "../../api/api.ts";
+import { usePages } from "../../api/use-pages.ts";
 import { firstPage } from "../../app/pages.ts";
 import { EmptyState } from "../../ui/EmptyState.tsx";
 import { ErrorState } from "../../ui/ErrorState.tsx";
 import { LoadingState } from "../../ui/LoadingState.tsx";
 import type { Column } from "../../ui/list/columns.ts";
+import { MoreButton } from "../../ui/list/MoreButton.tsx";
 import { RowTable } from "../../ui/list/RowTable.tsx";
 import { PageFrame } from "../../ui/PageFrame.tsx";
 import { Time } from "../../ui/Time.tsx";
@@ -58,17 +59,8 @@ const FACTS: readonly Column<Workspace>[] = [
 /** All workspaces of the service, with their plans and limits, for operators. */
 export default function WorkspacesPage() {
   const [open, setOpen] = useState<Open | null>(null);
-  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery({
-    queryKey: ["operator", "workspaces"],
-    queryFn: ({ pageParam, signal }) =>
-      operator.get<{ data: Workspace[]; next_cursor: string | null }>("/workspaces", {
-        query: { limit: PAGE_SIZE, cursor: pageParam },
-        signal,
-      }),
-    initialPageParam: null as string | null,
-    getNextPageParam: ({ next_cursor }) => next_cursor,
-  });
-  const workspaces = data?.pages.flatMap((page) => page.data) ?? [];
+  const pages = usePages<Workspace>(operator, "/workspaces", { queryKey: ["operator", "workspaces"], limit: PAGE_SIZE });
+  const { records: workspaces, error, refetch } = pages;
   const columns: readonly Column<Workspace>[] = [
     ...FACTS,
     {
@@ -106,7 +98,7 @@ export default function WorkspacesPage() {
     >
       {error ? (
         <ErrorState error={error} what="the workspaces" onRetry={refetch} />
-      ) : !data ? (
+      ) : !workspaces ? (
         <LoadingState what="the workspaces" />
       ) : workspaces.length === 0 ? (
         <EmptyState title="There are no workspaces">Each tenant has one. Make the first.</EmptyState>
@@ -118,11 +110,7 @@ export default function WorkspacesPage() {
           nameOf={({ name }) => name}
         />
       )}
-      {hasNextPage && (
-        <Button mt="md" onClick={() => void fetchNextPage()} loading={isFetchingNextPage}>
-          More
-        </Button>
-      )}
+      <MoreButton pages={pages} />
       {open?.kind === "edit" && (
         <WorkspaceDialog
           workspace={open.workspace}

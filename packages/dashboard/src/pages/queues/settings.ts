@@ -65,10 +65,19 @@ export function patchOf(before: SettingTexts, after: SettingTexts): PatchQueue {
     ...(changed("concurrency") && { concurrency: orNull("concurrency") }),
     ...(changed("concurrency_per_key") && { concurrency_per_key: number("concurrency_per_key") }),
     ...(changed("rate_max", "rate_seconds") && {
-      rate_limit: after.rate_max.trim() === "" ? null : { max: number("rate_max"), per_seconds: number("rate_seconds") },
+      rate_limit:
+        after.rate_max.trim() === ""
+          ? null
+          : {
+              ...(changed("rate_max") && { max: number("rate_max") }),
+              ...(changed("rate_seconds") && { per_seconds: number("rate_seconds") }),
+            },
     }),
     ...(changed("approval_timeout", "on_timeout") && {
-      approval: { timeout: orNull("approval_timeout"), on_timeout: after.on_timeout === "approve" ? "approve" : "reject" },
+      approval: {
+        ...(changed("approval_timeout") && { timeout: orNull("approval_timeout") }),
+        ...(changed("on_timeout") && { on_timeout: after.on_timeout === "approve" ? ("approve" as const) : ("reject" as const) }),
+      },
     }),
   };
 }

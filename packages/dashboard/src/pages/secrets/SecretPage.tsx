@@ -27,7 +27,7 @@ export default function SecretPage() {
   const { may } = useWorkspace();
   // There is no request for one secret. A workspace has few.
   const list = useKeysetList<Secret>({ kind: "secrets", path: "/secrets", idOf: nameOf });
-  const secret = list.rows?.find(({ id }) => id === name)?.record;
+  const secret = [...(list.rows ?? [])].find(({ id }) => id === name)?.record;
   const mustLoadMore = list.rows !== undefined && !secret && list.hasMore && !list.isLoadingMore && !list.moreError;
   const { loadMore } = list;
   // biome-ignore lint/correctness/useExhaustiveDependencies: loadMore is another function each time.

@@ -73,7 +73,7 @@ function SignOut({ person }: { person: Person }) {
   );
 }
 
-/** A link for a new account, of whoever signs up. */
+/** The form of a link that came with a sign-up: it makes the account. */
 const needsPerson = ({ kind, new_account }: Link): boolean => kind === "setup" || kind === "invitation" || new_account;
 
 function bodyOf(link: Link, joins: boolean, { name, email, password }: NewPerson): object {

@@ -24,7 +24,7 @@ export default function LinkPage() {
     return (
       <BareFrame title="This link cannot be used" foot={<a href={`${ROOT}sign-in`}>Sign in</a>}>
         <ErrorState error={error} what="the link" />
-        <p>Ask whoever gave it to you for another one.</p>
+        <p>Ask the person who gave it to you for another one.</p>
       </BareFrame>
     );
   }

@@ -1,25 +1,29 @@
 import { memo } from "react";
-import type { ListRow } from "../../api/merge-pages.ts";
+import type { ListRow } from "../../api/rows.ts";
 import { WsLink } from "../WsLink.tsx";
 import type { Column, RowTarget } from "./columns.ts";
 import classes from "./RowTable.module.css";
-import type { Selection } from "./selection.ts";
 
 interface RowProps<T> {
   readonly row: ListRow<T>;
   readonly index: number;
   readonly top: number;
   readonly columns: readonly Column<T>[];
-  readonly target: RowTarget | undefined;
+  /** Whether its cells stand in several lines, each in the area of its name. */
+  readonly isLined: boolean;
+  readonly target: ((record: T) => RowTarget) | undefined;
   readonly name: string;
   readonly isActive: boolean;
   readonly onActive: (index: number) => void;
-  readonly selection: Selection | undefined;
-  readonly order: readonly ListRow<T>[];
+  /** Undefined where nothing can be selected. */
+  readonly isSelected: boolean | undefined;
+  readonly onToggle: (id: string, shift: boolean) => void;
 }
 
-function RowOf<T>({ row, index, top, columns, target, name, isActive, onActive, selection, order }: RowProps<T>) {
-  const selected = selection?.ids.has(row.id) ?? false;
+const CHECK = { gridArea: "check" };
+
+function RowOf<T>({ row, index, top, columns, isLined, target, name, isActive, onActive, isSelected, onToggle }: RowProps<T>) {
+  const leadsTo = target?.(row.record);
   return (
     <div
       role="row"
@@ -27,32 +31,26 @@ function RowOf<T>({ row, index, top, columns, target, name, isActive, onActive, 
       data-row={index}
       data-gone={row.gone || undefined}
       aria-rowindex={index + 2}
-      aria-selected={selection ? selected : undefined}
+      aria-selected={isSelected}
       tabIndex={isActive ? 0 : -1}
       style={{ transform: `translateY(${top}px)` }}
       onFocus={() => onActive(index)}
     >
-      {selection && (
-        <div role="gridcell" className={classes.check}>
+      {isSelected !== undefined && (
+        <div role="gridcell" className={classes.check} style={isLined ? CHECK : undefined}>
           <input
             type="checkbox"
             tabIndex={-1}
             aria-label={`Select ${name}`}
-            checked={selected}
-            onChange={({ nativeEvent }) =>
-              selection.toggle(
-                row.id,
-                (nativeEvent as MouseEvent).shiftKey,
-                order.map(({ id }) => id),
-              )
-            }
+            checked={isSelected}
+            onChange={({ nativeEvent }) => onToggle(row.id, (nativeEvent as MouseEvent).shiftKey)}
           />
         </div>
       )}
-      {columns.map(({ id, cell, align, wide }, at) => (
-        <div key={id} role="gridcell" className={classes.cell} data-align={align} data-wide={wide || undefined}>
-          {at === 0 && target ? (
-            <WsLink to={target.to} params={target.params} className={classes.link}>
+      {columns.map(({ id, cell, align }, at) => (
+        <div key={id} role="gridcell" className={classes.cell} data-align={align} style={isLined ? { gridArea: id } : undefined}>
+          {at === 0 && leadsTo ? (
+            <WsLink to={leadsTo.to} params={leadsTo.params} className={classes.link}>
               {cell(row.record)}
             </WsLink>
           ) : (

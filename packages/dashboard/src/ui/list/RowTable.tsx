@@ -1,20 +1,24 @@
-import { useWindowVirtualizer } from "@tanstack/react-virtual";
-import { type CSSProperties, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
-import type { ListRow } from "../../api/merge-pages.ts";
-import type { Column, RowTarget } from "./columns.ts";
+import { type CSSProperties, useCallback, useEffect, useMemo, useRef } from "react";
+import { idsOf, type RowsByPlace } from "../../api/rows.ts";
+import type { Column, NarrowRow, RowTarget } from "./columns.ts";
 import { Row } from "./Row.tsx";
 import classes from "./RowTable.module.css";
 import type { Selection } from "./selection.ts";
+import { useIsNarrow } from "./use-is-narrow.ts";
 import { useRowKeys } from "./use-row-keys.ts";
+import { useRowsInWindow } from "./use-rows-in-window.ts";
 
 const ROW_HEIGHT = 34;
-/** Rows above and below the window that are kept ready. */
-const OVERSCAN = 12;
+/** On narrow windows, of rows with several lines. */
+const LINE_HEIGHT = 24;
+const ROW_PADDING = 12;
 
 export interface RowTableProps<T> {
   readonly label: string;
-  readonly rows: readonly ListRow<T>[];
+  readonly rows: RowsByPlace<T>;
   readonly columns: readonly Column<T>[];
+  /** How a row looks on a narrow window. Without it, it is one line of the columns that are not `wide`. */
+  readonly narrow?: NarrowRow | undefined;
   readonly target?: (record: T) => RowTarget;
   readonly selection?: Selection | undefined;
   /** What a screen reader calls a row. */
@@ -28,33 +32,33 @@ export interface RowTableProps<T> {
  * A table of which only the rows in the window exist as elements. Arrow keys, Home, End and j and k move between rows, Enter opens one,
  * Space or x selects it, with Shift from the last selected one.
  */
-export function RowTable<T>({ label, rows, columns, target, selection, nameOf, onVisible, onEnd }: RowTableProps<T>) {
+export function RowTable<T>({ label, rows, columns, narrow, target, selection, nameOf, onVisible, onEnd }: RowTableProps<T>) {
   const body = useRef<HTMLDivElement>(null);
-  const [top, setTop] = useState(0);
-  useLayoutEffect(() => {
-    if (body.current) setTop(body.current.getBoundingClientRect().top + window.scrollY);
-  }, []);
-  const latest = useRef(rows);
-  latest.current = rows;
-  // Always the same: with another one, the places of all rows are worked out again. Rows do not move while their number is the same.
-  const getItemKey = useCallback((index: number) => latest.current[index]?.id ?? index, []);
-  const virtualizer = useWindowVirtualizer({
-    count: rows.length,
-    estimateSize: () => ROW_HEIGHT,
-    overscan: OVERSCAN,
-    scrollMargin: top,
-    scrollPaddingStart: 80,
-    getItemKey,
-  });
-  const items = virtualizer.getVirtualItems();
-  const [first, last] = [items[0]?.index ?? 0, items.at(-1)?.index ?? 0];
+  const isNarrow = useIsNarrow();
+  const lined = isNarrow ? narrow : undefined;
+  const rowHeight = lined ? lined.lines.length * LINE_HEIGHT + ROW_PADDING : ROW_HEIGHT;
+  const { places, isAtEnd, scrollTo } = useRowsInWindow(body, rows.length, rowHeight);
+  const [first = 0, last = 0] = [places[0], places.at(-1)];
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each page that comes.
   useEffect(() => {
     onVisible?.(first, last);
-    if (last >= rows.length - 1 - OVERSCAN) onEnd?.();
-  }, [first, last, rows.length, onVisible, onEnd]);
-  const { active, setActive, onKeyDown } = useRowKeys({ rows, selection, scrollTo: (index) => virtualizer.scrollToIndex(index), body });
-  const tracks = [...(selection ? ["2rem"] : []), ...columns.map(({ width }) => width)].join(" ");
-  const wideTracks = { "--tracks": tracks, "--narrow-tracks": narrowTracks(columns, selection !== undefined) } as CSSProperties;
+    if (isAtEnd) onEnd?.();
+  }, [first, last, isAtEnd, rows.length, onVisible, onEnd]);
+  const { active, setActive, onKeyDown } = useRowKeys({ rows, selection, scrollTo, body });
+  const latest = useRef(rows);
+  latest.current = rows;
+  const toggle = selection?.toggle;
+  const onToggle = useCallback((id: string, shift: boolean) => toggle?.(id, shift, latest.current), [toggle]);
+  const shown = useMemo(
+    () => columns.filter(({ id, wide }) => (lined ? lined.lines.some((line) => line.split(" ").includes(id)) : !(isNarrow && wide))),
+    [columns, lined, isNarrow],
+  );
+  const [check, checkWidth] = selection ? ["check ", "2rem "] : ["", ""];
+  const layout = {
+    "--row-height": `${rowHeight}px`,
+    "--tracks": checkWidth + (lined?.widths ?? shown.map(({ width }) => width).join(" ")),
+    "--areas": lined?.lines.map((line) => `"${check}${line}"`).join(" "),
+  } as CSSProperties;
   return (
     <div
       className={classes.table}
@@ -62,33 +66,35 @@ export function RowTable<T>({ label, rows, columns, target, selection, nameOf, o
       aria-label={label}
       aria-rowcount={-1}
       aria-multiselectable={selection ? true : undefined}
-      style={wideTracks}
+      data-lined={lined ? true : undefined}
+      style={layout}
     >
       <div className={classes.head} role="row">
         {selection && <SelectAll rows={rows} selection={selection} />}
-        {columns.map(({ id, header, align, wide }) => (
-          <div key={id} role="columnheader" className={classes.header} data-align={align} data-wide={wide || undefined}>
+        {shown.map(({ id, header, align }) => (
+          <div key={id} role="columnheader" className={classes.header} data-align={align}>
             {header}
           </div>
         ))}
       </div>
-      <div ref={body} role="rowgroup" className={classes.body} style={{ height: virtualizer.getTotalSize() }} onKeyDown={onKeyDown}>
-        {items.map(({ index, key, start }) => {
-          const row = rows[index];
+      <div ref={body} role="rowgroup" className={classes.body} style={{ height: rows.length * rowHeight }} onKeyDown={onKeyDown}>
+        {places.map((place) => {
+          const row = rows.at(place);
           if (!row) return null;
           return (
             <Row
-              key={key}
+              key={row.id}
               row={row}
-              index={index}
-              top={start - virtualizer.options.scrollMargin}
-              columns={columns}
-              target={target?.(row.record)}
+              index={place}
+              top={place * rowHeight}
+              columns={shown}
+              isLined={lined !== undefined}
+              target={target}
               name={nameOf?.(row.record) ?? row.id}
-              isActive={index === active}
+              isActive={place === active}
               onActive={setActive}
-              selection={selection}
-              order={rows}
+              isSelected={selection?.ids.has(row.id)}
+              onToggle={onToggle}
             />
           );
         })}
@@ -97,12 +103,9 @@ export function RowTable<T>({ label, rows, columns, target, selection, nameOf, o
   );
 }
 
-const narrowTracks = <T,>(columns: readonly Column<T>[], selectable: boolean): string =>
-  [...(selectable ? ["2rem"] : []), ...columns.filter(({ wide }) => !wide).map(({ width }) => width)].join(" ");
-
-function SelectAll<T>({ rows, selection }: { rows: readonly ListRow<T>[]; selection: Selection }) {
-  const selected = rows.filter(({ id }) => selection.ids.has(id)).length;
-  const all = rows.length > 0 && selected === rows.length;
+function SelectAll<T>({ rows, selection }: { rows: RowsByPlace<T>; selection: Selection }) {
+  const { ids } = selection;
+  const all = useMemo(() => rows.length > 0 && ids.size >= rows.length && [...rows].every(({ id }) => ids.has(id)), [rows, ids]);
   return (
     <div role="columnheader" className={classes.check}>
       <input
@@ -110,9 +113,9 @@ function SelectAll<T>({ rows, selection }: { rows: readonly ListRow<T>[]; select
         aria-label={`Select all ${rows.length} loaded rows`}
         checked={all}
         ref={(box) => {
-          if (box) box.indeterminate = selected > 0 && !all;
+          if (box) box.indeterminate = ids.size > 0 && !all;
         }}
-        onChange={() => (all ? selection.clear() : selection.set(rows.map(({ id }) => id)))}
+        onChange={() => (all ? selection.clear() : selection.set(idsOf(rows)))}
       />
     </div>
   );

@@ -12,6 +12,13 @@ export interface Column<T> {
   readonly wide?: boolean;
 }
 
+/** A row of several lines on narrow windows. Other columns are left out. */
+export interface NarrowRow {
+  /** Ids of columns, as in `grid-template-areas`: `job job created`. */
+  readonly lines: readonly string[];
+  readonly widths: string;
+}
+
 /** Where a row leads: the page of its record. */
 export interface RowTarget {
   readonly to: string;

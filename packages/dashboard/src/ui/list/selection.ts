@@ -1,9 +1,10 @@
 import { useCallback, useRef, useState } from "react";
+import { idsOf, type RowsByPlace } from "../../api/rows.ts";
 
 /** The selected rows of a list. Shift selects from the last one that was clicked. */
 export interface Selection {
   readonly ids: ReadonlySet<string>;
-  readonly toggle: (id: string, shift: boolean, order: readonly string[]) => void;
+  readonly toggle: (id: string, shift: boolean, rows: RowsByPlace<unknown>) => void;
   readonly set: (ids: Iterable<string>) => void;
   readonly clear: () => void;
 }
@@ -11,11 +12,12 @@ export interface Selection {
 export function useSelection(): Selection {
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set());
   const anchor = useRef<string | null>(null);
-  const toggle = useCallback((id: string, shift: boolean, order: readonly string[]) => {
+  const toggle = useCallback((id: string, shift: boolean, rows: RowsByPlace<unknown>) => {
     setIds((old) => {
       const next = new Set(old);
       const select = !old.has(id);
-      const from = shift && anchor.current !== null ? order.indexOf(anchor.current) : -1;
+      const order = shift ? idsOf(rows) : [];
+      const from = anchor.current === null ? -1 : order.indexOf(anchor.current);
       const at = order.indexOf(id);
       const range = from < 0 ? [id] : order.slice(Math.min(from, at), Math.max(from, at) + 1);
       for (const one of range) {

@@ -1,9 +1,9 @@
 import { type KeyboardEvent, type RefObject, useState } from "react";
-import type { ListRow } from "../../api/merge-pages.ts";
+import type { RowsByPlace } from "../../api/rows.ts";
 import type { Selection } from "./selection.ts";
 
 export interface RowKeysOptions {
-  readonly rows: readonly ListRow<unknown>[];
+  readonly rows: RowsByPlace<unknown>;
   readonly selection: Selection | undefined;
   readonly scrollTo: (index: number) => void;
   readonly body: RefObject<HTMLDivElement | null>;
@@ -26,17 +26,13 @@ export function useRowKeys({ rows, selection, scrollTo, body }: RowKeysOptions) 
     const last = rows.length - 1;
     const step = STEPS[key];
     const next = step !== undefined ? active + step : key === "Home" ? 0 : key === "End" ? last : null;
-    const id = rows[active]?.id;
+    const id = rows.at(active)?.id;
     if (next !== null) {
       const to = Math.max(0, Math.min(last, next));
-      if (shiftKey && selection && id !== undefined) selection.set([...selection.ids, id, rows[to]?.id ?? id]);
+      if (shiftKey && selection && id !== undefined) selection.set([...selection.ids, id, rows.at(to)?.id ?? id]);
       focus(to);
     } else if ((key === " " || key.toLowerCase() === "x") && selection && id !== undefined) {
-      selection.toggle(
-        id,
-        shiftKey,
-        rows.map((row) => row.id),
-      );
+      selection.toggle(id, shiftKey, rows);
     } else if (key === "Enter" && (target as HTMLElement).role === "row") {
       (target as HTMLElement).querySelector<HTMLElement>("a")?.click();
     } else return;

@@ -31,7 +31,7 @@ export const COUNT_ENQUEUED = fragment`
 /** Jobs of CTE `moved` that are new in their `state`, and were not enqueued: of kinds, or back from history. */
 export const COUNT_ADDED = fragment`
   insert into job_delta (workspace_id, lane_id, at, live, delayed, pending_approval)
-  select workspace_id, lane_id, moment(), count(*) filter (where state = 'waiting'), count(*) filter (where state = 'delayed'),
+  select workspace_id, lane_id, moment(), count(*) filter (where state in ('waiting', 'active')), count(*) filter (where state = 'delayed'),
     count(*) filter (where state = 'pending_approval')
   from moved group by workspace_id, lane_id`;
 
@@ -47,6 +47,16 @@ export const COUNT_REFUSED = fragment`
 export const COUNT_TAKEN_BACK = fragment`
   insert into job_delta (workspace_id, lane_id, at, live, dead, failed)
   select workspace_id, lane_id, moment(), -count(*), count(*), count(*) from moved where state = 'failed' group by workspace_id, lane_id`;
+
+/**
+ * For the select list that ends a move: counts the dead letters of CTE `moved (…, fingerprint, last_error)` by group. A group is what a job has
+ * the fingerprint of.
+ */
+export const COUNT_DEAD_LETTERS = fragment`(
+  select count_dead_letters(array_agg(workspace_id), array_agg(lane_id), array_agg(fingerprint), array_agg(jobs), array_agg(error))
+  from (
+    select workspace_id, lane_id, fingerprint, count(*) as jobs, (array_agg(last_error))[1] as error
+    from moved where state = 'failed' and fingerprint is not null group by workspace_id, lane_id, fingerprint) failed)`;
 
 /** Jobs of CTE `moved` that were active and were deleted without a record. */
 export const COUNT_DISCARDED = fragment`

@@ -5,7 +5,7 @@ import type { LaneKey } from "#lanes";
 import { RECORD_FAILED_ATTEMPTS, RECORD_SUCCEEDED_ATTEMPTS } from "#usage";
 import type { JobKey } from "../job.ts";
 import { ANNOUNCE_COMPLETED, ANNOUNCE_FAILED, EVENT_IF_FAILED } from "./announce.ts";
-import { COMPLETED_BY_LANE, COUNT_COMPLETED, COUNT_DISCARDED, COUNT_REFUSED } from "./counts.ts";
+import { COMPLETED_BY_LANE, COUNT_COMPLETED, COUNT_DEAD_LETTERS, COUNT_DISCARDED, COUNT_REFUSED } from "./counts.ts";
 import { ARCHIVE_GONE, ASSIGN_SLOTS_OF_GONE, ASSIGN_SLOTS_OF_MOVED, CLAIMABLE } from "./fragments.ts";
 
 /**
@@ -122,19 +122,25 @@ export const refuseAcrossWorkspaces = async (
   openings: readonly Opening[] = [],
   probes: readonly SpentProbe[] = [],
   withIds = false,
-): Promise<Moved & { readonly opened: readonly LaneKey[] }> =>
-  (await row(
+): Promise<Moved & { readonly opened: readonly LaneKey[] }> => {
+  const { failures, places } = distinctFailures(settled);
+  const refused = await row<Moved & { readonly opened: readonly LaneKey[] }>(
     db,
     sql`
-      with moved as (
+      with failing as materialized (
+        select array_agg(fingerprint_of(f.workspace_id, f.lane_id, f.error) order by f.place) as fingerprints
+        from unnest(${plainArray(failures.map((one) => one.workspaceId))}::uuid[], ${plainArray(failures.map((one) => one.laneId))}::bigint[],
+          ${textArray(failures.map((one) => one.error))}::text[]) with ordinality f (workspace_id, lane_id, error, place)
+      ), moved as (
         update job j set state = s.state, lease_id = null, lease_until = null, lease_request = null, key_slot = null, node_losses = 0, last_error = coalesce(s.error, last_error),
           error_code = coalesce(s.error_code, j.error_code), spared = j.spared + s.spared::int,
           run_at = case when s.state = 'delayed' then moment() + s.wait_ms * interval '1 millisecond' else run_at end,
           finished_at = case when s.state = 'failed' then moment() end,
-          fingerprint = case when s.state = 'failed' then fingerprint_of(j.workspace_id, j.lane_id, coalesce(s.error, j.last_error)) else j.fingerprint end,
+          fingerprint = case when s.state = 'failed'
+            then coalesce((select fingerprints from failing)[s.failure], fingerprint_of(j.workspace_id, j.lane_id, j.last_error)) else j.fingerprint end,
           attempts_log = add_attempt(attempts_log, s.log_entry)
         from (
-          select u.workspace_id, u.lane_id, u.id, u.lease_id, u.attempt, u.error, u.error_code, u.log_entry, u.recorded,
+          select u.workspace_id, u.lane_id, u.id, u.lease_id, u.attempt, u.error, u.error_code, u.log_entry, u.recorded, u.failure,
             case when u.alone_wait_ms is not null and not exists (
               select from job where job.workspace_id = u.workspace_id and job.lane_id = u.lane_id and ${CLAIMABLE})
             then u.alone_wait_ms else u.wait_ms end as wait_ms,
@@ -146,8 +152,8 @@ export const refuseAcrossWorkspaces = async (
             ${plainArray(settled.map((one) => one.aloneWaitMs))}::float8[],
             ${textArray(settled.map((one) => one.error))}::text[], ${textArray(settled.map((one) => one.errorCode))}::text[],
             ${textArray(settled.map((one) => one.logEntry))}::text[], ${plainArray(settled.map((one) => one.spared))}::boolean[],
-            ${plainArray(settled.map((one) => one.recorded))}::boolean[])
-            as u (workspace_id, lane_id, id, lease_id, attempt, state, wait_ms, alone_wait_ms, error, error_code, log_entry, spared, recorded)
+            ${plainArray(settled.map((one) => one.recorded))}::boolean[], ${plainArray(places)}::int[])
+            as u (workspace_id, lane_id, id, lease_id, attempt, state, wait_ms, alone_wait_ms, error, error_code, log_entry, spared, recorded, failure)
           cross join lateral (
             select u.spared is null and exists (select from circuit)
               and exists (select from circuit c where c.workspace_id = u.workspace_id and c.lane_id = u.lane_id) as held
@@ -156,7 +162,7 @@ export const refuseAcrossWorkspaces = async (
         ) s
         where j.workspace_id = any(array[s.workspace_id]) and j.lane_id = s.lane_id and j.id = s.id
           and j.lease_id is not distinct from s.lease_id and j.attempt = s.attempt
-        returning j.workspace_id, j.lane_id, j.id, j.state, j.concurrency_key, s.spared, s.recorded, ${EVENT_IF_FAILED}
+        returning j.workspace_id, j.lane_id, j.id, j.state, j.concurrency_key, j.fingerprint, j.last_error, s.spared, s.recorded, ${EVENT_IF_FAILED}
       ), tallied as (
         ${COUNT_REFUSED}
       ), used as (
@@ -178,5 +184,21 @@ export const refuseAcrossWorkspaces = async (
       )
       select (select count(*) from moved) as moved, case when ${withIds} then (select array_agg(id) from moved) end as ids,
         (select coalesce(json_agg(opened), '[]') from opened) as opened, ${ANNOUNCE_FAILED} as announced,
-        ${ASSIGN_SLOTS_OF_MOVED} as assigned`,
-  )) ?? { moved: 0, ids: null, opened: [] };
+        ${COUNT_DEAD_LETTERS} as counted, ${ASSIGN_SLOTS_OF_MOVED} as assigned`,
+  );
+  return refused ?? { moved: 0, ids: null, opened: [] };
+};
+
+/** Jobs that fail together mostly fail in the same way: a fingerprint is made of each way once. */
+function distinctFailures(settled: readonly NotCompleted[]): { failures: readonly NotCompleted[]; places: readonly (number | null)[] } {
+  const failures: NotCompleted[] = [];
+  const known = new Map<string, number>();
+  const places = settled.map((one) => {
+    if (one.to !== "failed" || one.error === null) return null;
+    const name = `${one.workspaceId}/${one.laneId}/${one.error}`;
+    const place = known.get(name) ?? failures.push(one);
+    known.set(name, place);
+    return place;
+  });
+  return { failures, places };
+}

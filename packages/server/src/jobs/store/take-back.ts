@@ -3,7 +3,7 @@ import { type Db, rows, sql, textArray, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
 import type { Claim } from "../claim.ts";
 import { ANNOUNCE_FAILED, EVENT_IF_FAILED } from "./announce.ts";
-import { COUNT_TAKEN_BACK } from "./counts.ts";
+import { COUNT_DEAD_LETTERS, COUNT_TAKEN_BACK } from "./counts.ts";
 import { ASSIGN_SLOTS_OF_MOVED, CLAIMED_COLUMNS } from "./fragments.ts";
 
 /** Which claims of nodes to take back, and how to log them. */
@@ -51,11 +51,12 @@ export const takeBackAcrossWorkspaces = (
           last_error = coalesce(${error}, last_error), error_code = coalesce(${error}::json ->> 'code', error_code),
           attempts_log = log_attempt(attempts_log, attempt, started_at, lease_id, ${outcome}, ${error})
         from held where j.workspace_id = any(array[held.workspace_id]) and j.lane_id = held.lane_id and j.id = held.id
-        returning j.workspace_id, j.lane_id, j.state, j.concurrency_key, ${EVENT_IF_FAILED}
+        returning j.workspace_id, j.lane_id, j.state, j.concurrency_key, j.fingerprint, j.last_error, ${EVENT_IF_FAILED}
       ), tallied as (
         ${COUNT_TAKEN_BACK}
       )
-      select workspace_id, lane_id, state, count(*) as jobs, ${ANNOUNCE_FAILED} as announced, ${ASSIGN_SLOTS_OF_MOVED} as assigned
+      select workspace_id, lane_id, state, count(*) as jobs, ${ANNOUNCE_FAILED} as announced, ${COUNT_DEAD_LETTERS} as counted,
+        ${ASSIGN_SLOTS_OF_MOVED} as assigned
       from moved group by workspace_id, lane_id, state`,
   );
 

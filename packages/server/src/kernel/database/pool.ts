@@ -1,5 +1,6 @@
 import pg from "pg";
 import { ProblemError, unavailable } from "../problem.ts";
+import { Client } from "./bind.ts";
 import type { Db, Statement } from "./sql.ts";
 
 /** How to reach the database: a URL, or a socket directory and the name of the database. */
@@ -51,6 +52,7 @@ export function createPool({ connection, size, statementTimeoutMs, inOrder = fal
   const timeouts = `-c statement_timeout=${statementTimeoutMs} -c idle_in_transaction_session_timeout=${Math.ceil(statementTimeoutMs / 2)}`;
   const pool = new pg.Pool({
     ...clientConfig(connection),
+    Client,
     options: `-c search_path=${schemas.join(",")} ${SESSION} ${BY_INDEX} ${inOrder ? IN_ORDER : ""} ${timeouts}`,
     max: size,
     connectionTimeoutMillis: 5_000,
@@ -128,10 +130,14 @@ const AWAY = /^(08|53|57|25006)/;
 /** SQLSTATE classes of data that the database always refuses: malformed values, violated constraints. */
 const REFUSED = /^(22|23)/;
 const QUERY_CANCELED = "57014";
+const UNIQUE_VIOLATION = "23505";
 
 /** Whether the same statement would fail every time: the database refuses its values, or the code has a fault. */
 export const isRefused = (error: unknown): boolean =>
   error instanceof pg.DatabaseError ? REFUSED.test(error.code ?? "") : !(error instanceof ProblemError);
+
+/** Whether a statement would have stored a value twice that must be unique. */
+export const isDuplicate = (error: unknown): boolean => error instanceof pg.DatabaseError && error.code === UNIQUE_VIOLATION;
 
 /** Whether a statement was cancelled because it took too long. */
 export const isTimeout = (error: unknown): boolean => (error as { cause?: { code?: string } }).cause?.code === QUERY_CANCELED;

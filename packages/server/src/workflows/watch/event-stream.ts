@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
-import type { Reauthenticate } from "#http";
-import type { SharedResource } from "#kernel";
+import type { Reader } from "#http";
+import type { PersonId, SharedResource } from "#kernel";
 import { isEnded, type RunKey } from "../run.ts";
 import type { EventCursor } from "./cursor.ts";
 import { framesFor, type RunLook } from "./frames.ts";
@@ -15,7 +15,7 @@ export interface EventStreamOptions {
   /** What the reader has already. Null: nothing. */
   readonly cursor: EventCursor | null;
   readonly memory: SharedResource;
-  readonly reauthenticate: Reauthenticate;
+  readonly reader: Reader;
   /** Called when the reader lacks changes and can take them. */
   readonly onReady: () => void;
 }
@@ -114,10 +114,14 @@ export class RunEventStream extends Readable {
     this.destroy();
   }
 
+  isReadBy(personId: PersonId): boolean {
+    return this.#options.reader.personId === personId;
+  }
+
   /** Ends it if its reader is no longer authenticated, or no longer has the role. */
   async checkAccess(): Promise<void> {
     try {
-      await this.#options.reauthenticate();
+      await this.#options.reader.reauthenticate();
     } catch {
       this.finish();
     }

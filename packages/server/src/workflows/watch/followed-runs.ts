@@ -1,5 +1,5 @@
-import type { Reauthenticate } from "#http";
-import type { Clock, Shares, Tenants, WorkspaceId } from "#kernel";
+import type { Reader } from "#http";
+import type { Clock, PersonId, Shares, Tenants, WorkspaceId } from "#kernel";
 import type { RunKey } from "../run.ts";
 import type { EventCursor } from "./cursor.ts";
 import { RunEventStream } from "./event-stream.ts";
@@ -27,12 +27,12 @@ export class FollowedRuns {
    *
    * @throws UNAVAILABLE when the workspace has too many
    */
-  open(key: RunKey, cursor: EventCursor | null, reauthenticate: Reauthenticate): RunEventStream {
+  open(key: RunKey, cursor: EventCursor | null, reader: Reader): RunEventStream {
     const { tenants, clock, shares } = this.#options;
     const { workspaceId } = key;
     shares.eventStreams.takeOrRefuse(workspaceId);
     const followed = this.#runs.get(nameOf(key)) ?? new FollowedRun(key, tenants.of(workspaceId), clock);
-    const stream = new RunEventStream({ key, cursor, memory: shares.requestMemory, reauthenticate, onReady: () => followed.look() });
+    const stream = new RunEventStream({ key, cursor, memory: shares.requestMemory, reader, onReady: () => followed.look() });
     this.#runs.set(nameOf(key), followed);
     followed.streams.add(stream);
     stream.once("close", () => {
@@ -58,6 +58,11 @@ export class FollowedRuns {
   workspaceChanged(workspaceId: WorkspaceId): void {
     for (const { key, streams } of this.#runs.values())
       if (key.workspaceId === workspaceId) for (const stream of streams) void stream.checkAccess();
+  }
+
+  /** Sessions or rights of a person have changed: who still may connects again. */
+  personChanged(personId: PersonId): void {
+    for (const { streams } of this.#runs.values()) for (const stream of streams) if (stream.isReadBy(personId)) stream.finish();
   }
 
   /** Ends all streams, for good. */

@@ -41,7 +41,7 @@ export function mountRunEvents(api: Api, { tenants, followed }: RunEventRoutes):
         if (!(await findRun(tenants.of(workspaceId), key))) throw runNotFound(request.params.id);
         return reply.send("");
       }
-      const events = followed.open(key, readEventCursor(lastEventIdOf(request)), () => api.reauthenticate(request));
+      const events = followed.open(key, readEventCursor(lastEventIdOf(request)), api.readerOf(request));
       reply.raw.once("close", () => events.destroy());
       await events.opened;
       if (!events.isNeedless) return reply.send(events);

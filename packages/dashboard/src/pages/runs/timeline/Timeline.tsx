@@ -1,8 +1,8 @@
-import { useWindowVirtualizer } from "@tanstack/react-virtual";
-import { type KeyboardEvent, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { type KeyboardEvent, useMemo, useRef } from "react";
 import { useNow } from "../../../time/clock.ts";
 import { formatDuration, formatExact } from "../../../time/format.ts";
 import { useZone } from "../../../time/zone.ts";
+import { useRowsInWindow } from "../../../ui/list/use-rows-in-window.ts";
 import { type Axis, foldIdle, type Span } from "./fold-idle.ts";
 import { type RunRecord, rowsOf, type TimelineRow } from "./rows.ts";
 import classes from "./Timeline.module.css";
@@ -31,17 +31,7 @@ export function Timeline({ run, whole, selected, onSelect }: TimelineProps) {
     [rows, whole],
   );
   const body = useRef<HTMLDivElement>(null);
-  const [top, setTop] = useState(0);
-  useLayoutEffect(() => {
-    if (body.current) setTop(body.current.getBoundingClientRect().top + window.scrollY);
-  }, []);
-  const virtualizer = useWindowVirtualizer({
-    count: rows.length,
-    estimateSize: () => ROW_HEIGHT,
-    overscan: 12,
-    scrollMargin: top,
-    scrollPaddingStart: 80,
-  });
+  const { places, scrollTo } = useRowsInWindow(body, rows.length, ROW_HEIGHT);
   const onKeyDown = (event: KeyboardEvent) => {
     const step = event.key === "ArrowDown" || event.key === "j" ? 1 : event.key === "ArrowUp" || event.key === "k" ? -1 : 0;
     if (step === 0) return;
@@ -49,24 +39,24 @@ export function Timeline({ run, whole, selected, onSelect }: TimelineProps) {
     const at = rows.findIndex(({ id }) => id === selected);
     const next = Math.max(0, Math.min(rows.length - 1, at < 0 ? 0 : at + step));
     onSelect(rows[next]?.id ?? "");
-    virtualizer.scrollToIndex(next);
+    scrollTo(next);
     requestAnimationFrame(() => body.current?.querySelector<HTMLElement>(`[data-row="${next}"]`)?.focus());
   };
   return (
     <div className={classes.timeline} role="listbox" aria-label="Timeline" tabIndex={-1} onKeyDown={onKeyDown}>
       <AxisLine axis={axis} whole={whole} />
-      <div ref={body} className={classes.rows} style={{ height: virtualizer.getTotalSize() }}>
-        {virtualizer.getVirtualItems().map(({ index, start }) => {
-          const row = rows[index] as TimelineRow;
+      <div ref={body} className={classes.rows} style={{ height: rows.length * ROW_HEIGHT }}>
+        {places.map((place) => {
+          const row = rows[place] as TimelineRow;
           return (
             <TimelineLine
               key={row.id}
               row={row}
-              index={index}
-              top={start - virtualizer.options.scrollMargin}
+              index={place}
+              top={place * ROW_HEIGHT}
               axis={axis}
               isSelected={row.id === selected}
-              isFirst={index === 0 && !rows.some(({ id }) => id === selected)}
+              isFirst={place === 0 && !rows.some(({ id }) => id === selected)}
               onSelect={onSelect}
             />
           );

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { FairQueue } from "../../src/people/fair-queue.ts";
+import { FairQueue } from "#kernel";
 
 /** A queue whose work goes on until it is told to end. */
 function makeQueue({ maxAtOnce = 1, maxWaiting = 4 } = {}) {
@@ -34,7 +34,7 @@ test("one with many waits as long as another with one", async () => {
   expect(started).toEqual(["a1", "a2", "b1", "a3", "a4"]);
 });
 
-test("when too many wait, whoever has most of them loses the last one, and nobody else is refused", async () => {
+test("when too many wait, the longest line loses its last one, and nobody else is refused", async () => {
   const { started, refused, add, end } = makeQueue();
   for (const name of ["a1", "a2", "a3", "a4", "a5", "a6"]) await add("a", name);
   expect(refused).toEqual(["a6"]);

@@ -1,5 +1,5 @@
 import { createHash, randomBytes, randomUUID } from "node:crypto";
-import { type Db, row, sql, typeId, type Uuid } from "../packages/server/src/kernel/index.ts";
+import { type Db, row, sql, typeId, type Uuid } from "../../packages/server/src/kernel/index.ts";
 
 /** Makes an administrator of the workspace, who is signed in. Returns the value of the session's cookie. */
 export async function signedIn(db: Db): Promise<{ workspaceId: string; cookie: string }> {

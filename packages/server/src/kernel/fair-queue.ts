@@ -1,4 +1,4 @@
-import { unavailable } from "#kernel";
+import { unavailable } from "./problem.ts";
 
 interface Waiting {
   readonly start: () => void;
@@ -7,27 +7,31 @@ interface Waiting {
 
 export interface FairQueueOptions {
   readonly maxAtOnce: number;
-  readonly maxWaiting: number;
-  /** What whoever is refused reads. */
-  readonly message: string;
+  /** How many may wait. By default any number. */
+  readonly maxWaiting?: number;
+  /** The message of the error when too many wait. */
+  readonly message?: string;
 }
 
 /**
- * Lets a few do something at once, while others wait. Those for whom they wait take turns, so that one with many delays another by one turn. When
- * too many wait, whoever has most of them loses the last one.
+ * Lets a few do something at once, while others wait in lines. The lines take turns, so that a long one delays the others by one turn. When
+ * too many wait, the longest line loses its last one.
  */
 export class FairQueue {
-  readonly #options: FairQueueOptions;
+  readonly #options: Required<FairQueueOptions>;
   /** The first line has the next turn. None is empty. */
   readonly #lines = new Map<string, Waiting[]>();
   #size = 0;
   #running = 0;
 
-  constructor(options: FairQueueOptions) {
-    this.#options = options;
+  constructor({ maxAtOnce, maxWaiting = Number.POSITIVE_INFINITY, message = "Too many are waiting." }: FairQueueOptions) {
+    this.#options = { maxAtOnce, maxWaiting, message };
   }
 
-  /** @throws UNAVAILABLE when too many are waiting */
+  /**
+   * @param of names the line
+   * @throws UNAVAILABLE when too many are waiting
+   */
   async run<T>(of: string, work: () => Promise<T>): Promise<T> {
     if (this.#running < this.#options.maxAtOnce) this.#running += 1;
     else await this.#wait(of);

@@ -2,7 +2,7 @@
 
 const NEXT_FRAME = "new Promise(requestAnimationFrame)";
 
-/** Keeps the longest task. Browsers tell of those that take more than 50 ms. */
+/** Keeps the longest task. Browsers report those that take more than 50 ms. */
 export const WATCH_TASKS = {
   content: `
     globalThis.longest = 0;

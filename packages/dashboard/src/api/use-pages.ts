@@ -1,0 +1,41 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import type { Api } from "./api.ts";
+import type { Page } from "./merge-pages.ts";
+
+export interface PagesOptions {
+  readonly queryKey: readonly unknown[];
+  /** Records of a page. */
+  readonly limit: number;
+  /** Milliseconds. Not by itself unless given. */
+  readonly refetchInterval?: number;
+}
+
+/** The pages of a list that were asked for, one after the other. */
+export interface Pages<T> {
+  /** Undefined while none is loaded. */
+  readonly records: readonly T[] | undefined;
+  readonly error: Error | null;
+  readonly refetch: () => unknown;
+  readonly hasMore: boolean;
+  readonly loadMore: () => unknown;
+  readonly isLoadingMore: boolean;
+}
+
+/** Reads a list of no workspace, page by page. */
+export function usePages<T>(api: Api, path: string, { queryKey, limit, ...options }: PagesOptions): Pages<T> {
+  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery({
+    ...options,
+    queryKey,
+    queryFn: ({ pageParam, signal }) => api.get<Page<T>>(path, { query: { limit, cursor: pageParam }, signal }),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ next_cursor }) => next_cursor,
+  });
+  return {
+    records: data?.pages.flatMap((page) => page.data),
+    error,
+    refetch,
+    hasMore: hasNextPage,
+    loadMore: fetchNextPage,
+    isLoadingMore: isFetchingNextPage,
+  };
+}

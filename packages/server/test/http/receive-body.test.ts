@@ -1,0 +1,39 @@
+import { Readable } from "node:stream";
+import { expect, test } from "vitest";
+import { freeBody, receiveBody } from "../../src/http/receive-body.ts";
+
+const LIMIT = 1024 * 1024;
+
+/** Receives a body that comes in pieces of this many bytes. */
+const receive = (body: Buffer, pieceBytes: number, announced = Number.NaN): Promise<Buffer> =>
+  new Promise((resolve, reject) => {
+    const pieces = Array.from({ length: Math.ceil(body.length / pieceBytes) }, (_, index) =>
+      body.subarray(index * pieceBytes, (index + 1) * pieceBytes),
+    );
+    receiveBody(Readable.from(pieces), LIMIT, announced, (error, received) => (error ? reject(error) : resolve(received as Buffer)));
+  });
+
+const bodyOf = (length: number): Buffer => Buffer.from(Array.from({ length }, (_, index) => index % 251));
+
+test.each([0, 1, 65_536, 262_144, 262_145, 700_001, LIMIT])(
+  "a body of %i bytes is received whole, in one piece or many, announced or not",
+  async (length) => {
+    const body = bodyOf(length);
+    for (const pieceBytes of [length || 1, 65_536, 10_007]) {
+      expect((await receive(body, pieceBytes)).equals(body)).toBe(true);
+      expect((await receive(body, pieceBytes, length)).equals(body)).toBe(true);
+    }
+  },
+);
+
+test("a body over the limit is refused, announced or not", async () => {
+  const refusal = { code: "PAYLOAD_TOO_LARGE", details: { limit_bytes: LIMIT } };
+  await expect(receive(bodyOf(LIMIT + 1), 65_536)).rejects.toMatchObject(refusal);
+  await expect(receive(bodyOf(10), 10, LIMIT + 1)).rejects.toMatchObject(refusal);
+});
+
+test("a large body's memory can be given back", async () => {
+  const large = await receive(bodyOf(500_000), 65_536);
+  freeBody(large);
+  expect(large).toHaveLength(0);
+});
