@@ -180,6 +180,7 @@ export async function composeNode({
     aborter,
     prove: workers.prove,
     proveReport: workers.proveReport,
+    waitingWorkers: workers.waitingWorkers,
     onNextRun: (ms) => schedules.expect(ms),
   });
 

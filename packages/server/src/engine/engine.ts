@@ -35,7 +35,7 @@ import { reassignKeySlotsAcrossWorkspaces } from "./assign-key-slots.ts";
 import { Broadcaster, handleMessages, type Message, type MessageHandlers, WAKE_CHANNEL } from "./broadcast.ts";
 import { ComeDue } from "./come-due.ts";
 import { Dispatcher } from "./dispatcher.ts";
-import { finishForWorker, type WorkerResult } from "./finish-for-worker.ts";
+import { finishAllForWorker, type WorkerResult } from "./finish-for-worker.ts";
 import { type JobKind, JobKinds } from "./kinds.ts";
 import type { AttemptShares } from "./lane-shares.ts";
 import { factsOfNode } from "./leases/node-facts.ts";
@@ -102,7 +102,7 @@ export interface Engine extends Required<Pick<Module, "due" | "operatorRoutes">>
   readonly aborter: Aborter;
   readonly outlet: Outlet;
   /** The node's lease. Stopping it gives back all claims under it. */
-  readonly lease: Pick<NodeLease, "id" | "refresh"> & Service;
+  readonly lease: Pick<NodeLease, "id" | "heldBy" | "refresh"> & Service;
   /** Looks for work, takes back claims, and listens to other nodes. */
   readonly loops: readonly Service[];
   /** The attempts under way. Its stop waits for them, ends the rest, and settles them. */
@@ -121,8 +121,8 @@ export interface Engine extends Required<Pick<Module, "due" | "operatorRoutes">>
     limited: boolean,
     filter: VersionFilter | null,
   ): Promise<{ claims: WorkerClaim[]; found: LaneFound[] }>;
-  /** Settles an attempt of a worker. Returns false if it no longer held the job. */
-  finishForWorker(result: WorkerResult): Promise<boolean>;
+  /** Settles attempts of a worker. Each result is false if the worker no longer held the job. */
+  finishForWorker(results: readonly WorkerResult[]): Promise<boolean[]>;
   /** Stops claiming. From now on, attempts under way have the drain time to end. */
   drain(): void;
 }
@@ -228,6 +228,9 @@ export function createEngine(options: EngineOptions): Engine {
     get id() {
       return lease.id;
     },
+    get heldBy() {
+      return lease.heldBy;
+    },
     refresh: () => lease.refresh(),
     start: async () => {
       await lease.start();
@@ -298,7 +301,7 @@ export function createEngine(options: EngineOptions): Engine {
       for (const { workspaceId, kind } of claimed.claims) report(workspaceId, recordsOf(kind));
       return claimed;
     },
-    finishForWorker: (result) => finishForWorker({ clock, random, settler, waker: dispatcher }, result),
+    finishForWorker: (results) => finishAllForWorker({ clock, random, settler, waker: dispatcher }, results),
     drain,
     loops: [
       lookForWork,

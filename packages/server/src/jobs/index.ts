@@ -16,10 +16,12 @@ export { lockKeysOf, reassignSomeAcrossWorkspaces } from "./store/assign-key-slo
 export * from "./store/bulk.ts";
 export * from "./store/claim.ts";
 export { type DuePosition, FIRST_DUE, moveDueAcrossWorkspaces } from "./store/come-due.ts";
+export { COUNT_ADDED } from "./store/counts.ts";
 export { type ChunkDone, type DeadLetterChunk, type DeadLetterQuery, purgeFailed, retryFailed } from "./store/dead-letters.ts";
 export * from "./store/decide.ts";
 export * from "./store/decide-overdue.ts";
 export { FROM_THE_START, findLanesWithWorkAcrossWorkspaces, type LookPosition, WORK_MAY_WAIT } from "./store/find-work.ts";
+export { CLAIMABLE } from "./store/fragments.ts";
 export { type InsertRequest, insertJobsAcrossWorkspaces, type JobToInsert } from "./store/insert.ts";
 export * from "./store/insert-of-kind.ts";
 export { findJob } from "./store/jobs.ts";

@@ -11,6 +11,7 @@ export async function togetherOrAlone<Item, Done>(
   write: (items: Item[]) => Promise<Done[]>,
   onSplit: (error: unknown) => void = () => {},
 ): Promise<(Done | Error)[]> {
+  if (items.length === 0) return [];
   try {
     return await write([...items]);
   } catch (error) {

@@ -1,6 +1,7 @@
 import type { VersionFilter, WorkerClaim } from "#jobs";
 import type { WorkspaceId } from "#kernel";
 import type { LaneKey, LaneKind } from "#lanes";
+import type { BegunRun } from "#workflows";
 import type { KnownWorker } from "./known-worker.ts";
 
 /** A lane that workers ask this node for. */
@@ -42,12 +43,15 @@ export interface PollRequest {
   readonly signal: AbortSignal;
 }
 
+/** A job for a worker. Of a run, with its execution if that has begun. */
+export type TakenJob = WorkerClaim & { readonly begun?: BegunRun };
+
 /** A request for jobs that waits. */
 export class Poll {
   readonly asked: PollRequest;
   readonly workspaceId: WorkspaceId;
-  readonly result = Promise.withResolvers<WorkerClaim[]>();
-  /** Whether a claim under way may bring jobs for it. */
+  readonly result = Promise.withResolvers<TakenJob[]>();
+  /** Whether a claim under way, or a write that starts runs, may bring jobs for it. */
   claiming = false;
   /** It has waited long enough. */
   overdue: boolean;

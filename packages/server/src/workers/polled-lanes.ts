@@ -12,18 +12,24 @@ interface LaneName extends Pick<PolledLane, "kind" | "name"> {
   readonly version?: string;
 }
 
-const nameKey = ({ workspaceId, kind, name, version = "" }: LaneName & Pick<PolledLane, "workspaceId">): string =>
-  `${workspaceId}/${kind}/${name}/${version}`;
+const nameKey = ({ workspaceId, kind, name }: Pick<PolledLane, "workspaceId" | "kind" | "name">): string =>
+  `${workspaceId}/${kind}/${name}`;
 
 /** The lanes that workers ask this node for, by id and by name. A workflow has one for each version of the code for which its runs are asked. */
 export class PolledLanes {
   readonly #byId = new Map<LaneId, PolledLane[]>();
-  readonly #byName = new Map<string, PolledLane>();
+  /** The id that a name had when it was looked up last. */
+  readonly #idOf = new Map<string, LaneId>();
 
   /** The lane of a queue or a workflow, if it was looked up lately. */
-  fresh(workspaceId: WorkspaceId, name: LaneName, nowMs: number): PolledLane | undefined {
-    const lane = this.#byName.get(nameKey({ workspaceId, ...name }));
+  fresh(workspaceId: WorkspaceId, { kind, name, version = "" }: LaneName, nowMs: number): PolledLane | undefined {
+    const lane = this.byName({ workspaceId, kind, name }).find((one) => one.version === version);
     return lane && nowMs - lane.foundMs < FRESH_MS ? lane : undefined;
+  }
+
+  byName(name: Pick<PolledLane, "workspaceId" | "kind" | "name">): readonly PolledLane[] {
+    const laneId = this.#idOf.get(nameKey(name));
+    return laneId === undefined ? [] : this.byId(laneId);
   }
 
   byId(laneId: LaneId): readonly PolledLane[] {
@@ -52,7 +58,7 @@ export class PolledLanes {
       };
       this.#forgetIdle(this.byId(laneId), nowMs);
       this.#byId.set(laneId, [...this.byId(laneId), lane]);
-      this.#byName.set(nameKey(lane), lane);
+      this.#idOf.set(nameKey(lane), laneId);
       if (this.#byId.size > MAX_IDLE) this.#forgetIdle([...this], nowMs);
     }
     lane.foundMs = nowMs;
@@ -71,10 +77,13 @@ export class PolledLanes {
   #forget(lane: PolledLane): void {
     clearTimeout(lane.timer);
     const others = this.byId(lane.laneId).filter((one) => one !== lane);
-    if (others.length > 0) this.#byId.set(lane.laneId, others);
-    else this.#byId.delete(lane.laneId);
+    if (others.length > 0) {
+      this.#byId.set(lane.laneId, others);
+      return;
+    }
+    this.#byId.delete(lane.laneId);
     const name = nameKey(lane);
-    if (this.#byName.get(name) === lane) this.#byName.delete(name);
+    if (this.#idOf.get(name) === lane.laneId) this.#idOf.delete(name);
   }
 
   *[Symbol.iterator](): Iterator<PolledLane> {

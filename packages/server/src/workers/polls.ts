@@ -5,7 +5,7 @@ import type { LaneId, LaneKey } from "#lanes";
 import { busyRetryMs } from "./busy-retry.ts";
 import type { KnownWorker } from "./known-worker.ts";
 import { type Ask, holderOf, planClaim, planSlowClaim } from "./plan-claim.ts";
-import { Poll, type PolledLane, type PollRequest } from "./poll.ts";
+import { Poll, type PolledLane, type PollRequest, type TakenJob } from "./poll.ts";
 import { PolledLanes } from "./polled-lanes.ts";
 
 export interface PollsOptions {
@@ -44,7 +44,7 @@ export class Polls {
   }
 
   /** Takes jobs, at once or when there are some. Empty after `waitMs`, when the client is gone, and when the node stops. */
-  take(asked: PollRequest): Promise<WorkerClaim[]> {
+  take(asked: PollRequest): Promise<TakenJob[]> {
     const poll = new Poll(asked);
     if (asked.signal.aborted || this.#closed) return Promise.resolve([]);
     this.#line.add(poll);
@@ -69,7 +69,7 @@ export class Polls {
     if (poll.overdue && !poll.claiming) this.#end(poll, []);
   }
 
-  #end(poll: Poll, claims: WorkerClaim[]): void {
+  #end(poll: Poll, claims: TakenJob[]): void {
     if (this.#leave(poll)) poll.result.resolve(claims);
     else if (claims.length > 0) this.#options.giveBack(poll.asked.worker, claims);
   }
@@ -86,6 +86,35 @@ export class Polls {
     this.#line.delete(poll);
     for (const lane of poll.asked.lanes) lane.polls.delete(poll);
     return true;
+  }
+
+  /**
+   * Sets aside a poll that waits for runs of a workflow, if claims have found the workflow empty and without limits, and workers of one version
+   * ask for all of its runs. The poll gets nothing until it is given runs.
+   */
+  setAside(workspaceId: WorkspaceId, workflow: string): { readonly poll: Poll; readonly lane: PolledLane } | null {
+    const [lane, ...others] = this.lanes.byName({ workspaceId, kind: "workflow", name: workflow });
+    if (!lane || others.length > 0 || lane.mayHaveJobs || lane.limited || this.#slow.has(lane) || this.#filterOf(lane)) return null;
+    const poll = [...lane.polls].find(({ claiming }) => !claiming);
+    if (!poll) return null;
+    poll.claiming = true;
+    return { poll, lane };
+  }
+
+  /** Gives runs to a poll that was set aside. Without any, it waits on. */
+  give(poll: Poll, runs: TakenJob[]): void {
+    poll.claiming = false;
+    if (runs.length > 0) this.#end(poll, runs);
+    else {
+      this.#endIfOverdue(poll);
+      if (!poll.ended && poll.hasProspects) this.#claimSoon();
+    }
+  }
+
+  /** Ends a poll that was set aside, with an error: it may have got runs all the same, which a repetition of its call finds. */
+  giveUp(poll: Poll, error: unknown): void {
+    poll.claiming = false;
+    this.#fail(poll, error);
   }
 
   /** Jobs of these lanes may be claimable. */

@@ -1,12 +1,12 @@
 import type { ExtendRequest, ExtendResponse, Settled, WorkRequest } from "@tidemill/contract";
 import { checkMayServe, mayServe, type OverLimit, type Principal } from "#http";
-import { extendClaims, findCancelled, findHeldAmong, findTakenBy, showJobId, type TakenRow, type WorkerClaim } from "#jobs";
+import { extendClaims, findCancelled, findHeldAmong, findTakenBy, showJobId, type TakenRow } from "#jobs";
 import { type Clock, type Db, type JobId, problem, type Transactional, toMoment, type WorkspaceId } from "#kernel";
 import { type LaneKind, laneNotFound } from "#lanes";
 import type { CodeVersions } from "./code-versions.ts";
 import { type GiveJobs, type Given, type GivenJob, giveBackJobs, giveJobs } from "./give-jobs.ts";
 import type { KnownWorker } from "./known-worker.ts";
-import type { PolledLane } from "./poll.ts";
+import type { PolledLane, TakenJob } from "./poll.ts";
 import type { Polls } from "./polls.ts";
 import { proveClaims } from "./prove-claims.ts";
 import { servedAs, servedClaims } from "./served-claims.ts";
@@ -108,7 +108,7 @@ async function respond(
   }
 }
 
-function withQueues(claims: readonly WorkerClaim[], lanes: readonly PolledLane[]) {
+function withQueues(claims: readonly TakenJob[], lanes: readonly PolledLane[]) {
   const queueOf = new Map(lanes.map(({ laneId, name }) => [laneId, name]));
   return claims.map((claim) => ({ claim, queue: queueOf.get(claim.laneId) ?? "" }));
 }

@@ -4,11 +4,12 @@ import type { Clock, Database, EmitEvent, Random, Shares, Tenants, WorkspaceId }
 import { PeriodicLoop } from "#kernel";
 import type { LaneKey } from "#lanes";
 import type { SecretAccess } from "#vault";
-import type { ProveExecution, ProveReport } from "#workflows";
+import type { ProveExecution, ProveReport, WaitingWorkers } from "#workflows";
 import { CodeVersions } from "./code-versions.ts";
 import { endLane } from "./end-lane.ts";
 import { ExecutionTokens } from "./execution-tokens.ts";
 import { giveBackJobs } from "./give-jobs.ts";
+import { waitingWorkers } from "./hand-over.ts";
 import { HeldJobs } from "./held-jobs.ts";
 import { KnownWorkers } from "./known-workers.ts";
 import { Polls } from "./polls.ts";
@@ -22,7 +23,7 @@ import type { WorkDeps } from "./work.ts";
 const WRITE_CALLS_EVERY_MS = 30_000;
 
 export interface WorkersOptions {
-  readonly engine: Pick<Engine, "claimForWorkers" | "finishForWorker" | "waker">;
+  readonly engine: Pick<Engine, "claimForWorkers" | "finishForWorker" | "waker" | "lease">;
   readonly database: Database;
   readonly tenants: Tenants;
   readonly secrets: SecretAccess;
@@ -46,6 +47,7 @@ export interface Workers extends Module {
   readonly prove: ProveExecution;
   /** The same for a report of steps. */
   readonly proveReport: ProveReport;
+  readonly waitingWorkers: WaitingWorkers;
   /** Ends the requests that wait for jobs. */
   drain(): void;
 }
@@ -86,6 +88,7 @@ export function createWorkers({ engine, database, tenants, secrets, shares, cloc
     prove: async (db, workspaceId, execution) =>
       (await tokens.prove(workspaceId, execution)) ?? (await proveClaims(workers, db, workspaceId, [execution]))[0]?.claim ?? null,
     proveReport: proveReport({ ...deps, tokens }),
+    waitingWorkers: waitingWorkers(polls, () => engine.lease.heldBy),
     drain: () => polls.close(),
   };
 }

@@ -9,6 +9,8 @@ import { findEnded } from "./undo/store.ts";
 /** A claimed execution, with the id of its workflow and the token for its worker. */
 export interface ClaimedRun {
   readonly claim: Claim & { readonly leaseUntil: Timestamp };
+  /** The execution, if it has begun. */
+  readonly begun?: BegunRun | undefined;
   readonly workflow: string;
   readonly token: string;
 }
@@ -67,7 +69,7 @@ export async function giveRuns<Filled extends { readonly payload: string }>(
   return { given: await Promise.all(given), left };
 }
 
-/** Begins executions, and finds the runs that have ended of those that only undo. Returns the runs by their ids. */
+/** Begins executions that have not begun, and finds the runs that have ended of those that only undo. Returns the runs by their ids. */
 export async function beginAll(
   database: Transactional,
   workspaceId: WorkspaceId,
@@ -75,12 +77,12 @@ export async function beginAll(
   version: string | null,
 ): Promise<ReadonlyMap<string, BegunRun>> {
   const idsOf = (some: readonly ClaimedRun[]) => some.map(({ claim }) => claim.id as string as RunId);
-  const [undone, executed] = [runs.filter(isUndo), runs.filter((run) => !isUndo(run))];
+  const [undone, executed] = [runs.filter(isUndo), runs.filter((run) => !isUndo(run) && !run.begun)];
   const found = await Promise.all([
     executed.length > 0 ? beginExecutions(database, workspaceId, idsOf(executed), version) : [],
     undone.length > 0 ? findEnded(database, workspaceId, idsOf(undone)) : [],
   ]);
-  return new Map(found.flat().map((run) => [run.id as string, run]));
+  return new Map([...runs.flatMap(({ begun }) => begun ?? []), ...found.flat()].map((run) => [run.id as string, run]));
 }
 
 /** An execution as JSON text. Source: docs/run-protocol.md. */

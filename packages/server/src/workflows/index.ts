@@ -1,4 +1,5 @@
 export { type CallPayload, callKind, isCallWanted } from "./calls/index.ts";
+export type { BegunRun } from "./execution-store.ts";
 export * from "./fold-run-counts.ts";
 export { giveHook } from "./give-hooks.ts";
 export { type ClaimedRun, giveRuns } from "./give-runs.ts";
@@ -20,4 +21,5 @@ export { undoKind } from "./undo/undo-kind.ts";
 export { releaseParked } from "./unfit.ts";
 export { VERSION_GONE_SECONDS } from "./unfit-store.ts";
 export * from "./version-store.ts";
+export type { HeldRun, RunHolder, WaitingWorkers } from "./waiting-workers.ts";
 export * from "./workflows.ts";

@@ -5,7 +5,8 @@ import { type Clock, ProblemError, problem, type Shares } from "#kernel";
 import type { LaneKey, PulledWaker, Waker } from "#lanes";
 import { checkPayloadTemplates } from "#vault";
 import { showRunId } from "./run.ts";
-import type { StartedRun, Trigger, Triggers } from "./triggers.ts";
+import type { StartedRun, Trigger } from "./trigger.ts";
+import type { Triggers } from "./triggers.ts";
 
 export interface TriggerRoutes {
   readonly triggers: Triggers;
@@ -36,8 +37,8 @@ export function mountTriggers(api: Api, { triggers, clock, shares, waker }: Trig
 
   function wake(started: readonly (StartedRun & Pick<Trigger, "dueMs">)[]): void {
     const lanes = new Map<number, LaneKey>();
-    for (const { duplicate, lane, dueMs } of started) {
-      if (duplicate) continue;
+    for (const { duplicate, isHeld, lane, dueMs } of started) {
+      if (duplicate || isHeld) continue;
       if (dueMs === null) lanes.set(lane.laneId, lane);
       else waker.wakeAt(dueMs);
     }

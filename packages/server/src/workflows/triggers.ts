@@ -10,32 +10,16 @@ import {
   togetherOrAlone,
   type UuidSource,
 } from "#kernel";
-import { type LaneKey, laneNotFound } from "#lanes";
+import { laneNotFound } from "#lanes";
 import { openQuotas } from "#usage";
 import { claimRunKeysAcrossWorkspaces, type RunKeyClaim, releaseRunKeysAcrossWorkspaces } from "./run-key-store.ts";
 import { type RunToStart, startRuns } from "./start-runs.ts";
+import { startUnlimited, UNDECIDED } from "./start-unlimited.ts";
 import { findTriggeredAcrossWorkspaces } from "./store.ts";
+import { type StartedRun, TRIGGERED_BY_API, type Trigger, type TriggerOfRun } from "./trigger.ts";
+import type { WaitingWorkers } from "./waiting-workers.ts";
 
-/** A run to start. */
-export interface Trigger {
-  readonly workflow: string;
-  /** JSON text. */
-  readonly input: string;
-  readonly idempotencyKey: string | null;
-  /** When it is due. Milliseconds since 1970; null: now. */
-  readonly dueMs: number | null;
-}
-
-/** The run of a trigger, and whether an earlier trigger with the same key has started it. */
-export interface StartedRun {
-  readonly id: RunId;
-  readonly duplicate: boolean;
-  readonly lane: LaneKey;
-}
-
-interface Request extends Trigger, Tenant {
-  readonly id: RunId;
-}
+interface Request extends TriggerOfRun, Tenant {}
 
 /** Null: there is no such workflow. */
 type Outcome = StartedRun | ProblemError | null;
@@ -45,15 +29,15 @@ export interface TriggersOptions {
   readonly ids: UuidSource;
   readonly backlog: SharedResource;
   readonly emit: EmitEvent;
+  readonly waitingWorkers: WaitingWorkers;
 }
 
 const WRITERS = 1;
 
-const TRIGGERED_BY_API = '{"type":"api"}';
-
 /**
  * Starts runs in batches: triggers that arrive during a write are written together, in the next one. Those of workspaces with a quota, and
- * those with a key, are written apart, because they may wait for another transaction.
+ * those with a key, are written apart, because they may wait for another transaction. A quota needs a transaction; all others take one
+ * statement.
  */
 export class Triggers {
   readonly #options: TriggersOptions;
@@ -97,12 +81,22 @@ export class Triggers {
 
   async #write(requests: readonly Request[]): Promise<(Outcome | Error)[]> {
     const { db, emit } = this.#options;
-    const outcomes = await togetherOrAlone(requests, (some) => db.transaction((tx) => startAll(tx, some)));
+    const inTransaction = (some: readonly Request[]) => togetherOrAlone(some, (ones) => db.transaction((tx) => startAll(tx, ones)));
+    const [limited, free] = [requests.filter(isLimited), requests.filter((one) => !isLimited(one))];
+    const [ofLimited, ofFree] = await Promise.all([inTransaction(limited), startUnlimited(this.#options, free)]);
+    const undecided = free.filter((_, at) => ofFree[at] === UNDECIDED);
+    const ofUndecided = await inTransaction(undecided);
+    const all = [...ofLimited, ...ofFree];
+    const outcomeOf = new Map([...limited, ...free].map((request, at) => [request, all[at]]));
+    for (const [at, request] of undecided.entries()) outcomeOf.set(request, ofUndecided[at]);
+    const outcomes = requests.map((request) => (outcomeOf.get(request) ?? null) as Outcome | Error);
     const refused = outcomes.filter((outcome) => outcome instanceof ProblemError && outcome.code === "QUOTA_EXCEEDED").length;
     if (refused > 0) emit("executions_refused", { requests: refused });
     return outcomes;
   }
 }
+
+const isLimited = ({ executionsPerMonth }: Tenant): boolean => executionsPerMonth !== null;
 
 /** Locks keys before quotas, as all that accept executions do. */
 async function startAll(tx: Db, requests: readonly Request[]): Promise<Outcome[]> {
@@ -133,7 +127,7 @@ async function startAll(tx: Db, requests: readonly Request[]): Promise<Outcome[]
     if (refusal && claim && !duplicate) refused.push(claim);
     if (refusal) return refusal;
     if (!duplicate) toStart.push({ ...lane, id, attempts, backoffDelayMs, input, trigger: TRIGGERED_BY_API, idempotencyKey, runAtMs });
-    return { id, duplicate, lane };
+    return { id, duplicate, isHeld: false, lane };
   });
   if (refused.length > 0) await releaseRunKeysAcrossWorkspaces(tx, refused);
   await quotas?.store();

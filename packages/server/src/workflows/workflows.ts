@@ -16,6 +16,7 @@ import { mountSteps } from "./step-routes.ts";
 import { StepWriter } from "./step-writer.ts";
 import { mountTriggers } from "./trigger-routes.ts";
 import { Triggers } from "./triggers.ts";
+import type { WaitingWorkers } from "./waiting-workers.ts";
 import { FollowedRuns } from "./watch/followed-runs.ts";
 import { mountRunEvents } from "./watch/routes.ts";
 import { mountJournals } from "./workflow-journals-routes.ts";
@@ -34,6 +35,7 @@ export interface WorkflowsOptions {
   readonly aborter: Aborter;
   readonly prove: ProveExecution;
   readonly proveReport: ProveReport;
+  readonly waitingWorkers: WaitingWorkers;
   readonly onNextRun: (ms: number) => void;
 }
 
@@ -65,10 +67,11 @@ export function createWorkflows({
   aborter,
   prove,
   proveReport,
+  waitingWorkers,
   onNextRun,
 }: WorkflowsOptions): Workflows {
   const calendars = new Calendars();
-  const triggers = new Triggers({ db: writes, ids, backlog: shares.enqueueBacklog, emit });
+  const triggers = new Triggers({ db: writes, ids, backlog: shares.enqueueBacklog, emit, waitingWorkers });
   const steps = new StepWriter(writes);
   const followed = new FollowedRuns({ tenants, clock, shares });
   return {

@@ -61,6 +61,7 @@ import { readInputs, readJournals } from "../../src/workflows/run-store.ts";
 import { findPendingSignalsAcrossWorkspaces, registerSignalsAcrossWorkspaces } from "../../src/workflows/signal-store.ts";
 import { completedStep, insertStepsAcrossWorkspaces } from "../../src/workflows/step-store.ts";
 import { suspendAcrossWorkspaces } from "../../src/workflows/suspend-store.ts";
+import { storeTriggersAcrossWorkspaces } from "../../src/workflows/trigger-store.ts";
 import { findLeftAcrossWorkspaces, findUndosAcrossWorkspaces, recordLeftUndosAcrossWorkspaces } from "../../src/workflows/undo/store.ts";
 import { recordUnfitAcrossWorkspaces } from "../../src/workflows/unfit-store.ts";
 import { findKeptFor } from "../../src/workflows/version-store.ts";
@@ -70,6 +71,13 @@ import { PLANNED_LANE as LANE, nodesOf, plansOf, wholesale } from "../harness/pl
 
 const SETTLED = { ...LANE, id: "00000000-0000-7000-8000-000000000002" as JobId, leaseId: 1, attempt: 1, logEntry: "{}" };
 const RUN = { workspaceId: LANE.workspaceId, id: SETTLED.id as string as RunId };
+const TRIGGER = {
+  workflow: "w",
+  input: "1",
+  idempotencyKey: "k",
+  dueMs: null,
+  holder: { ...LANE, leaseId: 1, leaseSeconds: 30, request: "r", version: null },
+};
 const DEAD = { ...LANE, filter: { tag: undefined, error: undefined, failed_before: undefined, failed_after: undefined } } as never;
 const CHUNK = { until: toMoment(0), before: SETTLED.id, limit: 1 };
 const PAGE = { ...LANE, states: null, tags: null, before: null, limit: 51 };
@@ -193,6 +201,7 @@ const STATEMENTS_OF_RUNS: Record<string, (db: Db) => Promise<unknown>> = {
   "find stored steps": (db) => findStoredAcrossWorkspaces(db, [{ ...RUN, key: "a" }]),
   "store steps": (db) =>
     insertStepsAcrossWorkspaces(db, [{ ...RUN, claim: { ...SETTLED, run: RUN.id } as never, steps: [completedStep("a", "run", "1")] }]),
+  "store triggers": (db) => storeTriggersAcrossWorkspaces(db, 1, [{ ...RUN, ...TRIGGER }]),
   "store steps of locked jobs": (db) => insertStepsAcrossWorkspaces(db, [{ ...RUN, claim: null, steps: [completedStep("a", "run", "1")] }]),
   "suspend runs": (db) => suspendAcrossWorkspaces(db, [RUN]),
   "end runs": (db) => markEndedAcrossWorkspaces(db, [{ ...RUN, status: "completed", result: "1", executions: 1 }]),

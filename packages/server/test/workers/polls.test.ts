@@ -1,7 +1,10 @@
+import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import type { Holder, WorkerClaim } from "#jobs";
 import { unavailable, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
+import type { HeldRun, RunHolder } from "#workflows";
+import { waitingWorkers } from "../../src/workers/hand-over.ts";
 import type { KnownWorker } from "../../src/workers/known-worker.ts";
 import type { PolledLane } from "../../src/workers/poll.ts";
 import { Polls } from "../../src/workers/polls.ts";
@@ -12,25 +15,26 @@ const TIMED_OUT = Object.assign(unavailable("The database is unavailable."), { c
 
 /** Polls whose claims bring one job for each holder, when the test lets them. */
 function setUp() {
-  const calls: { holders: readonly Holder[]; bring: () => void; fail: (error: unknown) => void }[] = [];
+  const calls: { holders: readonly Holder[]; bring: () => void; bringNothing: () => void; fail: (error: unknown) => void }[] = [];
   const polls = new Polls({
     claim: (holders) =>
       new Promise((resolve, reject) => {
         const claims = holders.map(({ laneId, leaseId, request }) => ({ laneId, leaseId, request, place: 1, payload: "{}" }));
-        calls.push({ holders, bring: () => resolve({ claims: claims as WorkerClaim[], found: [] }), fail: reject });
+        const bring = (brought: object[]) => resolve({ claims: brought as WorkerClaim[], found: [] });
+        calls.push({ holders, bring: () => bring(claims), bringNothing: () => bring([]), fail: reject });
       }),
     filterOf: () => null,
     giveBack: () => {},
     emit: () => {},
     clock: { elapsedMs: () => performance.now() },
   });
-  const laneOf = (n: number): PolledLane =>
-    polls.lanes.found({ workspaceId: workspaceOf(n), laneId: n as LaneId }, { kind: "queue", name: `queue-${n}` }, 0);
-  const poll = (n: number) => {
+  const laneOf = (n: number, kind: "queue" | "workflow"): PolledLane =>
+    polls.lanes.found({ workspaceId: workspaceOf(n), laneId: n as LaneId }, { kind, name: `${kind}-${n}` }, 0);
+  const poll = (n: number, kind: "queue" | "workflow" = "queue") => {
     const worker = { workspaceId: workspaceOf(n), leaseId: n } as KnownWorker;
     const asked = {
       worker,
-      lanes: [laneOf(n)],
+      lanes: [laneOf(n, kind)],
       limit: 1,
       leaseSeconds: 30,
       request: null,
@@ -44,6 +48,24 @@ function setUp() {
     return calls.shift() as (typeof calls)[number];
   };
   return { polls, poll, next };
+}
+
+const [WORKSPACE, WORKFLOW] = [workspaceOf(1), "workflow-1"];
+
+/** A run that was started as held by a worker. */
+const heldBy = (holder: RunHolder): HeldRun =>
+  ({ holder, claim: { laneId: holder.laneId, leaseId: holder.leaseId }, begun: { id: "r" } }) as unknown as HeldRun;
+
+/** As `setUp`, with a worker that waits for runs of a workflow. Claims have found none. */
+async function setUpWaiting() {
+  const { polls, poll, next } = setUp();
+  const response = poll(1, "workflow");
+  (await next()).bringNothing();
+  await setImmediate();
+  const workers = waitingWorkers(polls, () => 1);
+  const start = (write: (holder: RunHolder | null) => Promise<readonly HeldRun[]>) =>
+    workers.handOver(async (holderOf) => ({ result: "started", held: await write(holderOf(WORKSPACE, WORKFLOW)) }));
+  return { polls, next, response, start };
 }
 
 const lanesOf = ({ holders }: { holders: readonly Holder[] }): number[] => holders.map(({ laneId }) => laneId);
@@ -98,4 +120,66 @@ test("a claim that fails is repeated", async () => {
   again.bring();
   expect(await first).toHaveLength(1);
   polls.close();
+});
+
+describe("a worker that waits for runs", () => {
+  test("gets one that was started as held by it, without a claim", async () => {
+    const { polls, response, start } = await setUpWaiting();
+    const started = await start(async (holder) => {
+      expect(holder).toMatchObject({ laneId: 1, leaseId: 1, leaseSeconds: 30, request: null, version: null });
+      return [heldBy(holder as RunHolder)];
+    });
+    expect(started).toBe("started");
+    expect(await response).toMatchObject([{ laneId: 1, leaseId: 1, place: 1, begun: { id: "r" } }]);
+    expect(polls.setAside(WORKSPACE, WORKFLOW)).toBeNull();
+    polls.close();
+  });
+
+  test("is set aside once, and not claimed for, until the run is started; if it was not, claims go on", async () => {
+    const { polls, next, response, start } = await setUpWaiting();
+    const [begun, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const starting = start(async () => {
+      begun.resolve();
+      await ended.promise;
+      return [];
+    });
+    await begun.promise;
+    await start(async (holder) => {
+      expect(holder).toBeNull();
+      return [];
+    });
+    polls.wake([{ workspaceId: WORKSPACE, laneId: 1 as LaneId }]);
+    await setImmediate();
+    ended.resolve();
+    await starting;
+    (await next()).bring();
+    expect(await response).toMatchObject([{ laneId: 1 }]);
+    polls.close();
+  });
+
+  test("is responded to with an error when it is not known whether it holds a run: it calls again", async () => {
+    const { response, start } = await setUpWaiting();
+    const away = unavailable("The database is unavailable.");
+    const refused = expect(response).rejects.toBe(away);
+    await expect(start(() => Promise.reject(away))).rejects.toBe(away);
+    await refused;
+  });
+
+  test("waits on when its run was refused", async () => {
+    const { polls, next, response, start } = await setUpWaiting();
+    await expect(start(() => Promise.reject(new Error("refused")))).rejects.toThrow("refused");
+    polls.wake([{ workspaceId: WORKSPACE, laneId: 1 as LaneId }]);
+    (await next()).bring();
+    expect(await response).toMatchObject([{ laneId: 1 }]);
+    polls.close();
+  });
+
+  test("gets none while claims look for runs: another may come first", async () => {
+    const { polls, poll, next } = setUp();
+    const response = poll(1, "workflow");
+    expect(polls.setAside(WORKSPACE, WORKFLOW)).toBeNull();
+    (await next()).bring();
+    await response;
+    polls.close();
+  });
 });

@@ -31,7 +31,7 @@ export const COUNT_ENQUEUED = fragment`
 /** Jobs of CTE `moved` that are new in their `state`, and were not enqueued: of kinds, or back from history. */
 export const COUNT_ADDED = fragment`
   insert into job_delta (workspace_id, lane_id, at, live, delayed, pending_approval)
-  select workspace_id, lane_id, moment(), count(*) filter (where state = 'waiting'), count(*) filter (where state = 'delayed'),
+  select workspace_id, lane_id, moment(), count(*) filter (where state in ('waiting', 'active')), count(*) filter (where state = 'delayed'),
     count(*) filter (where state = 'pending_approval')
   from moved group by workspace_id, lane_id`;
 

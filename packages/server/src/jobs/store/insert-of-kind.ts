@@ -1,4 +1,4 @@
-import { type Db, largeTextArray, plainArray, row, sql, textArray, toMoment } from "#kernel";
+import { type Db, fragment, largeTextArray, plainArray, row, sql, textArray, toMoment } from "#kernel";
 import type { JobKey } from "../job.ts";
 import { COUNT_ADDED } from "./counts.ts";
 import { ASSIGN_SLOTS_OF_WAITING } from "./fragments.ts";
@@ -45,3 +45,16 @@ export const insertOfKind = async (tx: Db, jobs: readonly JobOfKind[]): Promise<
         select count(*) filter (where state = 'waiting') as waiting, ${ASSIGN_SLOTS_OF_WAITING} as assigned from moved`,
     )
   )?.waiting ?? 0;
+
+/**
+ * Inserts the jobs of runs from CTE `ready`, in their `state`: those that are active are held by the worker with `lease_id` for `lease_seconds`,
+ * and count as taken by its call `request`. It returns what CTE `moved` has (counts.ts).
+ */
+export const INSERT_RUN_JOBS = fragment`
+  insert into job (workspace_id, lane_id, id, kind, state, priority, attempt, attempts, backoff_delay_ms, run_at, created_at, payload,
+    lease_id, lease_until, lease_request, started_at, code_version)
+  select workspace_id, lane_id, id, 'run', state, 0, is_held::int, attempts, backoff_delay_ms, coalesce(run_at, moment()), moment(), payload,
+    case when is_held then lease_id end, case when is_held then moment() + lease_seconds * interval '1 second' end,
+    case when is_held then request end, case when is_held then moment() end, case when is_held then version end
+  from ready
+  returning workspace_id, lane_id, state`;

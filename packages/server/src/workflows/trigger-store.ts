@@ -1,0 +1,93 @@
+import { CLAIMABLE, COUNT_ADDED, INSERT_RUN_JOBS } from "#jobs";
+import { type Db, largeTextArray, plainArray, type RunId, rows, sql, type Timestamp, textArray, toMoment } from "#kernel";
+import type { LaneId } from "#lanes";
+import { RECORD_RUNS } from "#usage";
+import { TRIGGERED_BY_API, type TriggerOfRun } from "./trigger.ts";
+import type { RunHolder } from "./waiting-workers.ts";
+
+/** A trigger, with who is to hold its run if nothing in its lane comes before it. */
+export interface TriggerToStore extends TriggerOfRun {
+  readonly holder: RunHolder | null;
+}
+
+/** What came of a trigger whose workflow exists. */
+export interface StoredTrigger {
+  readonly laneId: LaneId;
+  /** Its run, or an earlier one that has its key. Null: another trigger was taking the key at the same time, and nothing was started. */
+  readonly runId: RunId | null;
+  /** Whether the run was started as held by its holder. */
+  readonly isHeld: boolean;
+  readonly attempts: number;
+  readonly backoffDelayMs: number;
+  /** Revision of the lane. */
+  readonly revision: number;
+  readonly createdAt: Timestamp;
+  /** Until when the holder holds it. */
+  readonly leaseUntil: Timestamp | null;
+}
+
+/**
+ * Starts the runs of triggers in one statement, without their quotas. Returns null for a workflow that does not exist. A run is started as held,
+ * and has begun, only when no job of its lane is claimable, the circuit is closed and the lane has no limits. The insert of a key waits for
+ * another transaction that is taking it; all take them in one order. Uses indexes lane_name and job_claimable, and the primary keys.
+ *
+ * @param nodeLeaseId the lease of the node: without it, none is started as held
+ */
+export async function storeTriggersAcrossWorkspaces(
+  db: Db,
+  nodeLeaseId: number | null,
+  triggers: readonly TriggerToStore[],
+): Promise<(StoredTrigger | null)[]> {
+  const inputs = new Map([...new Set(triggers.map(({ input }) => input))].map((input, index) => [input, index + 1]));
+  const column = <Value>(of: (trigger: TriggerToStore) => Value) => triggers.map(of);
+  const stored = await rows<{ [Field in keyof StoredTrigger]: StoredTrigger[Field] | null }>(
+    db,
+    sql`
+      with asked as (
+        select t.*, l.id as lane_id, l.attempts, l.backoff_delay_ms, l.revision,
+          case when t.run_at > moment() then 'delayed'
+            when t.lease_id is not null and l.id = t.held_lane and l.served = 'pull' and not l.paused and l.concurrency is null and l.rate_max is null
+              and exists (select from lease where lease.id = ${nodeLeaseId}::bigint and lease.expires_at > now())
+              and not exists (select from circuit c where c.workspace_id = t.workspace_id and c.lane_id = l.id offset 0)
+              and not exists (select from job where job.workspace_id = t.workspace_id and job.lane_id = l.id and ${CLAIMABLE} offset 0)
+            then 'active' else 'waiting' end::job_state as state
+        from unnest(${plainArray(column((one) => one.workspaceId))}::uuid[], ${plainArray(column((one) => one.id))}::uuid[],
+          ${textArray(column((one) => one.workflow))}::text[], ${textArray(column((one) => one.idempotencyKey))}::text[],
+          ${plainArray(column(({ input }) => inputs.get(input) ?? 1))}::int[],
+          ${textArray(column(({ dueMs }) => (dueMs === null ? null : toMoment(dueMs))))}::timestamptz[],
+          ${plainArray(column(({ holder }) => holder?.laneId ?? null))}::bigint[], ${plainArray(column(({ holder }) => holder?.leaseId ?? null))}::bigint[],
+          ${plainArray(column(({ holder }) => holder?.leaseSeconds ?? null))}::int[], ${textArray(column(({ holder }) => holder?.request ?? null))}::text[],
+          ${textArray(column(({ holder }) => holder?.version ?? null))}::text[])
+          with ordinality t (workspace_id, id, workflow, key, input, run_at, held_lane, lease_id, lease_seconds, request, version, number)
+        left join lane l on l.workspace_id = any(array[t.workspace_id]) and l.kind = 'workflow' and l.name = t.workflow and l.deleted_at is null
+      ), taken as (
+        insert into run_key (workspace_id, lane_id, key, run_id)
+        select workspace_id, lane_id, key, id from asked where lane_id is not null and key is not null order by workspace_id, lane_id, key, number
+        on conflict do nothing returning run_id
+      ), ready as (
+        select *, state = 'active' as is_held, '{}' as payload
+        from asked where lane_id is not null and (key is null or id in (select run_id from taken))
+      ), started as (
+        insert into run (workspace_id, lane_id, id, status, version, attempts, input, trigger, idempotency_key, created_at, started_at)
+        select workspace_id, lane_id, id, case when is_held then 'running' else 'pending' end::run_status, case when is_held then version end, attempts,
+          (${largeTextArray([...inputs.keys()])}::text[])[input], ${TRIGGERED_BY_API}::text, key, moment(), case when is_held then moment() end
+        from ready
+        returning workspace_id, lane_id
+      ), used as (
+        ${RECORD_RUNS}
+      ), moved as (
+        ${INSERT_RUN_JOBS}
+      ), tallied as (
+        ${COUNT_ADDED}
+      )
+      select a.lane_id as "laneId", a.attempts, a.backoff_delay_ms as "backoffDelayMs", a.revision, coalesce(r.id, k.run_id) as "runId",
+        coalesce(r.is_held, false) as "isHeld", moment() as "createdAt", moment() + a.lease_seconds * interval '1 second' as "leaseUntil"
+      from asked a
+      left join ready r on r.number = a.number
+      left join lateral (
+        select k.run_id from run_key k where k.workspace_id = any(array[a.workspace_id]) and k.lane_id = a.lane_id and k.key = a.key offset 0
+      ) k on true
+      order by a.number`,
+  );
+  return stored.map((one) => (one.laneId === null ? null : (one as StoredTrigger)));
+}

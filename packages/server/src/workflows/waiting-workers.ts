@@ -1,0 +1,38 @@
+import type { Claim } from "#jobs";
+import type { Timestamp, WorkspaceId } from "#kernel";
+import type { LaneKey } from "#lanes";
+import type { BegunRun } from "./execution-store.ts";
+
+/** Who is to hold a run that is started: a worker that waits for runs of this lane. */
+export interface RunHolder extends LaneKey {
+  /** The worker's lease. */
+  readonly leaseId: number;
+  readonly leaseSeconds: number;
+  /** The name of the call that waits. */
+  readonly request: string | null;
+  /** The version of the worker's code. */
+  readonly version: string | null;
+}
+
+/** A run that was started as held by a worker, and has begun. */
+export interface HeldRun {
+  readonly holder: RunHolder;
+  readonly claim: Claim & { readonly leaseUntil: Timestamp };
+  readonly begun: BegunRun;
+}
+
+/** Workers that wait for runs. A run that nothing comes before may be started as held by one of them: it needs no claim then. */
+export interface WaitingWorkers {
+  /** The lease of the node. Null: no runs may be started as held. */
+  readonly nodeLeaseId: number | null;
+  /**
+   * Runs a write that may start runs as held by workers. These workers get nothing else until it has ended.
+   *
+   * @param write gets a function that finds the holder of the next run of a workflow: null if no worker waits for it
+   */
+  handOver<Result>(
+    write: (
+      holderOf: (workspaceId: WorkspaceId, workflow: string) => RunHolder | null,
+    ) => Promise<{ result: Result; held: readonly HeldRun[] }>,
+  ): Promise<Result>;
+}
