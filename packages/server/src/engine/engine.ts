@@ -35,7 +35,7 @@ import { reassignKeySlotsAcrossWorkspaces } from "./assign-key-slots.ts";
 import { Broadcaster, handleMessages, type Message, type MessageHandlers, WAKE_CHANNEL } from "./broadcast.ts";
 import { ComeDue } from "./come-due.ts";
 import { Dispatcher } from "./dispatcher.ts";
-import { finishForWorker, type WorkerResult } from "./finish-for-worker.ts";
+import { finishAllForWorker, type WorkerResult } from "./finish-for-worker.ts";
 import { type JobKind, JobKinds } from "./kinds.ts";
 import type { AttemptShares } from "./lane-shares.ts";
 import { factsOfNode } from "./leases/node-facts.ts";
@@ -123,8 +123,8 @@ export interface Engine extends Required<Pick<Module, "due" | "operatorRoutes">>
     limited: boolean,
     filter: VersionFilter | null,
   ): Promise<{ claims: WorkerClaim[]; found: LaneFound[] }>;
-  /** Settles an attempt of a worker. Returns false if it no longer held the job. */
-  finishForWorker(result: WorkerResult): Promise<boolean>;
+  /** Settles attempts of a worker. Each result is false if the worker no longer held the job. */
+  finishForWorker(results: readonly WorkerResult[]): Promise<boolean[]>;
   /** Stops claiming. From now on, attempts under way have the drain time to end. */
   drain(): void;
 }
@@ -304,7 +304,7 @@ export function createEngine(options: EngineOptions): Engine {
       for (const { workspaceId, kind } of claimed.claims) report(workspaceId, recordsOf(kind));
       return claimed;
     },
-    finishForWorker: (result) => finishForWorker({ clock, random, settler, waker: dispatcher }, result),
+    finishForWorker: (results) => finishAllForWorker({ clock, random, settler, waker: dispatcher }, results),
     drain,
     loops: [
       lookForWork,
