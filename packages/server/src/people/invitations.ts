@@ -20,7 +20,7 @@ import { throttle } from "./throttle.ts";
 
 export const showInvitation = ({ id, ...invitation }: InvitationRow): Invitation => ({ id: typeId("inv", id), ...invitation });
 
-export const readInvitationId = (text: string): Uuid | null => uuidOf("inv", text);
+const readInvitationId = (text: string): Uuid | null => uuidOf("inv", text);
 
 /**
  * Invites somebody to a workspace. The URL is shown to who invites, so that it proves nothing about the mail address.
