@@ -155,11 +155,11 @@ export const DIALOGS: Readonly<Record<string, readonly Opening[]>> = {
 export async function openDialog(page: Page, { steps }: Opening): Promise<ElementHandle<Element>[]> {
   const used: ElementHandle<Element>[] = [];
   for (const step of steps) {
+    // What follows another step is for the dialog that it opens.
+    if (!Array.isArray(step) && step !== steps[0]) await page.locator("[role=dialog] :focus").waitFor();
     if ("key" in step) await page.keyboard.press(step.key);
-    else if ("type" in step) {
-      await page.locator("[role=dialog] :focus").waitFor();
-      await page.keyboard.type(step.type);
-    } else {
+    else if ("type" in step) await page.keyboard.type(step.type);
+    else {
       const [role, name] = step;
       const shown = page.getByRole(role, { name, exact: typeof name === "string" }).and(page.locator(":visible"));
       const control = (await shown.last().elementHandle()) as ElementHandle<Element>;
