@@ -6,7 +6,7 @@ import { useKeysetList } from "../../api/use-keyset-list.ts";
 import { useWorkspace } from "../../app/workspace.tsx";
 import { ConfirmDialog } from "../../ui/dialogs/ConfirmDialog.tsx";
 import { EmptyState } from "../../ui/EmptyState.tsx";
-import type { Column } from "../../ui/list/columns.ts";
+import type { Column, NarrowRow } from "../../ui/list/columns.ts";
 import { RecordList } from "../../ui/list/RecordList.tsx";
 import { notify } from "../../ui/notices.ts";
 import { PageFrame } from "../../ui/PageFrame.tsx";
@@ -23,6 +23,10 @@ type Open =
   | { readonly kind: "made"; readonly invitation: CreatedInvitation }
   | { readonly kind: "role" | "remove"; readonly member: Member }
   | { readonly kind: "revoke"; readonly invitation: Invitation };
+
+const NARROW_MEMBER: NarrowRow = { lines: ["name role", "email email", "actions actions"], widths: "minmax(0, 1fr) auto" };
+
+const NARROW_INVITATION: NarrowRow = { lines: ["email role", "expires actions"], widths: "minmax(0, 1fr) auto" };
 
 /** The people of a workspace, and invitations to it. */
 export default function MembersPage() {
@@ -91,6 +95,7 @@ export default function MembersPage() {
       <RecordList
         list={members}
         columns={memberColumns}
+        narrow={NARROW_MEMBER}
         label="Members"
         what="the members"
         nameOf={(member) => member.name}
@@ -100,6 +105,7 @@ export default function MembersPage() {
         <RecordList
           list={invitations}
           columns={invitationColumns}
+          narrow={NARROW_INVITATION}
           label="Invitations"
           what="the invitations"
           nameOf={({ email }) => email ?? "anybody"}
