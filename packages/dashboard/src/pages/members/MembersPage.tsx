@@ -15,6 +15,7 @@ import { Time } from "../../ui/Time.tsx";
 import { InvitationMade } from "./InvitationMade.tsx";
 import { InviteDialog } from "./InviteDialog.tsx";
 import classes from "./members.module.css";
+import { RevokeInvitation } from "./RevokeInvitation.tsx";
 import { RoleDialog } from "./RoleDialog.tsx";
 
 type Open =
@@ -148,20 +149,13 @@ export default function MembersPage() {
         </ConfirmDialog>
       )}
       {open?.kind === "revoke" && (
-        <ConfirmDialog
-          opened
-          danger
+        <RevokeInvitation
           onClose={close}
-          title="Revoke the invitation?"
-          action="Revoke"
-          onConfirm={async () => {
+          revoke={async () => {
             await api.delete(`/invitations/${open.invitation.id}`);
-            notify({ tone: "done", text: "The invitation can no longer be accepted" });
             invitations.reload();
           }}
-        >
-          <p>Its link stops working at once.</p>
-        </ConfirmDialog>
+        />
       )}
     </PageFrame>
   );
