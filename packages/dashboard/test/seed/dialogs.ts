@@ -69,10 +69,8 @@ export const DIALOGS: Readonly<Record<string, readonly Opening[]>> = {
   "pages/members/InvitationMade.tsx": [
     once(dialog("members", "The invitation's link", ["button", "Invite"], { type: "guest@example.com" }, enter)),
   ],
-  "pages/members/MembersPage.tsx": [
-    dialog("members", /^Remove/, ["button", /^Remove .*member/]),
-    dialog("members", "Revoke the invitation?", ["button", /^Revoke the invitation/]),
-  ],
+  "pages/members/MembersPage.tsx": [dialog("members", /^Remove/, ["button", /^Remove .*member/])],
+  "pages/members/RevokeInvitation.tsx": [dialog("members", "Revoke the invitation?", ["button", /^Revoke the invitation/])],
   "pages/members/RoleDialog.tsx": [dialog("members", /^The role of/, ["button", /^Change role of .*member/])],
   "pages/operator/DeleteWorkspace.tsx": [dialog("/operator/workspaces", "Delete Default?", ["button", "Delete Default"])],
   "pages/operator/WorkspaceDialog.tsx": [

@@ -58,6 +58,8 @@ export interface EngineOptions {
   readonly random: Random;
   readonly ids: UuidSource;
   readonly version: string;
+  /** Where this node can be reached. Called once it listens. */
+  readonly nodeUrl: () => string;
   readonly emit: EmitEvent;
   /** Gets what changes in workspaces. */
   readonly report: ReportChange;
@@ -129,7 +131,7 @@ export interface Engine extends Required<Pick<Module, "due" | "operatorRoutes">>
 
 /** Claims, delivers and settles jobs for this node, takes back claims of lost nodes, and keeps the node's lease. */
 export function createEngine(options: EngineOptions): Engine {
-  const { config, shares, clock, random, ids, version, emit, report, databases, masterKeys, handlers, look, onPulled } = options;
+  const { config, shares, clock, random, ids, version, nodeUrl, emit, report, databases, masterKeys, handlers, look, onPulled } = options;
   const db = databases.engine;
   const kinds = new JobKinds(options.kinds);
   const settler = new Settler(
@@ -152,6 +154,7 @@ export function createEngine(options: EngineOptions): Engine {
     emit,
     leaseSeconds: config.nodeLeaseSeconds,
     facts: factsOfNode(config, ids.next(), version),
+    url: nodeUrl,
     masterKeyIds: masterKeys.ids,
     onKeyMissing: masterKeys.onMissing,
     onLost: () => dispatcher.abortAll(),
