@@ -28,7 +28,7 @@ export class HeldLeases {
   /** If the worker held it under an earlier lease, that one is lost. */
   add(lease: Lease, endsMs: number, reason: Held["reason"]): Held {
     this.lose(lease.id, "lease_lost");
-    const held = { lease, endsMs, controller: new AbortController(), lost: new AbortController(), stores: new Set(), reason };
+    const held: Held = { lease, endsMs, controller: new AbortController(), lost: new AbortController(), stores: new Set(), reason };
     this.#held.set(lease.id, held);
     return held;
   }
