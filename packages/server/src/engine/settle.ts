@@ -12,7 +12,17 @@ import {
   refuseAcrossWorkspaces,
   weightOf,
 } from "#jobs";
-import { Batcher, type Db, type EmitEvent, isRefused, isTimeout, type JobId, type ReportChange, type Transactional } from "#kernel";
+import {
+  Batcher,
+  type Db,
+  type EmitEvent,
+  isRefused,
+  isTimeout,
+  type JobId,
+  type ReportChange,
+  type Transactional,
+  tolerate,
+} from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import type { Verdict } from "./judge.ts";
 import type { EnqueuedLane, JobKinds } from "./kinds.ts";
@@ -51,6 +61,7 @@ const NO_EFFECT: CircuitEffect = { kind: "none" };
  * Writes the outcomes of claims and their effects on circuits, many in one statement. While the database is away it waits, so that no
  * result is lost. Three groups are written apart, so that they do not hold up the others: jobs with a concurrency key, which another
  * transaction may have locked; jobs of kinds whose outcomes change something else, which takes a transaction; and those that lock other jobs.
+ * Outcomes of kinds that change little are settled by one statement if it can, apart from all these.
  */
 export class Settler {
   readonly #db: Transactional;
@@ -61,6 +72,7 @@ export class Settler {
   readonly #keyed: Batcher<Settlement, boolean>;
   readonly #withEffects: Batcher<Settlement, boolean>;
   readonly #lockingOthers: Batcher<Settlement, boolean>;
+  readonly #atOnce: Batcher<Settlement, boolean>;
   readonly #report: ReportChange;
   #givenUp = false;
   /** Outcomes that are not written yet, by their claims. */
@@ -82,19 +94,21 @@ export class Settler {
     this.#db = db;
     this.#kinds = kinds;
     this.#emit = emit;
-    const batcher = (write: (settlements: readonly Settlement[]) => Promise<Written>) =>
+    const batcher = (write: (settlements: Settlement[]) => Promise<boolean[]>) =>
       new Batcher<Settlement, boolean>({
         maxWeight: MAX_WEIGHT,
         writers: WRITERS,
         weigh: ({ claim, verdict }) => weightOf(claim.payload + writtenBy(verdict)),
         workspaceOf: ({ claim }) => claim.workspaceId,
-        write: (settlements) => this.#write(settlements, write),
+        write,
       });
-    this.#plain = batcher((settlements) => this.#writeRecords(settlements));
-    this.#keyed = batcher((settlements) => this.#writeRecords(settlements));
+    const records = (settlements: readonly Settlement[]) => this.#writeRecords(settlements);
     const withEffects = (settlements: readonly Settlement[]) => this.#db.transaction((tx) => this.#writeWithEffects(tx, settlements));
-    this.#withEffects = batcher(withEffects);
-    this.#lockingOthers = batcher(withEffects);
+    this.#plain = batcher((settlements) => this.#write(settlements, records));
+    this.#keyed = batcher((settlements) => this.#write(settlements, records));
+    this.#withEffects = batcher((settlements) => this.#write(settlements, withEffects));
+    this.#lockingOthers = batcher((settlements) => this.#write(settlements, withEffects));
+    this.#atOnce = batcher((settlements) => this.#writeAtOnce(settlements));
   }
 
   /**
@@ -106,12 +120,19 @@ export class Settler {
     const first = this.#pending.get(name);
     if (first) return first.then(() => false);
     const entry = logEntry(entryOf(claim, verdict, tookMs, worker));
-    const recorded = this.#kinds.of(claim)?.recorded ?? true;
-    const written = this.#batcherOf(claim)
-      .add({ claim, verdict, circuit, entry, isReported: worker !== null, recorded })
-      .finally(() => this.#pending.delete(name));
+    const kind = this.#kinds.of(claim);
+    const settlement = { claim, verdict, circuit, entry, isReported: worker !== null, recorded: kind?.recorded ?? true };
+    const atOnce = kind?.atOnce?.accepts(settlement) ?? false;
+    const written = (atOnce ? this.#addAtOnce(settlement) : this.#batcherOf(claim).add(settlement)).finally(() =>
+      this.#pending.delete(name),
+    );
     this.#pending.set(name, written);
     return written;
+  }
+
+  /** What one statement does not settle, a transaction does. */
+  async #addAtOnce(settlement: Settlement): Promise<boolean> {
+    return (await this.#atOnce.add(settlement)) || this.#batcherOf(settlement.claim).add(settlement);
   }
 
   #batcherOf(claim: Claim): Batcher<Settlement, boolean> {
@@ -127,6 +148,7 @@ export class Settler {
   }
 
   async settled(): Promise<void> {
+    await this.#atOnce.settled();
     await Promise.all([this.#plain, this.#keyed, this.#withEffects, this.#lockingOthers].map((batcher) => batcher.settled()));
   }
 
@@ -181,6 +203,24 @@ export class Settler {
     // Without `settled` of its kind, which may be what fails.
     if (first && !first.isBare) return this.#write([{ ...first, isBare: true }], (ones) => refuse(this.#db, ones));
     return settlements.map(() => false);
+  }
+
+  /** Returns which of these are settled. Those of a statement that fails are not: a transaction finds out what is wrong. */
+  async #writeAtOnce(settlements: readonly Settlement[]): Promise<boolean[]> {
+    const settled = new Set<Settlement>();
+    for (const kind of this.#kinds) {
+      const outcomes = settlements.filter(({ claim }) => claim.kind === kind.name);
+      if (outcomes.length === 0) continue;
+      await tolerate(
+        async () => {
+          const done = await kind.atOnce?.settle(this.#db, outcomes);
+          for (const [at, one] of outcomes.entries()) if (done?.[at]) settled.add(one);
+        },
+        (error) => this.#emit("settle_retried", { error }),
+      );
+    }
+    for (const { claim } of settled) this.#report(claim.workspaceId, recordsOf(claim.kind));
+    return settlements.map((one) => settled.has(one));
   }
 
   async #writeRecords(settlements: readonly Settlement[]): Promise<Written> {
