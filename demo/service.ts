@@ -39,8 +39,8 @@ export async function findService(env: Record<string, string | undefined>): Prom
     return { url: running, key: made, about: [`Using the service at ${running}, with a new workspace.`], stop: nothing };
   }
 
-  // Port 0 takes any free port. Only the demo needs to reach this node.
-  const node = await startNode({ ...config, host: "127.0.0.1", port: 0, internalHost: "127.0.0.1", internalPort: 0 });
+  // Port 0 takes any free port. Only the demo needs to reach this node, and nobody signs in to it.
+  const node = await startNode({ ...config, dashboard: "off", host: "127.0.0.1", port: 0, internalHost: "127.0.0.1", internalPort: 0 });
   try {
     const about = [
       `Started a node with ${config.databaseUrl === null ? `the data in ${config.dataDir}` : "the database of DATABASE_URL"}.`,

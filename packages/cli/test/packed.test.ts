@@ -23,13 +23,15 @@ async function pack(into: string): Promise<string[]> {
     await cp(path.join(REPOSITORY, name), path.join(copy, name));
   for (const name of PACKAGES) {
     const from = path.join(REPOSITORY, "packages", name);
-    await cp(from, path.join(copy, "packages", name), { recursive: true, filter: (file) => !/\/(node_modules|dist|test)$/.test(file) });
+    // The pages are built before the tests, from the same sources.
+    const leftOut = name === "dashboard" ? /\/(node_modules|test)$/ : /\/(node_modules|dist|test)$/;
+    await cp(from, path.join(copy, "packages", name), { recursive: true, filter: (file) => !leftOut.test(file) });
   }
   await linkModules(copy);
   await run("npm", ["run", "build"], { cwd: copy });
   const tarballs = path.join(into, "tarballs");
   await mkdir(tarballs);
-  for (const name of PACKAGES) await run("npm", ["pack", "--pack-destination", tarballs], { cwd: path.join(copy, "packages", name) });
+  await run("npm", ["pack", "--pack-destination", tarballs, ...PACKAGES.map((name) => `./packages/${name}`)], { cwd: copy });
   return (await readdir(tarballs)).map((name) => path.join(tarballs, name));
 }
 

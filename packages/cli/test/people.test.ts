@@ -22,6 +22,8 @@ test("tidemill people makes, resets, promotes and removes people, with effect on
 
   const added = await people("add", "Ada@Example.com", "--name", "Ada", "--workspace", workspace.id, "--role", "admin");
   expect(added).toMatchObject({ code: 0, shown: { id: expect.stringMatching(/^usr_/) } });
+  // The node has a free port, not the one of the settings.
+  expect(added.shown.set_password_at).toMatch(`${node.url}/dashboard/link/`);
   const browser = new Browser(node.url);
   const password = { password: PASSWORD };
   expect((await browser.auth("POST", `links/${token(added.shown.set_password_at)}`, password)).status).toBe(204);
@@ -37,6 +39,15 @@ test("tidemill people makes, resets, promotes and removes people, with effect on
   const { body: acme } = await browser.operate("POST", "/workspaces", { name: "Acme" });
   const { body: invitation } = await browser.operate("POST", `/workspaces/${acme.id}/invitations`, { role: "admin" });
   expect((await browser.auth("GET", `links/${token(invitation.url)}`)).body).toMatchObject({ workspace: { name: "Acme" }, role: "admin" });
+  const invitations = (...args: string[]) => stage.run(["invitation", ...args, "--json"], settings);
+  const another = (await browser.operate("POST", `/workspaces/${acme.id}/invitations`, { role: "read" })).body;
+  expect(JSON.parse((await invitations("list", acme.id)).stdout)).toMatchObject([
+    { id: another.id, role: "read", created_by: added.shown.id },
+    { id: invitation.id, role: "admin" },
+  ]);
+  expect((await invitations("revoke", acme.id, another.id)).code).toBe(0);
+  expect((await invitations("revoke", acme.id, another.id)).code).toBe(1);
+  expect((await browser.auth("GET", `links/${token(another.url)}`)).status).toBe(404);
   await people("operator", "ada@example.com", "--off");
   expect((await browser.auth("GET", `links/${token(invitation.url)}`)).status).toBe(404);
   expect((await browser.operate("GET", "/workspaces")).status).toBe(403);
@@ -66,7 +77,7 @@ test("tidemill people makes, resets, promotes and removes people, with effect on
   expect((await people("remove", "ada@example.com", "--force")).shown).toEqual({ email: "ada@example.com", removed: true });
   expect((await browser.auth("GET", "session")).body.person).toBeNull();
   expect((await people("reset", "ada@example.com")).code).toBe(1);
-  expect((await people("setup-link")).shown.url).toMatch(/\/dashboard\/link\/[\w-]{43}$/);
+  expect((await people("setup-link")).shown.url).toMatch(`${node.url}/dashboard/link/`);
 });
 
 async function workspaces(stage: Stage, settings: Record<string, string>) {

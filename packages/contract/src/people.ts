@@ -1,6 +1,7 @@
 import { type Static, Type } from "typebox";
 import { Cursor, Moment, Nullable, PageQuery } from "./paging.ts";
 import { PlanName } from "./plans.ts";
+import { WorkspacePath } from "./workspaces.ts";
 
 /** What a person may do in a workspace: the roles of keys, but for that of workers. Source: contract §13. */
 export const PERSON_ROLES = ["admin", "write", "read"] as const;
@@ -219,6 +220,7 @@ export const CreatedInvitation = Type.Object(
 export type CreatedInvitation = Static<typeof CreatedInvitation>;
 
 export const InvitationPath = Type.Object({ id: InvitationId });
+export const WorkspaceInvitationPath = Type.Object({ ...WorkspacePath.properties, invitation_id: InvitationId });
 export const ListInvitations = Type.Object({ ...PageQuery, cursor: Cursor("InvitationCursor", "inv_01kajv3k4ve6nsd9z5kgtzx0rw") }, strict);
 export type ListInvitations = Static<typeof ListInvitations>;
 

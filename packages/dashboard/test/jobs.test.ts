@@ -59,6 +59,7 @@ test("somebody on call signs in, finds a failing job, sees why, mends the queue'
   await page.getByRole("grid", { name: "Jobs" }).getByText("completed").nth(2).waitFor(TOLD);
   await page.getByRole("grid", { name: "Jobs" }).getByRole("link", { name: jobs[2].id }).click();
   await page.locator("dd", { hasText: mended.url }).waitFor();
+  expect(await page.getByRole("note").count()).toBe(0);
   expect(dashboard.violations).toEqual([]);
 });
 
@@ -89,6 +90,17 @@ test("on a telephone, lists show the whole id of a job, its state, what failed a
   expect(await isWhole(group.getByText("HTTP_STATUS 410"))).toBe(true);
   expect(await isWhole(group.getByText("this order was closed"))).toBe(true);
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+  // No list is cut off at its side, nor that with most columns on a wide window.
+  const overflow = () =>
+    page.getByRole("grid").evaluateAll((grids) => grids.map(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth));
+  for (const path of ["keys", "members", "audit", "queues"]) {
+    await dashboard.goTo(page, path);
+    await page.getByRole("row").nth(1).waitFor();
+    expect(await overflow(), path).toEqual([0]);
+  }
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.getByRole("columnheader", { name: "Oldest" }).waitFor();
+  expect(await overflow()).toEqual([0]);
 });
 
 describe("the list of jobs", () => {

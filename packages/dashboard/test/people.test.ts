@@ -186,6 +186,15 @@ describe("the operator's pages", () => {
       role: "admin",
     });
     await invitation.getByRole("button", { name: "I have stored it" }).press("Enter");
+    await page.getByRole("button", { name: "Invite an administrator of Acme" }).press("Enter");
+    const open = page.getByRole("dialog", { name: "Who administers Acme?" });
+    expect(await dashboard.axe(page)).toEqual([]);
+    await open.getByRole("button", { name: "Revoke the invitation for first@example.com" }).press("Enter");
+    await page.getByRole("dialog", { name: "Revoke the invitation?" }).getByRole("button", { name: "Revoke" }).press("Enter");
+    await page.getByText("The invitation can no longer be accepted").waitFor();
+    await open.getByRole("listitem").waitFor({ state: "detached" });
+    expect((await operator.auth("GET", `links/${link.split("/").at(-1)}`)).status).toBe(404);
+    await open.getByRole("button", { name: "Not now" }).press("Enter");
 
     await page.getByRole("button", { name: "Change Acme" }).press("Enter");
     await page.getByLabel("Requests a minute").fill("1234");

@@ -50,6 +50,10 @@ async function forge(url: string): Promise<number> {
   return (await fetch(url, { method: "POST", headers, body: '{"payload":{"to":"eve@example.com"}}' })).status;
 }
 
+/** The same for requests without a signature: with no body, with text, and with a form, which Fastify does not take (415). */
+const scan = (url: string): Promise<number[]> =>
+  Promise.all([null, "hello", new URLSearchParams({ a: "b" })].map(async (body) => (await fetch(url, { method: "POST", body })).status));
+
 describe("the receivers of the examples", () => {
   test.for(Object.entries(RECEIVERS))("%s", async ([name, command], { live, skip }) => {
     skip(name === "python" && !hasPython, "python3 is not on this machine");
@@ -63,6 +67,7 @@ describe("the receivers of the examples", () => {
     expect(job).toMatchObject({ state: "completed", attempt: 1, result: { sent: "ada@example.com" } });
     expect(started[0]?.output).toContain(`${job.id}: a mail to ada@example.com`);
     expect(await forge(url)).toBe(401);
+    expect(await scan(url)).toEqual([401, 401, name === "fastify" ? 415 : 401]);
     expect(started[0]?.output).not.toContain("eve@example.com");
   });
 
@@ -77,5 +82,6 @@ describe("the receivers of the examples", () => {
     });
     expect(job).toMatchObject({ state: "completed", attempt: 1, result: { sent: "ada@example.com" } });
     expect(await forge(url)).toBe(401);
+    expect(await scan(url)).toEqual([401, 401, 401]);
   });
 });

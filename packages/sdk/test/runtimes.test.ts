@@ -13,10 +13,12 @@ import { test } from "./harness/live.ts";
 const at = (file: string) => fileURLToPath(new URL(file, import.meta.url));
 
 /** Programs of npm packages: Node 20 is in the package's own node_modules, because the repository runs on Node 24. */
-const RUNTIMES: Readonly<Record<string, string>> = {
-  "Node 20": at("../node_modules/node/bin/node"),
-  "Node 24": process.execPath,
-  Bun: at("../../../node_modules/bun/bin/bun.exe"),
+const RUNTIMES: Readonly<Record<string, readonly [command: string, ...args: string[]]>> = {
+  "Node 20": [at("../node_modules/node/bin/node")],
+  "Node 24": [process.execPath],
+  Bun: [at("../../../node_modules/bun/bin/bun.exe")],
+  // Only what the client and the program need.
+  Deno: [at("../../../node_modules/.bin/deno"), "run", "--no-prompt", "--allow-net=127.0.0.1", "--allow-env", "--allow-read"],
 };
 
 /** A program that uses the client, and writes what came of it as JSON. */
@@ -91,9 +93,9 @@ describe("the client's bundle", () => {
 });
 
 describe("the client runs on", () => {
-  test.for(Object.entries(RUNTIMES))("%s", async ([, command], { live, silent }) => {
+  test.for(Object.entries(RUNTIMES))("%s", async ([, [command, ...args]], { live, silent }) => {
     const vectors = at("../../contract/vectors/signatures.json");
-    const { stdout } = await promisify(execFile)(command, [path.join(directory, "program.js"), silent, vectors], {
+    const { stdout } = await promisify(execFile)(command, [...args, path.join(directory, "program.js"), silent, vectors], {
       env: { PATH: process.env.PATH ?? "", TIDEMILL_URL: live.url, TIDEMILL_KEY: live.key },
     });
     expect(JSON.parse(stdout)).toEqual({

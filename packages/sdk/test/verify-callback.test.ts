@@ -86,6 +86,13 @@ describe("what a callback can be given as", () => {
     expect((await failureOf(verifyCallback(request, SECRET))).message).toContain("body was read before");
   });
 
+  test("an unsigned request is not genuine, whatever its body is", async () => {
+    for (const body of [undefined, {}, { to: "ada@example.com" }]) {
+      const error = await failureOf(verifyCallback({ headers: {}, body: body as unknown as string }, SECRET));
+      expect(error).toMatchObject({ name: "InvalidSignatureError", reason: "missing_header" });
+    }
+  });
+
   test("a header that is there twice is refused", async () => {
     setNow(NOW);
     const twice = { ...headers, "x-service-job-id": ["job_1", "job_2"] };

@@ -50,6 +50,7 @@ describe("verifyWebhook", () => {
     expect(await reasonOf(verifyWebhook({ ...signed([SECRET]), body: `${BODY} ` }, SECRET))).toBe("wrong_signature");
     expect(await reasonOf(verifyWebhook(signed([SECRET], { at: new Date(Date.now() - 301_000) }), SECRET))).toBe("timestamp_out_of_range");
     expect(await reasonOf(verifyWebhook({ headers: {}, body: BODY }, SECRET))).toBe("missing_header");
+    expect(await reasonOf(verifyWebhook({ headers: {}, body: undefined as unknown as string }, SECRET))).toBe("missing_header");
     const { headers } = signed([SECRET]);
     for (const signature of ["", "v1,", "v1a,xxx", headers["webhook-signature"].replace("v1,", "v2,")]) {
       const reason = await reasonOf(verifyWebhook({ headers: { ...headers, "webhook-signature": signature }, body: BODY }, SECRET));

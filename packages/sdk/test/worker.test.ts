@@ -72,6 +72,39 @@ describe("a worker", () => {
     expect(counts).toEqual({ now: 0, most: 5, done: 200 });
   });
 
+  test("of a high concurrency takes at most half of it in one call, and executes as many jobs as it may", async ({
+    service,
+    clients: { proxy },
+    worker,
+  }) => {
+    const queue = await service.queue();
+    await service.ok(
+      "POST",
+      `/v1/queues/${queue}/jobs/batch`,
+      Array.from({ length: 300 }, () => ({ payload: 1 })),
+    );
+    const counts = { now: 0, done: 0 };
+    const isFull = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<void>();
+    worker(
+      {
+        [queue]: async () => {
+          counts.now += 1;
+          if (counts.now === 200) isFull.resolve();
+          await goOn.promise;
+          counts.done += 1;
+        },
+      },
+      { concurrency: 200, url: proxy.url },
+    );
+    await isFull.promise;
+    expect(counts).toEqual({ now: 200, done: 0 });
+    goOn.resolve();
+    await until(async () => (await service.ok("GET", `/v1/queues/${queue}`)).metrics.completed === 300, "all jobs to be completed");
+    const limits = proxy.passed.flatMap(({ path, body }) => (path === "/v1/work" ? (JSON.parse(body).limit ?? []) : []));
+    expect(Math.max(...limits)).toBe(100);
+  });
+
   test("gives payloads to the handler as the schema parses them, and fails those that do not fit for good", async ({ service, worker }) => {
     const queue = await service.queue();
     const got: unknown[] = [];

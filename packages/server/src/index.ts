@@ -2,7 +2,7 @@
 
 export { decideJob, listPending } from "#approvals";
 export { type ChainReport, type NotedHead, verifyAuditAcrossWorkspaces } from "#audit";
-export { Broadcaster, countNodesWithout, listNodesAcrossWorkspaces, type Message } from "#engine";
+export { Broadcaster, countNodesWithout, findNodeUrl, listNodesAcrossWorkspaces, type Message } from "#engine";
 export { explainJob } from "#explain";
 export { type JobRow, type Ruling, readJobId, showJob, showJobId } from "#jobs";
 export {
@@ -36,12 +36,15 @@ export {
   addPerson,
   changeOperator,
   listEventsOf,
+  listInvitations,
   listPeople,
   makeSetupLink,
   readPublicUrl,
   removePerson,
   resetPerson,
+  revokeInvitation,
   showAccountEvent,
+  showInvitation,
 } from "#people";
 export { findQueue, type Queue } from "#queues";
 export { Calendars, listSchedules, type Schedule, type ScheduleId } from "#schedules";

@@ -91,9 +91,11 @@ export async function composeNode({
   const callbacks = createCallbacks({ ...shared, guard, names, hosts, ownPorts, secrets: vault.secrets, version: VERSION });
   const pushes = createPushes({ ...shared, secrets: vault.secrets, guard, names, hosts, ownPorts, version: VERSION });
   const webhookSender = createWebhookSender({ ...shared, secrets: vault.secrets, guard, names, hosts, ownPorts, version: VERSION });
+  const nodeUrl = () => listeners.url();
   const engine = createEngine({
     ...shared,
     version: VERSION,
+    nodeUrl,
     databases,
     kinds: [
       callbacks.kind,
@@ -168,7 +170,7 @@ export async function composeNode({
     workflows.workspaceChanged(workspaceId);
     live.workspaceChanged(workspaceId);
   };
-  const people = createPeople({ ...shared, adminContext, keyring, nodeUrl: () => listeners.url(), onPersonChanged });
+  const people = createPeople({ ...shared, adminContext, keyring, nodeUrl, onPersonChanged });
   const usage = createUsage(shared);
   const { rateLimiter } = usage;
 

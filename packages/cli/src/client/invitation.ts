@@ -1,19 +1,30 @@
 import { CreateInvitation } from "@tidemill/contract";
 import type { Command } from "commander";
+import { INVITATION_COLUMNS } from "../output/invitation-columns.ts";
 import { printFields, printRecord } from "../output/table.ts";
-import { onService } from "./command.ts";
+import { onService, runOnService, withConnection } from "./command.ts";
 import { addFields, readFields } from "./fields.ts";
 import { printList, withLimit } from "./listing.ts";
 
-const COLUMNS = ["id", "role", "email", "created_by", "created_at", "expires_at"];
-
+/** Operators list and revoke the invitations to any workspace, in the database: then the workspace is the first argument. */
 export function addInvitationCommands(program: Command): void {
   const invitation = program.command("invitation").description("Invitations of people to the workspace");
+  const load = () => import("../operator/invitation.ts");
 
-  onService<{ limit: number }>(
-    withLimit(invitation.command("list").description("List invitations that can still be accepted, newest first")),
-    (tidemill, { options }) => printList((limit) => tidemill.invitations.list({ limit }), COLUMNS, options),
+  const list = withConnection(
+    withLimit(
+      invitation
+        .command("list")
+        .description("List invitations that can still be accepted, newest first")
+        .argument("[workspace]", "For operators: id of the workspace, ws_…, whose invitations are in the database"),
+    ),
   );
+  list.action(async (workspace: string | undefined, options: { json?: boolean }) => {
+    if (workspace !== undefined) return (await load()).listInvitationsCommand(workspace, options);
+    await runOnService<{ limit: number }>(list, (tidemill, invocation) =>
+      printList((limit) => tidemill.invitations.list({ limit }), INVITATION_COLUMNS, invocation.options),
+    );
+  });
 
   onService(
     addFields(
@@ -24,14 +35,21 @@ export function addInvitationCommands(program: Command): void {
       printFields(await tidemill.invitations.create(readFields<CreateInvitation>(CreateInvitation, options)), options.json),
   );
 
-  onService(
+  const revoke = withConnection(
     invitation
       .command("revoke")
       .description("Revoke an invitation. It can no longer be accepted")
-      .argument("<invitation>", "Id of the invitation, inv_…"),
-    async (tidemill, { args: [id = ""], options }) => {
-      await tidemill.invitations.revoke(id);
-      printRecord({ id, revoked: true }, options.json);
-    },
+      .argument("<invitation...>", "Id of the invitation, inv_…. For operators: workspace and invitation")
+      .usage("[options] [workspace] <invitation>"),
   );
+  revoke.action(async (named: string[], options: { json?: boolean }) => {
+    const [first = "", second, ...more] = named;
+    if (more.length > 0 || (second === undefined && first.startsWith("ws_")))
+      throw new Error("Give the id of an invitation, inv_…. Operators give its workspace before it.");
+    if (second !== undefined) return (await load()).revokeInvitationCommand(first, second, options);
+    await runOnService(revoke, async (tidemill) => {
+      await tidemill.invitations.revoke(first);
+      printRecord({ id: first, revoked: true }, options.json);
+    });
+  });
 }

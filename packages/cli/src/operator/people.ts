@@ -1,8 +1,11 @@
+import { hostname } from "node:os";
 import { PERSON_ROLES, type PersonRole } from "@tidemill/contract";
 import {
   addPerson,
   type Config,
   changeOperator,
+  type Database,
+  findNodeUrl,
   listEventsOf,
   listPeople,
   makeSetupLink,
@@ -48,7 +51,7 @@ export async function addPersonCommand(
   const workspaceId = workspace === undefined ? null : parseWorkspaceId(workspace);
   await withDatabase(async ({ api }, adminContext, config) => {
     const terms = { name: name ?? email, email, operator, workspaceId, role: role as PersonRole };
-    const { id, url } = await addPerson(api, { ...adminContext, ...addressesOf(config) }, terms);
+    const { id, url } = await addPerson(api, { ...adminContext, ...(await addressesOf(api, config)) }, terms);
     printRecord({ id, email, ...(url === null ? {} : { set_password_at: url }) }, json);
   });
 }
@@ -56,7 +59,7 @@ export async function addPersonCommand(
 /** `tidemill people reset`: takes away how a person signs in, and prints a link to set a new password. */
 export const resetPersonCommand = (email: string, { json }: Json): Promise<void> =>
   withDatabase(async (databases, adminContext, config) => {
-    const reset = await resetPerson(databases.api, { ...adminContext, ...addressesOf(config) }, email);
+    const reset = await resetPerson(databases.api, { ...adminContext, ...(await addressesOf(databases.api, config)) }, email);
     if (reset === null) throw nobody(email);
     await notifyNodes(databases, { kind: "personChanged", personId: reset.personId });
     printRecord({ email, set_password_at: reset.url }, json);
@@ -96,14 +99,15 @@ export const logPersonCommand = (email: string, { json }: Json): Promise<void> =
 /** `tidemill people setup-link`: makes a link for a new operator. */
 export const makeSetupLinkCommand = ({ json }: Json): Promise<void> =>
   withDatabase(async ({ api }, adminContext, config) => {
-    const url = await makeSetupLink(api, { ...adminContext, ...addressesOf(config) }, OPERATOR);
+    const url = await makeSetupLink(api, { ...adminContext, ...(await addressesOf(api, config)) }, OPERATOR);
     printRecord({ url }, json);
   });
 
 const nobody = (email: string) => new Error(`Nobody has the mail address "${email}": "tidemill people list" shows all people.`);
 
-/** Where links lead. A node on a free port has another address than this one, which the operator then knows. */
-const addressesOf = ({ publicUrl, host, port }: Config) => ({
-  publicUrl: readPublicUrl(publicUrl),
-  nodeUrl: () => `http://${host.includes(":") ? `[${host}]` : host}:${port}`,
-});
+/** Where links lead: to the public URL if it is set, otherwise to a running node, otherwise to where a node with these settings would listen. */
+async function addressesOf(db: Database, { publicUrl, host, port }: Config) {
+  const running = publicUrl === null ? await findNodeUrl(db, hostname()) : null;
+  const url = running ?? `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  return { publicUrl: readPublicUrl(publicUrl), nodeUrl: () => url };
+}

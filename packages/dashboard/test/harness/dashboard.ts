@@ -62,10 +62,22 @@ export class Dashboard {
 
   /** Loads another page, and waits until its requests are answered. */
   async goTo(page: Page, path: string, base = new URL(page.url()).origin): Promise<void> {
-    const below = path.startsWith("/") ? path : `/w/${this.#service.workspaceId}/${path}`;
-    await page.goto(`${base}/dashboard${below}`);
-    await page.locator("h1").first().waitFor();
-    await page.locator("[data-loading]").first().waitFor({ state: "detached" });
+    await page.goto(`${base}/dashboard${this.#below(path)}`);
+    await this.#shown(page);
+  }
+
+  /** Goes to another page in the same document, as a link does, and waits until its requests are answered. */
+  async walkTo(page: Page, path: string, prefix = ""): Promise<void> {
+    await page.evaluate(
+      (to) => {
+        document.querySelector("main")?.setAttribute("data-left", "");
+        history.pushState({}, "", to);
+        dispatchEvent(new PopStateEvent("popstate"));
+      },
+      `${prefix}/dashboard${this.#below(path)}`,
+    );
+    await page.locator("main:not([data-left])").waitFor();
+    await this.#shown(page);
   }
 
   /** Serious and critical findings of axe on a page, or on a part of it, in both themes, as texts. */
@@ -87,6 +99,15 @@ export class Dashboard {
       .flatMap(({ id, nodes }) =>
         nodes.map(({ target, failureSummary }) => `${id} ${target.join(" ")}: ${failureSummary?.split("\n")[1]?.trim()}`),
       );
+  }
+
+  #below(path: string): string {
+    return path.startsWith("/") ? path : `/w/${this.#service.workspaceId}/${path}`;
+  }
+
+  async #shown(page: Page): Promise<void> {
+    await page.locator("h1").first().waitFor();
+    await page.locator("[data-loading]").first().waitFor({ state: "detached" });
   }
 
   async close(): Promise<void> {

@@ -69,10 +69,8 @@ export const DIALOGS: Readonly<Record<string, readonly Opening[]>> = {
   "pages/members/InvitationMade.tsx": [
     once(dialog("members", "The invitation's link", ["button", "Invite"], { type: "guest@example.com" }, enter)),
   ],
-  "pages/members/MembersPage.tsx": [
-    dialog("members", /^Remove/, ["button", /^Remove .*member/]),
-    dialog("members", "Revoke the invitation?", ["button", /^Revoke the invitation/]),
-  ],
+  "pages/members/MembersPage.tsx": [dialog("members", /^Remove/, ["button", /^Remove .*member/])],
+  "pages/members/RevokeInvitation.tsx": [dialog("members", "Revoke the invitation?", ["button", /^Revoke the invitation/])],
   "pages/members/RoleDialog.tsx": [dialog("members", /^The role of/, ["button", /^Change role of .*member/])],
   "pages/operator/DeleteWorkspace.tsx": [dialog("/operator/workspaces", "Delete Default?", ["button", "Delete Default"])],
   "pages/operator/WorkspaceDialog.tsx": [
@@ -155,11 +153,11 @@ export const DIALOGS: Readonly<Record<string, readonly Opening[]>> = {
 export async function openDialog(page: Page, { steps }: Opening): Promise<ElementHandle<Element>[]> {
   const used: ElementHandle<Element>[] = [];
   for (const step of steps) {
+    // What follows another step is for the dialog that it opens.
+    if (!Array.isArray(step) && step !== steps[0]) await page.locator("[role=dialog] :focus").waitFor();
     if ("key" in step) await page.keyboard.press(step.key);
-    else if ("type" in step) {
-      await page.locator("[role=dialog] :focus").waitFor();
-      await page.keyboard.type(step.type);
-    } else {
+    else if ("type" in step) await page.keyboard.type(step.type);
+    else {
       const [role, name] = step;
       const shown = page.getByRole(role, { name, exact: typeof name === "string" }).and(page.locator(":visible"));
       const control = (await shown.last().elementHandle()) as ElementHandle<Element>;

@@ -1,3 +1,5 @@
+import type { SignedContent } from "./signature.ts";
+
 /** A request of the Fetch API: of Next, Hono, Bun, Deno, Cloudflare Workers. */
 export interface FetchRequest {
   readonly headers: { get(name: string): string | null };
@@ -11,8 +13,28 @@ export interface RawRequest {
   readonly body: string | Uint8Array | ArrayBuffer;
 }
 
+/** Names of the headers that a signature needs. */
+interface HeaderNames {
+  readonly id: string;
+  readonly timestamp: string;
+  readonly signature: string;
+}
+
+/**
+ * Reads what the signature of a request is made of. A request that lacks a header is not genuine, whatever its body is: the body is not read.
+ *
+ * @throws {TypeError} when the body is not the one that arrived, or was read before
+ */
+export async function contentOf(request: FetchRequest | RawRequest, names: HeaderNames): Promise<SignedContent> {
+  const id = headerOf(request, names.id);
+  const timestamp = headerOf(request, names.timestamp);
+  const signature = headerOf(request, names.signature);
+  const body = id && timestamp && signature ? await bodyOf(request) : new Uint8Array();
+  return { id, timestamp, signature, body };
+}
+
 /** Reads a header by its name, in whatever case. A header that is there twice is not read. */
-export function headerOf({ headers }: FetchRequest | RawRequest, name: string): string | null {
+function headerOf({ headers }: FetchRequest | RawRequest, name: string): string | null {
   if (typeof headers.get === "function") return headers.get(name);
   const wanted = name.toLowerCase();
   const [value, ...more] = Object.entries(headers).flatMap(([key, given]) =>
@@ -21,8 +43,7 @@ export function headerOf({ headers }: FetchRequest | RawRequest, name: string): 
   return value === undefined || more.length > 0 ? null : value;
 }
 
-/** @throws {TypeError} when the body is not the one that arrived, or was read before */
-export async function bodyOf(request: FetchRequest | RawRequest): Promise<Uint8Array> {
+async function bodyOf(request: FetchRequest | RawRequest): Promise<Uint8Array> {
   if ("arrayBuffer" in request) {
     if (request.bodyUsed) throw new TypeError("The request's body was read before. Verify the callback first, or pass { headers, body }.");
     return new Uint8Array(await request.arrayBuffer());

@@ -4,7 +4,7 @@ import { checkNames } from "../check-names.ts";
 import { nowSeconds } from "../clock.ts";
 import { parsePayload, type StandardSchema } from "../schema.ts";
 import { InvalidSignatureError } from "./invalid-signature.ts";
-import { bodyOf, type FetchRequest, headerOf, type RawRequest } from "./request.ts";
+import { contentOf, type FetchRequest, type RawRequest } from "./request.ts";
 import { findFault } from "./signature.ts";
 
 /** A job as the handler receives it. */
@@ -38,15 +38,9 @@ export async function verifyCallback<Payload = unknown>(
   if (!Array.isArray(tried) || tried.length === 0 || !tried.every((secret) => typeof secret === "string" && secret !== "")) {
     throw new TypeError("A callback secret is required: the queue's callback_secret, cbs_…");
   }
-  const body = await bodyOf(request);
-  const content = {
-    id: headerOf(request, CALLBACK_HEADERS.jobId),
-    timestamp: headerOf(request, CALLBACK_HEADERS.timestamp),
-    signature: headerOf(request, CALLBACK_HEADERS.signature),
-    body,
-  };
+  const content = await contentOf(request, { ...CALLBACK_HEADERS, id: CALLBACK_HEADERS.jobId });
   const fault = await findFault(content, tried, nowSeconds());
   if (fault) throw new InvalidSignatureError(fault);
-  const callback = JSON.parse(new TextDecoder().decode(body)) as Callback<Payload>;
+  const callback = JSON.parse(new TextDecoder().decode(content.body)) as Callback<Payload>;
   return schema ? { ...callback, payload: await parsePayload(schema, callback.payload) } : callback;
 }

@@ -2,7 +2,7 @@ import type * as contract from "@tidemill/contract";
 import { WEBHOOK_HEADERS } from "@tidemill/contract/signing";
 import { nowSeconds } from "../clock.ts";
 import { InvalidSignatureError } from "./invalid-signature.ts";
-import { bodyOf, type FetchRequest, headerOf, type RawRequest } from "./request.ts";
+import { contentOf, type FetchRequest, type RawRequest } from "./request.ts";
 import { findFaultOfEvent } from "./signature.ts";
 
 /** An event as a webhook gets it. */
@@ -28,16 +28,10 @@ export async function verifyWebhook<Data = unknown>(
 ): Promise<WebhookPayload<Data>> {
   const keys = (typeof secrets === "string" ? [secrets] : secrets).map(keyOf);
   if (keys.length === 0) throw noSecret();
-  const body = await bodyOf(request);
-  const content = {
-    id: headerOf(request, WEBHOOK_HEADERS.id),
-    timestamp: headerOf(request, WEBHOOK_HEADERS.timestamp),
-    signature: headerOf(request, WEBHOOK_HEADERS.signature),
-    body,
-  };
+  const content = await contentOf(request, WEBHOOK_HEADERS);
   const fault = await findFaultOfEvent(content, keys, nowSeconds());
   if (fault) throw new InvalidSignatureError(fault, WEBHOOK_HEADERS);
-  return JSON.parse(new TextDecoder().decode(body)) as WebhookPayload<Data>;
+  return JSON.parse(new TextDecoder().decode(content.body)) as WebhookPayload<Data>;
 }
 
 /** The bytes that the base64 of a secret stands for. */

@@ -13,6 +13,8 @@ import { type Taken, takenFrom } from "./taken.ts";
 
 /** Jobs and runs in one call. */
 const MAX_JOBS = 500;
+/** From this concurrency on, a call takes half of it at most: while it is on its way, the other half is executed and settled. */
+const MIN_HALVED = 100;
 /** Calls that report outcomes at the same time: while one is on its way, the next one collects. */
 const MAX_REPORTS = 2;
 /** How long a call waits for a job or run at most. Seconds. */
@@ -123,7 +125,9 @@ export class WorkLoop {
   }
 
   get #room(): number {
-    return Math.max(0, Math.min(MAX_JOBS, this.#settings.concurrency - this.#executing - this.#expected));
+    const { concurrency } = this.#settings;
+    const share = concurrency < MIN_HALVED ? concurrency : Math.ceil(concurrency / 2);
+    return Math.max(0, Math.min(MAX_JOBS, share, concurrency - this.#executing - this.#expected));
   }
 
   /** What a call brings was taken at any moment since it was sent: half of the lease is left then. */

@@ -106,7 +106,7 @@ test("a hook that has begun does not fire again when its worker stops", async ({
   await until(() => fired.length > 0, "onSuccess to fire");
   await stopped.stop();
   expect((await client.runs.get(runId)).hookErrors).toMatchObject([{ message: "The worker stopped before the hook ended." }]);
-  worker([hooked]);
+  worker([hooked], { stopTimeoutMs: 0 });
   const next = await trigger(client, "hooked", null);
   await until(() => fired.includes(next), "the hook of the next run to fire");
   expect(fired).toEqual([runId, next]);

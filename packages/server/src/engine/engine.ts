@@ -35,7 +35,7 @@ import { reassignKeySlotsAcrossWorkspaces } from "./assign-key-slots.ts";
 import { Broadcaster, handleMessages, type Message, type MessageHandlers, WAKE_CHANNEL } from "./broadcast.ts";
 import { ComeDue } from "./come-due.ts";
 import { Dispatcher } from "./dispatcher.ts";
-import { finishForWorker, type WorkerResult } from "./finish-for-worker.ts";
+import { finishAllForWorker, type WorkerResult } from "./finish-for-worker.ts";
 import { type JobKind, JobKinds } from "./kinds.ts";
 import type { AttemptShares } from "./lane-shares.ts";
 import { factsOfNode } from "./leases/node-facts.ts";
@@ -58,6 +58,8 @@ export interface EngineOptions {
   readonly random: Random;
   readonly ids: UuidSource;
   readonly version: string;
+  /** Where this node can be reached. Called once it listens. */
+  readonly nodeUrl: () => string;
   readonly emit: EmitEvent;
   /** Gets what changes in workspaces. */
   readonly report: ReportChange;
@@ -121,15 +123,15 @@ export interface Engine extends Required<Pick<Module, "due" | "operatorRoutes">>
     limited: boolean,
     filter: VersionFilter | null,
   ): Promise<{ claims: WorkerClaim[]; found: LaneFound[] }>;
-  /** Settles an attempt of a worker. Returns false if it no longer held the job. */
-  finishForWorker(result: WorkerResult): Promise<boolean>;
+  /** Settles attempts of a worker. Each result is false if the worker no longer held the job. */
+  finishForWorker(results: readonly WorkerResult[]): Promise<boolean[]>;
   /** Stops claiming. From now on, attempts under way have the drain time to end. */
   drain(): void;
 }
 
 /** Claims, delivers and settles jobs for this node, takes back claims of lost nodes, and keeps the node's lease. */
 export function createEngine(options: EngineOptions): Engine {
-  const { config, shares, clock, random, ids, version, emit, report, databases, masterKeys, handlers, look, onPulled } = options;
+  const { config, shares, clock, random, ids, version, nodeUrl, emit, report, databases, masterKeys, handlers, look, onPulled } = options;
   const db = databases.engine;
   const kinds = new JobKinds(options.kinds);
   const settler = new Settler(
@@ -152,6 +154,7 @@ export function createEngine(options: EngineOptions): Engine {
     emit,
     leaseSeconds: config.nodeLeaseSeconds,
     facts: factsOfNode(config, ids.next(), version),
+    url: nodeUrl,
     masterKeyIds: masterKeys.ids,
     onKeyMissing: masterKeys.onMissing,
     onLost: () => dispatcher.abortAll(),
@@ -301,7 +304,7 @@ export function createEngine(options: EngineOptions): Engine {
       for (const { workspaceId, kind } of claimed.claims) report(workspaceId, recordsOf(kind));
       return claimed;
     },
-    finishForWorker: (result) => finishForWorker({ clock, random, settler, waker: dispatcher }, result),
+    finishForWorker: (results) => finishAllForWorker({ clock, random, settler, waker: dispatcher }, results),
     drain,
     loops: [
       lookForWork,

@@ -1,6 +1,6 @@
 import type { Claim } from "#jobs";
 import { type Clock, momentMs, type Random } from "#kernel";
-import type { PulledWaker, Waker } from "#lanes";
+import type { LaneId, LaneKey, PulledWaker, Waker } from "#lanes";
 import { type AttemptResult, delayOf, judge } from "./judge.ts";
 import type { Settler } from "./settle.ts";
 
@@ -22,18 +22,32 @@ export interface WorkerResult {
 export const tookMsOf = ({ startedAt }: Claim, clock: Clock): number => Math.max(0, clock.nowMs() - momentMs(startedAt));
 
 /** Judges and settles an attempt of a worker. Returns false, and changes nothing, if the worker no longer held the job. */
-export async function finishForWorker(
+export async function finishForWorker(finish: WorkerFinish, result: WorkerResult): Promise<boolean> {
+  const [wasHeld = false] = await finishAllForWorker(finish, [result]);
+  return wasHeld;
+}
+
+/** The same for several attempts, which are settled together as far as they fit. */
+export async function finishAllForWorker(
   { clock, random, settler, waker }: WorkerFinish,
-  { claim, result, worker }: WorkerResult,
-): Promise<boolean> {
-  const verdict = judge(result, claim, random.fraction());
-  const wasHeld = await settler.add(claim, verdict, { tookMs: tookMsOf(claim, clock), worker });
-  if (!wasHeld) return false;
-  const delayMs = delayOf(verdict);
-  // A job that waits for what was reported may be due already.
-  const isBack = verdict.kind === "giveBack" && (delayMs === null || verdict.report !== undefined);
-  if (delayMs !== null && !isBack) waker.wakeAt(clock.nowMs() + delayMs);
-  // If the lane has got a callback_url meanwhile, the look for work finds what may start: claims of nodes would mostly be in vain.
-  if (isBack || claim.limited || claim.concurrencyKey !== null) waker.wakePulled([claim]);
-  return true;
+  results: readonly WorkerResult[],
+): Promise<boolean[]> {
+  const endings = results.map(({ claim, result, worker }) => ({
+    claim,
+    verdict: judge(result, claim, random.fraction()),
+    facts: { tookMs: tookMsOf(claim, clock), worker },
+  }));
+  const wereHeld = await settler.addAll(endings);
+  const freed = new Map<LaneId, LaneKey>();
+  for (const [index, { claim, verdict }] of endings.entries()) {
+    if (!wereHeld[index]) continue;
+    const delayMs = delayOf(verdict);
+    // A job that waits for what was reported may be due already.
+    const isBack = verdict.kind === "giveBack" && (delayMs === null || verdict.report !== undefined);
+    if (delayMs !== null && !isBack) waker.wakeAt(clock.nowMs() + delayMs);
+    if (isBack || claim.limited || claim.concurrencyKey !== null) freed.set(claim.laneId, claim);
+  }
+  // If a lane has got a callback_url meanwhile, the look for work finds what may start: claims of nodes would mostly be in vain.
+  if (freed.size > 0) waker.wakePulled([...freed.values()]);
+  return wereHeld;
 }

@@ -7,7 +7,7 @@ export * from "./kinds.ts";
 export type { NodeFacts } from "./leases/node-facts.ts";
 export * from "./leases/node-lease.ts";
 export { listNodesAcrossWorkspaces } from "./leases/node-list.ts";
-export { countNodes, countNodesWithout, findNodeSecret, registerNode } from "./leases/store.ts";
+export { countNodes, countNodesWithout, findNodeSecret, findNodeUrl, registerNode } from "./leases/store.ts";
 export * from "./leases/worker-store.ts";
 export * from "./rescue.ts";
 export * from "./settle.ts";

@@ -36,7 +36,16 @@ export interface AttemptFacts {
   readonly worker?: string | null;
 }
 
+/** An attempt that ended, and what happens to its job. */
+export interface Ending {
+  readonly claim: Claim;
+  readonly verdict: Verdict;
+  readonly facts: AttemptFacts;
+}
+
 interface Settlement {
+  /** The name of its claim. */
+  readonly name: string;
   readonly claim: Claim;
   readonly verdict: Verdict;
   readonly circuit: CircuitEffect;
@@ -75,8 +84,8 @@ export class Settler {
   readonly #atOnce: Batcher<Settlement, boolean>;
   readonly #report: ReportChange;
   #givenUp = false;
-  /** Outcomes that are not written yet, by their claims. */
-  readonly #pending = new Map<string, Promise<boolean>>();
+  /** Outcomes that are not written yet, by their claims: what to wait for. */
+  readonly #pending = new Map<string, Promise<unknown>>();
 
   /**
    * @param onEnqueued called with the lanes in which kinds have enqueued jobs, after the commit
@@ -98,16 +107,17 @@ export class Settler {
       new Batcher<Settlement, boolean>({
         maxWeight: MAX_WEIGHT,
         writers: WRITERS,
-        weigh: ({ claim, verdict }) => weightOf(claim.payload + writtenBy(verdict)),
+        weigh: ({ claim, verdict }) => weightOf({ length: claim.payload.length + writtenBy(verdict) }),
         workspaceOf: ({ claim }) => claim.workspaceId,
         write,
       });
-    const records = (settlements: readonly Settlement[]) => this.#writeRecords(settlements);
+    const lasting = (write: Write) =>
+      batcher((settlements) => this.#write(settlements, write).finally(() => this.#forgetPending(settlements)));
     const withEffects = (settlements: readonly Settlement[]) => this.#db.transaction((tx) => this.#writeWithEffects(tx, settlements));
-    this.#plain = batcher((settlements) => this.#write(settlements, records));
-    this.#keyed = batcher((settlements) => this.#write(settlements, records));
-    this.#withEffects = batcher((settlements) => this.#write(settlements, withEffects));
-    this.#lockingOthers = batcher((settlements) => this.#write(settlements, withEffects));
+    this.#plain = lasting((settlements) => this.#writeRecords(settlements));
+    this.#keyed = lasting((settlements) => this.#writeRecords(settlements));
+    this.#withEffects = lasting(withEffects);
+    this.#lockingOthers = lasting(withEffects);
     this.#atOnce = batcher((settlements) => this.#writeAtOnce(settlements));
   }
 
@@ -115,28 +125,61 @@ export class Settler {
    * Resolves when it is written, or when the claim has turned out to be no longer valid. For a worker's claim it resolves to whether it was
    * valid. Only the first outcome of a claim counts: later ones are not written beside it, and resolve to false when it is done.
    */
-  add(claim: Claim, verdict: Verdict, { tookMs, circuit = NO_EFFECT, worker = null }: AttemptFacts): Promise<boolean> {
-    const name = nameOf(claim);
-    const first = this.#pending.get(name);
-    if (first) return first.then(() => false);
+  async add(claim: Claim, verdict: Verdict, facts: AttemptFacts): Promise<boolean> {
+    const [valid = false] = await this.addAll([{ claim, verdict, facts }]);
+    return valid;
+  }
+
+  /** The same for several, which are written together as far as they fit. */
+  async addAll(endings: readonly Ending[]): Promise<boolean[]> {
+    const valid = endings.map(() => false);
+    const written = Promise.withResolvers<void>();
+    const groups = new Map<Batcher<Settlement, boolean>, { readonly at: number[]; readonly settlements: Settlement[] }>();
+    const earlier = new Set<Promise<unknown>>();
+    for (const [index, ending] of endings.entries()) {
+      const name = nameOf(ending.claim);
+      const first = this.#pending.get(name);
+      if (first) {
+        if (first !== written.promise) earlier.add(first);
+        continue;
+      }
+      this.#pending.set(name, written.promise);
+      const batcher = this.#batcherOf(ending);
+      const group = groups.get(batcher) ?? { at: [], settlements: [] };
+      groups.set(batcher, group);
+      group.at.push(index);
+      group.settlements.push(this.#settlementOf(name, ending));
+    }
+    const writing = [...groups].map(async ([batcher, { at, settlements }]) => {
+      const done = await (batcher === this.#atOnce ? this.#addAtOnce(settlements) : batcher.addAll(settlements));
+      for (const [place, index] of at.entries()) valid[index] = done[place] ?? false;
+    });
+    await Promise.all(writing).finally(written.resolve);
+    if (earlier.size > 0) await Promise.all(earlier);
+    return valid;
+  }
+
+  #settlementOf(name: string, { claim, verdict, facts: { tookMs, circuit = NO_EFFECT, worker = null } }: Ending): Settlement {
     const entry = logEntry(entryOf(claim, verdict, tookMs, worker));
-    const kind = this.#kinds.of(claim);
-    const settlement = { claim, verdict, circuit, entry, isReported: worker !== null, recorded: kind?.recorded ?? true };
-    const atOnce = kind?.atOnce?.accepts(settlement) ?? false;
-    const written = (atOnce ? this.#addAtOnce(settlement) : this.#batcherOf(claim).add(settlement)).finally(() =>
-      this.#pending.delete(name),
-    );
-    this.#pending.set(name, written);
-    return written;
+    const recorded = this.#kinds.of(claim)?.recorded ?? true;
+    return { name, claim, verdict, circuit, entry, isReported: worker !== null, recorded };
   }
 
   /** What one statement does not settle, a transaction does. */
-  async #addAtOnce(settlement: Settlement): Promise<boolean> {
-    return (await this.#atOnce.add(settlement)) || this.#batcherOf(settlement.claim).add(settlement);
+  async #addAtOnce(settlements: readonly Settlement[]): Promise<boolean[]> {
+    const settled = await this.#atOnce.addAll(settlements);
+    const others = settlements.filter((_, index) => !settled[index]);
+    const valid = others.length > 0 ? await this.#withEffects.addAll(others) : [];
+    return settled.map((isSettled) => isSettled || (valid.shift() ?? false));
   }
 
-  #batcherOf(claim: Claim): Batcher<Settlement, boolean> {
+  #forgetPending(settlements: readonly Settlement[]): void {
+    for (const { name } of settlements) this.#pending.delete(name);
+  }
+
+  #batcherOf({ claim, verdict }: Ending): Batcher<Settlement, boolean> {
     const kind = this.#kinds.of(claim);
+    if (kind?.atOnce?.accepts({ claim, verdict })) return this.#atOnce;
     if (kind?.locksOthers) return this.#lockingOthers;
     if (kind && (!kind.recorded || kind.settled)) return this.#withEffects;
     return claim.concurrencyKey === null ? this.#plain : this.#keyed;
@@ -219,6 +262,7 @@ export class Settler {
         (error) => this.#emit("settle_retried", { error }),
       );
     }
+    this.#forgetPending([...settled]);
     for (const { claim } of settled) this.#report(claim.workspaceId, recordsOf(claim.kind));
     return settlements.map((one) => settled.has(one));
   }
@@ -290,9 +334,9 @@ const UNSTORABLE: Verdict = {
   error: { code: "NODE_LOST", message: "The outcome of the attempt could not be stored.", status: null },
 };
 
-/** What a verdict writes beside its job. */
-const writtenBy = (verdict: Verdict): string =>
-  ((verdict.kind === "complete" && verdict.result) || "") + (("report" in verdict && verdict.report) || "");
+/** How much a verdict writes beside its job. Characters. */
+const writtenBy = (verdict: Verdict): number =>
+  (verdict.kind === "complete" ? (verdict.result?.length ?? 0) : 0) + ("report" in verdict ? (verdict.report?.length ?? 0) : 0);
 
 /** A claim is the only one of its job's attempt. */
 const nameOf = ({ id, attempt }: Claim): string => `${id}/${attempt}`;

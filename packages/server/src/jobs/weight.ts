@@ -5,4 +5,4 @@ export const MAX_WEIGHT = 500;
 export const CHARACTERS_PER_WEIGHT = 8_000;
 
 /** The weight of a job in a statement that writes its payload: 1, and 1 more for each 8,000 characters. */
-export const weightOf = (payload: string): number => 1 + Math.floor(payload.length / CHARACTERS_PER_WEIGHT);
+export const weightOf = ({ length }: { readonly length: number }): number => 1 + Math.floor(length / CHARACTERS_PER_WEIGHT);

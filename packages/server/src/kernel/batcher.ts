@@ -39,16 +39,38 @@ export class Batcher<Item, Done> {
   /** @param signal takes the item back if its write has not begun; the result then rejects with the signal's reason */
   add(item: Item, signal?: AbortSignal): Promise<Done> {
     return new Promise((resolve, reject) => {
-      const { weigh, workspaceOf, writers } = this.#options;
-      const waiting = { workspaceId: workspaceOf(item), item, weight: weigh?.(item) ?? 1, resolve, reject };
       if (signal?.aborted) return reject(signal.reason);
-      this.#line.add(waiting);
+      const waiting = this.#wait(item, resolve, reject);
       signal?.addEventListener("abort", () => this.#withdraw(waiting, signal.reason), { once: true });
-      if (this.#writing < writers) {
-        this.#writing += 1;
-        void this.#drain();
+    });
+  }
+
+  /** Adds items of one caller, who waits for all of them: one promise, where hundreds would be kept until the database responds. */
+  addAll(items: readonly Item[]): Promise<Done[]> {
+    return new Promise((resolve, reject) => {
+      const done: Done[] = new Array(items.length);
+      let left = items.length;
+      if (left === 0) resolve(done);
+      for (const [index, item] of items.entries()) {
+        const keep = (one: Done) => {
+          done[index] = one;
+          left -= 1;
+          if (left === 0) resolve(done);
+        };
+        this.#wait(item, keep, reject);
       }
     });
+  }
+
+  #wait(item: Item, resolve: (done: Done) => void, reject: (error: unknown) => void): Waiting<Item, Done> {
+    const { weigh, workspaceOf, writers } = this.#options;
+    const waiting = { workspaceId: workspaceOf(item), item, weight: weigh?.(item) ?? 1, resolve, reject };
+    this.#line.add(waiting);
+    if (this.#writing < writers) {
+      this.#writing += 1;
+      void this.#drain();
+    }
+    return waiting;
   }
 
   /** Waits until all items that were added are written. */

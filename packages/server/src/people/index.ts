@@ -1,6 +1,7 @@
 export { showAccountEvent } from "./account-log.ts";
 export { readPublicUrl } from "./base-url.ts";
-export { removeInvitations } from "./invitation-store.ts";
+export { listInvitations, removeInvitations } from "./invitation-store.ts";
+export { revokeInvitation, showInvitation } from "./invitations.ts";
 export { addPerson, changeOperator, listEventsOf, removePerson, resetPerson } from "./manage.ts";
 export { removeMemberships } from "./membership-store.ts";
 export * from "./people.ts";

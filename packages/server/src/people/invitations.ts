@@ -1,10 +1,16 @@
-import type { CreatedInvitation, CreateInvitation, Invitation } from "@tidemill/contract";
+import type { CreatedInvitation, CreateInvitation, Invitation, ListInvitations } from "@tidemill/contract";
 import type { Actor } from "#audit";
-import type { HoldAccess } from "#http";
-import { type Db, notFound, type PersonId, problem, type Transactional, typeId, type Uuid, uuidOf } from "#kernel";
+import { type HoldAccess, nextPage, readPage } from "#http";
+import { type Db, notFound, type PersonId, problem, type Transactional, typeId, type Uuid, uuidOf, type WorkspaceId } from "#kernel";
 import type { AdminContext } from "#workspaces";
 import { normalizeEmail } from "./email.ts";
-import { deleteInvitation, deleteInvitationsBy, type InvitationRow, listInvitedToAcrossWorkspaces } from "./invitation-store.ts";
+import {
+  deleteInvitation,
+  deleteInvitationsBy,
+  type InvitationRow,
+  listInvitations,
+  listInvitedToAcrossWorkspaces,
+} from "./invitation-store.ts";
 import { invitationMail } from "./mails.ts";
 import { makeLink } from "./make-link.ts";
 import { isMemberByEmail } from "./membership-store.ts";
@@ -14,7 +20,7 @@ import { throttle } from "./throttle.ts";
 
 export const showInvitation = ({ id, ...invitation }: InvitationRow): Invitation => ({ id: typeId("inv", id), ...invitation });
 
-export const readInvitationId = (text: string): Uuid | null => uuidOf("inv", text);
+const readInvitationId = (text: string): Uuid | null => uuidOf("inv", text);
 
 /**
  * Invites somebody to a workspace. The URL is shown to who invites, so that it proves nothing about the mail address.
@@ -53,16 +59,25 @@ export async function invite(
   return { ...shown, url, mailed };
 }
 
+/** A page of the invitations to a workspace that can still be accepted, newest first. Their URLs are not stored. */
+export async function pageOfInvitations(db: Db, workspaceId: WorkspaceId, query: ListInvitations) {
+  const page = readPage(query, readInvitationId);
+  const found = await listInvitations(db, workspaceId, page.after, page.limit + 1);
+  const { rows, nextCursor } = nextPage(found, page.limit, ({ id }) => typeId("inv", id));
+  return { data: rows.map(showInvitation), next_cursor: nextCursor };
+}
+
 /** @throws NOT_FOUND for an invitation that does not exist, was accepted, or has expired */
 export const revokeInvitation = (
   database: Transactional,
   { audit }: Pick<PeopleContext, "audit">,
   { workspaceId, actorId }: Actor,
-  id: Uuid,
+  named: string,
 ): Promise<void> =>
   database.transaction(async (tx) => {
-    const deleted = await deleteInvitation(tx, workspaceId, id);
-    if (!deleted) throw notFound({ resource: "invitation", id: typeId("inv", id) });
+    const id = readInvitationId(named);
+    const deleted = id && (await deleteInvitation(tx, workspaceId, id));
+    if (!deleted) throw notFound({ resource: "invitation", id: named });
     await auditRevoked(tx, audit, { workspaceId, actorId }, deleted);
   });
 

@@ -13,9 +13,8 @@ import {
 } from "@tidemill/contract";
 import { requestActor } from "#audit";
 import { type Api, nextPage, noContent, readPage, replies, routeDefaults, workspaceOf } from "#http";
-import { notFound, type Tenants, typeId } from "#kernel";
-import { listInvitations } from "./invitation-store.ts";
-import { invite, readInvitationId, revokeInvitation, showInvitation } from "./invitations.ts";
+import { type Tenants, typeId } from "#kernel";
+import { invite, pageOfInvitations, revokeInvitation } from "./invitations.ts";
 import { addMember, memberNotFound, patchMember, readPersonId, removeMember, showMember } from "./members.ts";
 import { listMembers } from "./membership-store.ts";
 import type { PeopleContext } from "./people-context.ts";
@@ -136,11 +135,8 @@ export function mountMembers(api: Api, { tenants, context }: MemberRoutes): void
       },
     },
     async (request) => {
-      const page = readPage(request.query, readInvitationId);
       const workspaceId = workspaceOf(request);
-      const found = await listInvitations(tenants.of(workspaceId), workspaceId, page.after, page.limit + 1);
-      const { rows, nextCursor } = nextPage(found, page.limit, ({ id }) => typeId("inv", id));
-      return { data: rows.map(showInvitation), next_cursor: nextCursor };
+      return pageOfInvitations(tenants.of(workspaceId), workspaceId, request.query);
     },
   );
 
@@ -180,9 +176,7 @@ export function mountMembers(api: Api, { tenants, context }: MemberRoutes): void
     },
     async (request, reply) => {
       const actor = requestActor(request);
-      const id = readInvitationId(request.params.id);
-      if (!id) throw notFound({ resource: "invitation", id: request.params.id });
-      await revokeInvitation(tenants.of(actor.workspaceId), context, actor, id);
+      await revokeInvitation(tenants.of(actor.workspaceId), context, actor, request.params.id);
       return reply.code(204).send();
     },
   );

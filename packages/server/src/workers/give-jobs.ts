@@ -1,8 +1,9 @@
 import type { AttemptResult, Engine } from "#engine";
 import { type Claim, showDelivered, showJobId, withdrawTaken } from "#jobs";
 import { type EmitEvent, type JobId, type Tenants, type Timestamp, type Transactional, tolerate } from "#kernel";
+import { mayHoldTemplates } from "#vault";
 import { type BegunRun, type ClaimedRun, giveHook, giveRuns, isOfRun } from "#workflows";
-import { type FillSecrets, fillInput, fillSecrets } from "./fill-secrets.ts";
+import { type FilledPayload, type FillSecrets, fillInput, fillSecrets } from "./fill-secrets.ts";
 import type { HeldJobs } from "./held-jobs.ts";
 import type { KnownWorker } from "./known-worker.ts";
 import { leaseToken } from "./lease-token.ts";
@@ -50,7 +51,7 @@ export async function giveJobs(
   const hooks = taken.filter(({ claim }) => claim.kind === "hook");
   const jobs = taken.filter(({ claim }) => !isOfRun(claim) && claim.kind !== "hook");
   const [given, runTexts] = await Promise.all([
-    Promise.all(jobs.map((job) => giveJob(deps, worker, job, response, room))),
+    together(jobs.map((job) => giveJob(deps, worker, job, response, room))),
     giveRunsTo(deps, db, worker, runs, version, response, room),
   ]);
   for (const { claim, queue } of hooks) deps.held.add({ claim, response, queue, redactor: null }, 0);
@@ -95,20 +96,39 @@ async function giveRunsTo(
   return texts;
 }
 
-async function giveJob(
+/** Mostly no payload has secrets: then there is nothing to wait for. */
+const together = <Text>(texts: (Text | Promise<Text>)[]): Text[] | Promise<Text[]> =>
+  texts.some((text) => text instanceof Promise) ? Promise.all(texts) : (texts as Text[]);
+
+function giveJob(
   deps: GiveJobs,
+  worker: KnownWorker,
+  job: GivenJob,
+  response: symbol,
+  room: ResponseRoom,
+): string | null | Promise<string | null> {
+  const { payload } = job.claim;
+  if (!mayHoldTemplates(payload)) return giveFilled(deps, worker, job, response, { payload, redactor: null, secretLength: 0 });
+  return fillJob(deps, worker, job, response, room);
+}
+
+async function fillJob(deps: GiveJobs, worker: KnownWorker, job: GivenJob, response: symbol, room: ResponseRoom): Promise<string | null> {
+  const { claim, queue } = job;
+  const filled = await room.fill(claim.payload, () => fillSecrets(deps, claim, queue, worker.name));
+  if ("payload" in filled) return giveFilled(deps, worker, job, response, filled);
+  await end(deps, worker, claim, filled);
+  return null;
+}
+
+function giveFilled(
+  { held }: Pick<GiveJobs, "held">,
   worker: KnownWorker,
   { claim, queue }: GivenJob,
   response: symbol,
-  room: ResponseRoom,
-): Promise<string | null> {
-  const filled = await room.fill(claim.payload, () => fillSecrets(deps, claim, queue, worker.name));
-  if (!("payload" in filled)) {
-    await end(deps, worker, claim, filled);
-    return null;
-  }
-  deps.held.add({ claim, response, queue, redactor: filled.redactor }, filled.secretLength);
-  return textOf(claim, queue, filled.payload, leaseToken(claim, worker.secret));
+  { payload, redactor, secretLength }: FilledPayload,
+): string {
+  held.add({ claim, response, queue, redactor }, secretLength);
+  return textOf(claim, queue, payload, leaseToken(claim, worker.secret));
 }
 
 /**
@@ -123,7 +143,7 @@ export async function giveBackJobs(
   const hooks = claims.filter(({ kind }) => kind === "hook");
   const undelivered = new Set(hooks.length > 0 ? await withdrawHooks(deps, worker, hooks) : []);
   const back = claims.filter(({ id, kind }) => kind !== "hook" || undelivered.has(id));
-  await Promise.all(back.map((claim) => end(deps, worker, claim, { kind: "withdrawn" })));
+  await endAll(deps, worker, back, { kind: "withdrawn" });
   if (back.length > 0) deps.emit("worker_jobs_given_back", { worker: worker.name, count: back.length });
 }
 
@@ -138,15 +158,18 @@ const withdrawHooks = (
     return [];
   });
 
-async function end(
+const end = (deps: Pick<GiveJobs, "finish" | "held" | "emit">, worker: KnownWorker, claim: Claim, result: AttemptResult): Promise<void> =>
+  endAll(deps, worker, [claim], result);
+
+async function endAll(
   { finish, held, emit }: Pick<GiveJobs, "finish" | "held" | "emit">,
   worker: KnownWorker,
-  claim: Claim,
+  claims: readonly Claim[],
   result: AttemptResult,
 ): Promise<void> {
-  held.delete(claim.id);
+  for (const { id } of claims) held.delete(id);
   await tolerate(
-    () => finish({ claim, result, worker: worker.name }),
+    () => finish(claims.map((claim) => ({ claim, result, worker: worker.name }))),
     (error) => emit("worker_give_back_failed", { error }),
   );
 }

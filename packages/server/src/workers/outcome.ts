@@ -20,24 +20,15 @@ const FIELDS: Readonly<Record<ExecutionOutcome["outcome"], readonly string[]>> =
   released: ["retry_in", "progress"],
 };
 
+/** Fields that go with some outcomes only. */
+const OPTIONAL = ["result", "error", "error_name", "retry", "retry_in", "retry_steps", "step", "steps", "progress"] as const;
+
 /** A field that the outcome does not go with, in words. */
-export function misfitOf({
-  outcome,
-  result,
-  error,
-  error_name,
-  retry,
-  retry_in,
-  retry_steps,
-  step,
-  steps,
-  progress,
-}: ExecutionOutcome): string | null {
-  const given = { result, error, error_name, retry, retry_in, retry_steps, step, steps, progress };
-  const allowed = FIELDS[outcome];
-  const [extra] = Object.entries(given).filter(([name, value]) => value !== undefined && !allowed.includes(name));
-  if (extra) return `${extra[0]} is not allowed with the outcome "${outcome}".`;
-  return outcome === "unfit" && step === undefined ? `step is required with the outcome "unfit".` : null;
+export function misfitOf(outcome: ExecutionOutcome): string | null {
+  const allowed = FIELDS[outcome.outcome];
+  const extra = OPTIONAL.find((name) => outcome[name] !== undefined && !allowed.includes(name));
+  if (extra) return `${extra} is not allowed with the outcome "${outcome.outcome}".`;
+  return outcome.outcome === "unfit" && outcome.step === undefined ? `step is required with the outcome "unfit".` : null;
 }
 
 const cutError = ({ name, message }: RunError): RunError => ({ name, message: cut(message, LIMITS.workerErrorLength) });

@@ -1,6 +1,6 @@
 import { ERRORS, type Settled, type SettleJob } from "@tidemill/contract";
 import type { AttemptResult, Engine } from "#engine";
-import { findHeld, type NamedClaim } from "#jobs";
+import { findHeld, type HeldRow, type NamedClaim } from "#jobs";
 import { type Db, type EmitEvent, type LoopTime, ProblemError, type RunId, type WorkspaceId } from "#kernel";
 import { keepProgress, storeProgress } from "#workflows";
 import type { HeldJob, HeldJobs } from "./held-jobs.ts";
@@ -31,9 +31,19 @@ interface SettleCall {
   readonly version?: string | null;
 }
 
+/** An outcome that may be stored. */
+interface Readied {
+  readonly settle: SettleJob;
+  readonly job: HeldJob;
+  readonly claim: Proven;
+  readonly result: AttemptResult;
+}
+
+type Read = Refusal | Readied;
+
 /**
- * Settles attempts of workers. Each has its own outcome: one that is wrong or late does not keep the others from being stored.
- *
+ * Settles attempts of workers. Each has its own outcome: one that is wrong or late does not keep the others from being stored. Those that
+ * are ready at once, mostly all, are stored together. One that is searched for secrets, or whose claim is looked up, is stored when it is ready.
  */
 export async function settleJobs(
   deps: SettleJobs,
@@ -43,74 +53,128 @@ export async function settleJobs(
   mayServe: MayServe,
   { mayBeRepeat = false, version = null }: SettleCall = {},
 ): Promise<Settled[]> {
+  if (settles.length === 0) return [];
   const claims = await proveClaims(deps.workers, db, workspaceId, settles);
-  const unknown = claims.flatMap((one) => (one && !isSameClaim(deps.held.get(one.claim.id), one.claim) ? [one.claim] : []));
+  const held = claims.map((one) => (one ? heldFor(deps, one.claim) : null));
+  const unknown = claims.flatMap((one, index) => (one && !held[index] ? [one.claim] : []));
   const looked = new Map((unknown.length > 0 ? await findHeld(db, workspaceId, unknown) : []).map((row) => [row.id, row]));
-  const outcomes = await Promise.all(
-    settles.map(async (settle, index): Promise<AnsweredOutcome> => {
-      const proof = claims[index] ?? null;
-      const refusal = await settleOne(deps, db, settle, version, proof, mayServe, async ({ claim, worker }) => {
-        const held = deps.held.get(claim.id);
-        if (held && isSameClaim(held, claim)) return held;
-        const row = looked.get(claim.id);
-        return row
-          ? {
-              claim: row,
-              response: Symbol(),
-              queue: row.queue,
-              redactor: (await deps.redactorOf(db, row, row.queue, worker.name)).redactor,
-            }
-          : null;
-      });
-      const answer = { id: settle.id, ok: refusal === null, code: refusal?.code ?? null, message: refusal?.message ?? null };
-      return { settle, claim: proof, answer };
-    }),
-  );
+  const refusals: (Refusal | null)[] = settles.map(() => null);
+  const ready: number[] = [];
+  const readied: Readied[] = [];
+  const later: Promise<void>[] = [];
+  for (const [index, settle] of settles.entries()) {
+    const claim = claims[index] ?? null;
+    const heldOf = () => {
+      const row = claim && !held[index] ? looked.get(claim.claim.id) : undefined;
+      return row && claim ? lookedUp(deps, db, row, claim) : (held[index] ?? null);
+    };
+    const read = readSettle(deps, db, { settle, version, claim, mayServe }, heldOf);
+    if (read instanceof Promise) {
+      const storing = async () => {
+        refusals[index] = await storeOne(deps, await read, version);
+      };
+      later.push(storing());
+    } else if ("result" in read) {
+      ready.push(index);
+      readied.push(read);
+    } else refusals[index] = read;
+  }
+  const [stored] = await Promise.all([store(deps, readied, version), ...later]);
+  for (const [place, index] of ready.entries()) refusals[index] = stored[place] ?? null;
+  const outcomes = settles.map((settle, index): AnsweredOutcome => {
+    const refusal = refusals[index] ?? null;
+    const answer = { id: settle.id, ok: refusal === null, code: refusal?.code ?? null, message: refusal?.message ?? null };
+    return { settle, claim: claims[index] ?? null, answer };
+  });
   return mayBeRepeat ? answerRepeated(db, workspaceId, outcomes, mayServe) : outcomes.map(({ answer }) => answer);
 }
+
+/** What this node remembers of a claim. */
+const heldFor = ({ held }: Pick<SettleJobs, "held">, claim: NamedClaim): HeldJob | null => {
+  const job = held.get(claim.id);
+  return job && isSameClaim(job, claim) ? job : null;
+};
+
+/** A claim that this node does not remember, as the database has it. */
+const lookedUp = async ({ redactorOf }: SettleJobs, db: Db, row: HeldRow, { worker }: Proven): Promise<HeldJob> => ({
+  claim: row,
+  response: Symbol(),
+  queue: row.queue,
+  redactor: (await redactorOf(db, row, row.queue, worker.name)).redactor,
+});
 
 /** Whether what is known of a job is of this claim. */
 export const isSameClaim = (held: HeldJob | undefined, { laneId, leaseId, attempt }: NamedClaim): boolean =>
   held?.claim.laneId === laneId && held.claim.leaseId === leaseId && held.claim.attempt === attempt;
 
-async function settleOne(
-  { finish, held, emit, loopTime }: SettleJobs,
-  db: Db,
-  settle: SettleJob,
-  version: string | null,
-  claim: Proven | null,
-  mayServe: MayServe,
-  heldOf: (claim: Proven) => Promise<HeldJob | null>,
-): Promise<Refusal | null> {
+/** An outcome, and who reports it. */
+interface Reporting {
+  readonly settle: SettleJob;
+  readonly version: string | null;
+  readonly claim: Proven | null;
+  readonly mayServe: MayServe;
+}
+
+/** Reads an outcome. What it is about is null if the lease is lost. */
+function readSettle(deps: SettleJobs, db: Db, reporting: Reporting, heldOf: () => HeldJob | null | Promise<HeldJob>): Read | Promise<Read> {
+  const { settle } = reporting;
   const misfit = misfitOf(settle);
   if (misfit) return { code: "VALIDATION_ERROR", message: misfit };
   const reported = reportedBy(settle);
   if ("code" in reported) return reported;
   const oversize = tooLarge(settle.id.startsWith("run_") ? "run" : "job", resultText(settle));
   if (oversize) return { code: "PAYLOAD_TOO_LARGE", message: oversize };
-  const job = claim && (await heldOf(claim));
+  const read = (one: HeldJob | null) => readOf(deps, db, reporting, reported, one);
+  const job = heldOf();
+  return job instanceof Promise ? job.then(read) : read(job);
+}
+
+function readOf(
+  { loopTime }: SettleJobs,
+  db: Db,
+  { settle, version, claim, mayServe }: Reporting,
+  reported: Reported,
+  job: HeldJob | null,
+): Read | Promise<Read> {
   if (!claim || !job || !mayServe(job.claim, job.queue)) return LOST;
   const unfit = unfitFor(job.claim, settle);
   if (unfit) return { code: "VALIDATION_ERROR", message: unfit };
   const { workspaceId } = job.claim;
   const cost = job.redactor ? Number.POSITIVE_INFINITY : 0;
-  let result: AttemptResult;
+  const ready = (result: AttemptResult): Readied => ({ settle, job, claim, result });
+  const keepsProgress = reported.progress !== null && settle.outcome === "released";
+  const withProgress = async (result: AttemptResult): Promise<Read> => {
+    // A run that is given back has no report.
+    const said = await loopTime.run(workspaceId, cost, keepProgress(reported.progress as string, job.redactor));
+    if (said) await storeProgress(db, { workspaceId, id: claim.claim.id as string as RunId }, claim.claim, said);
+    return ready(result);
+  };
   try {
-    result = await loopTime.run(workspaceId, cost, readOutcome(job.claim.kind, settle, reported, { redactor: job.redactor, version }));
+    const result = loopTime.run(workspaceId, cost, readOutcome(job.claim.kind, settle, reported, { redactor: job.redactor, version }));
+    if (result instanceof Promise) return result.then(keepsProgress ? withProgress : ready, refusalOf);
+    return keepsProgress ? withProgress(result) : ready(result);
   } catch (error) {
     return refusalOf(error);
   }
-  // A run that is given back has no report.
-  if (reported.progress !== null && settle.outcome === "released") {
-    const said = await loopTime.run(workspaceId, cost, keepProgress(reported.progress, job.redactor));
-    if (said) await storeProgress(db, { workspaceId, id: claim.claim.id as string as RunId }, claim.claim, said);
-  }
-  const wasHeld = await finish({ claim: job.claim, result, worker: claim.worker.name });
-  held.delete(job.claim.id);
-  claim.worker.cancelled.delete(settle.id);
-  if (wasHeld && settle.outcome === "unfit")
-    emit("run_journal_rejected", { runId: settle.id, workflow: job.queue, step: settle.step ?? "", version });
-  return wasHeld ? null : LOST;
+}
+
+/** Stores outcomes. Returns why one is not: null if it is. */
+async function store({ finish, held, emit }: SettleJobs, readied: readonly Readied[], version: string | null): Promise<(Refusal | null)[]> {
+  if (readied.length === 0) return [];
+  const wereHeld = await finish(readied.map(({ job, claim, result }) => ({ claim: job.claim, result, worker: claim.worker.name })));
+  return readied.map(({ settle: { id, outcome, step = "" }, job, claim }, index) => {
+    held.delete(job.claim.id);
+    claim.worker.cancelled.delete(id);
+    if (!wereHeld[index]) return LOST;
+    if (outcome === "unfit") emit("run_journal_rejected", { runId: id, workflow: job.queue, step, version });
+    return null;
+  });
+}
+
+async function storeOne(deps: SettleJobs, read: Read, version: string | null): Promise<Refusal | null> {
+  if (!("result" in read)) return read;
+  const [refusal = null] = await store(deps, [read], version);
+  return refusal;
 }
 
 /** How the ids of a kind begin. */

@@ -82,7 +82,7 @@ export async function completeRunsAcrossWorkspaces(db: Db, runs: readonly RunToC
           journal_bytes = r.journal_bytes + coalesce((select sum(bytes) from stored where stored.run_id = r.id), 0),
           last_seq = r.last_seq + (select count(*) from reported where reported.run = l.number)
         from ready l join workspace w on w.id = l.workspace_id
-        where r.workspace_id = any(array[l.workspace_id]) and r.id = any(array(select id from ready)) and r.id = l.id
+        where r.workspace_id = any(array(select workspace_id from ready)) and r.id = any(array(select id from ready)) and r.workspace_id = l.workspace_id and r.id = l.id
         returning l.number
       )
       select number from ended`,

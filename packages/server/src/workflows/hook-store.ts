@@ -23,20 +23,52 @@ export const insertHooksAcrossWorkspaces = (tx: Db, hooks: readonly HookToInsert
         ${plainArray(hooks.map((one) => one.runId))}::uuid[], ${textArray(hooks.map((one) => one.hook))}::text[])`,
   );
 
-/** A hook that has ended. */
-export interface EndedHook {
+/** A hook of a run. */
+export interface RunHook {
   readonly run_id: RunId;
   readonly hook: Hook;
   readonly workflow: string;
 }
+
+/** A hook that has ended. */
+export interface EndedHook extends RunHook {
+  /** Whether it was recorded as slow while it ran. */
+  readonly was_slow: boolean;
+}
+
+/** A hook that is slow, and still runs. */
+export interface SlowHook extends RunHook {
+  readonly workspace_id: WorkspaceId;
+  readonly took_ms: number;
+}
+
+/**
+ * Marks hooks that have run for longer than `slowMs`, each once, and returns them. Leaves out those that end at the moment. Uses index
+ * job_hook_active and the primary keys.
+ */
+export const markSlowHooksAcrossWorkspaces = (tx: Db, slowMs: number, limit: number): Promise<SlowHook[]> =>
+  rows(
+    tx,
+    sql`
+      with slow as (
+        select h.workspace_id, h.id, j.started_at from job j join run_hook h on h.workspace_id = j.workspace_id and h.id = j.id
+        where j.kind = 'hook' and j.state = 'active' and j.started_at < moment() - ${slowMs} * interval '1 millisecond' and h.slow_at is null
+        order by j.started_at limit ${limit} for update of h skip locked
+      ), marked as (
+        update run_hook h set slow_at = moment() from slow s where h.workspace_id = s.workspace_id and h.id = s.id
+        returning h.workspace_id, h.run_id, h.hook, trunc(extract(epoch from moment() - s.started_at) * 1000)::float8 as took_ms
+      )
+      select m.workspace_id, m.run_id, m.hook, m.took_ms, l.name as workflow from marked m
+      join run r on r.workspace_id = m.workspace_id and r.id = m.run_id join lane l on l.workspace_id = r.workspace_id and l.id = r.lane_id`,
+  );
 
 /** A hook has returned. Returns null when its run is gone. Uses the primary key. */
 export const removeHook = (tx: Db, { workspaceId, id }: HookKey): Promise<EndedHook | null> =>
   row(
     tx,
     sql`
-      with gone as (delete from run_hook where workspace_id = ${workspaceId} and id = ${id} returning run_id, hook)
-      select g.run_id, g.hook, l.name as workflow from gone g
+      with gone as (delete from run_hook where workspace_id = ${workspaceId} and id = ${id} returning run_id, hook, slow_at)
+      select g.run_id, g.hook, g.slow_at is not null as was_slow, l.name as workflow from gone g
       join run r on r.workspace_id = ${workspaceId} and r.id = g.run_id join lane l on l.workspace_id = r.workspace_id and l.id = r.lane_id`,
   );
 
@@ -46,9 +78,10 @@ export const recordHookError = (tx: Db, { workspaceId, id }: HookKey, message: s
     tx,
     sql`
       with failed as (
-        update run_hook set message = ${message}, occurred_at = moment() where workspace_id = ${workspaceId} and id = ${id} returning run_id, hook
+        update run_hook set message = ${message}, occurred_at = moment() where workspace_id = ${workspaceId} and id = ${id}
+        returning run_id, hook, slow_at
       )
-      select f.run_id, f.hook, l.name as workflow from failed f
+      select f.run_id, f.hook, f.slow_at is not null as was_slow, l.name as workflow from failed f
       join run r on r.workspace_id = ${workspaceId} and r.id = f.run_id join lane l on l.workspace_id = r.workspace_id and l.id = r.lane_id`,
   );
 

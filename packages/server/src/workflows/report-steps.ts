@@ -50,7 +50,7 @@ export async function reportSteps(
     if (!(await lockExecution(tx, key, claim))) return null;
     const { reports, lanes } = await beginCalls(tx, ids, await beginWaits(tx, [{ ...key, claim: null, steps }]));
     const stored = (await insertStepsAcrossWorkspaces(tx, reports)).get(key.id);
-    if (stored === null) throw journalTooLarge();
+    if (stored === null) throw journalTooLarge(steps);
     return stored === undefined ? null : { steps: stored, lane: lanes[0] ?? null };
   });
 }

@@ -12,7 +12,7 @@ import { parentJobOf } from "./parent.ts";
 import { storeProgressAcrossWorkspaces } from "./progress.ts";
 import type { RunKey } from "./run.ts";
 import { progressOf, type RunReport, readReport } from "./run-report.ts";
-import { insertStepsAcrossWorkspaces, JOURNAL_TOO_LARGE, type StepsToInsert } from "./step-store.ts";
+import { insertStepsAcrossWorkspaces, journalTooLargeError, type StepsToInsert } from "./step-store.ts";
 import { suspendRuns } from "./suspend.ts";
 import { undoTheRest } from "./undo/pass-to-undo.ts";
 import { parkUnfitAcrossWorkspaces } from "./unfit.ts";
@@ -96,7 +96,14 @@ async function storeSteps(
 function tooLargeEnd(one: Ended): RunEnd[] {
   const ends = endOf(one);
   if (ends.length > 0) return ends;
-  return [{ ...one.run, status: "failed", error: JSON.stringify(JOURNAL_TOO_LARGE), executions: one.outcome.claim.attempt }];
+  return [
+    {
+      ...one.run,
+      status: "failed",
+      error: JSON.stringify(journalTooLargeError(one.report?.steps ?? [])),
+      executions: one.outcome.claim.attempt,
+    },
+  ];
 }
 
 function endOf({ run, outcome: { claim, verdict }, report }: Ended): RunEnd[] {

@@ -29,11 +29,16 @@ export interface StepToInsert {
 /** Whether these steps say that others were undone, which is stored of a run that has ended, too. */
 export const areUndos = (steps: readonly StepToInsert[]): boolean => steps.every(({ type }) => type === "undo");
 
-/** Why steps are not stored that the journal has no room for. */
-export const JOURNAL_TOO_LARGE: RunError = {
-  name: "JournalTooLargeError",
-  message: `The journal of a run has at most ${LIMITS.journalSteps} steps, whose outputs and errors are ${LIMITS.journalBytes} bytes together.`,
-};
+/** Why steps are not stored for which the journal has no room. Steps that are reported together are all stored, or none. */
+export function journalTooLargeError(steps: readonly Pick<StepToInsert, "key">[]): RunError {
+  const [first] = steps;
+  const others = steps.length > 1 ? ` and ${steps.length - 1} more` : "";
+  const limits = `at most ${LIMITS.journalSteps} steps, whose outputs and errors are ${LIMITS.journalBytes} bytes together`;
+  return {
+    name: "JournalTooLargeError",
+    message: `There is no room for step "${first?.key}"${others}: the journal of a run has ${limits}.`,
+  };
+}
 
 /** A step that the service has executed. */
 export const completedStep = (key: string, type: StepType, output: string): StepToInsert => ({

@@ -53,8 +53,9 @@ async function write(db: Db, reports: readonly StepsReport[]): Promise<Stored[]>
       round.map((index) => reports[index] as StepsReport),
     );
     for (const index of round) {
-      const steps = counts.get((reports[index] as StepsReport).id);
-      stored[index] = steps === null ? journalTooLarge() : (steps ?? null);
+      const report = reports[index] as StepsReport;
+      const count = counts.get(report.id);
+      stored[index] = count === null ? journalTooLarge(report.steps) : (count ?? null);
     }
   }
   return stored;

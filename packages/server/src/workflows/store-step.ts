@@ -1,10 +1,10 @@
 import { LIMITS } from "@tidemill/contract";
 import { type Db, type ProblemError, problem } from "#kernel";
 import type { RunKey } from "./run.ts";
-import { insertStepsAcrossWorkspaces, JOURNAL_TOO_LARGE, type StepToInsert } from "./step-store.ts";
+import { insertStepsAcrossWorkspaces, journalTooLargeError, type StepToInsert } from "./step-store.ts";
 
-export const journalTooLarge = (): ProblemError =>
-  problem("PAYLOAD_TOO_LARGE", { limit_bytes: LIMITS.journalBytes }, { message: JOURNAL_TOO_LARGE.message });
+export const journalTooLarge = (steps: readonly Pick<StepToInsert, "key">[]): ProblemError =>
+  problem("PAYLOAD_TOO_LARGE", { limit_bytes: LIMITS.journalBytes }, { message: journalTooLargeError(steps).message });
 
 /**
  * Stores a step that the service has executed for a run, which is locked, in the transaction of what the step does. A step without a place
@@ -14,5 +14,5 @@ export const journalTooLarge = (): ProblemError =>
  */
 export async function storeStep(tx: Db, { workspaceId, id }: RunKey, step: StepToInsert): Promise<void> {
   const stored = await insertStepsAcrossWorkspaces(tx, [{ workspaceId, id, claim: null, steps: [step] }]);
-  if (stored.get(id) === null) throw journalTooLarge();
+  if (stored.get(id) === null) throw journalTooLarge([step]);
 }

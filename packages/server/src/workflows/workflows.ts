@@ -1,10 +1,22 @@
 import type { AuditLog } from "#audit";
 import type { Module } from "#http";
-import type { Clock, EmitEvent, PersonId, Random, Shares, Tenants, Transactional, UuidSource, WorkspaceId } from "#kernel";
+import {
+  type Clock,
+  type EmitEvent,
+  PeriodicLoop,
+  type PersonId,
+  type Random,
+  type Shares,
+  type Tenants,
+  type Transactional,
+  type UuidSource,
+  type WorkspaceId,
+} from "#kernel";
 import type { Aborter, PulledWaker, Waker } from "#lanes";
 import type { AddressGuard } from "#outbound";
 import { Calendars } from "#schedules";
 import { mountEvents } from "./event-routes.ts";
+import { recordSlowHooks } from "./hook-kind.ts";
 import { mountInvoke } from "./invoke-routes.ts";
 import { mountJournal } from "./journal-routes.ts";
 import type { ProveExecution, ProveReport } from "./report-steps.ts";
@@ -21,8 +33,12 @@ import { FollowedRuns } from "./watch/followed-runs.ts";
 import { mountRunEvents } from "./watch/routes.ts";
 import { mountJournals } from "./workflow-journals-routes.ts";
 
+/** How often slow hooks are looked for. Milliseconds. */
+const SLOW_HOOKS_MS = 10_000;
+
 export interface WorkflowsOptions {
   readonly writes: Transactional;
+  readonly housekeeping: Transactional;
   readonly tenants: Tenants;
   readonly audit: AuditLog;
   readonly ids: UuidSource;
@@ -55,6 +71,7 @@ export interface Workflows extends Module {
 
 export function createWorkflows({
   writes,
+  housekeeping,
   tenants,
   audit,
   ids,
@@ -92,5 +109,8 @@ export function createWorkflows({
     workspaceChanged: (workspaceId) => followed.workspaceChanged(workspaceId),
     personChanged: (personId) => followed.personChanged(personId),
     drain: () => followed.close(),
+    services: [
+      new PeriodicLoop({ name: "slow-hooks", everyMs: SLOW_HOOKS_MS, pass: () => recordSlowHooks(housekeeping, audit) }, emit, random),
+    ],
   };
 }

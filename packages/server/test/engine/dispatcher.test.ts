@@ -227,7 +227,7 @@ describe("an attempt of a worker that ends", () => {
       {
         clock: { nowMs: () => 0, elapsedMs: () => 0 } as never,
         random: { bytes: (length) => Buffer.alloc(length), fraction: () => 0 },
-        settler: { add: async () => true } as never,
+        settler: { addAll: async () => [true] } as never,
         waker: stage.dispatcher,
       },
       { claim: { ...claimed(1), ...more }, result, worker: "w1" },

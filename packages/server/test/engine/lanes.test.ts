@@ -344,7 +344,7 @@ describe("payloads that fill the memory", () => {
     }
     expect(started).toBe(192);
     lanes.wake(lane(1));
-    expect(lanes.shares(1_000_000)).toMatchObject([{ lane: { laneId: 1 }, take: 32 }]);
+    expect(lanes.shares(1_000_000)).toMatchObject([{ lane: { laneId: 1 }, take: 16 }]);
   });
 
   test("a workspace whose payloads fill three quarters of it gets no more, and others do", () => {

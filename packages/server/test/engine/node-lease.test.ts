@@ -44,6 +44,7 @@ beforeEach(async () => {
     emit: () => {},
     leaseSeconds: LEASE_SECONDS,
     facts: FACTS,
+    url: () => "http://127.0.0.1:8080",
     masterKeyIds: () => keys,
     onKeyMissing: (id) => told.push(`missing ${id}`),
     onLost: () => told.push("lost"),

@@ -7,7 +7,7 @@ import { type Stage, test } from "../harness/stage.ts";
 
 // In real time, as no other test: frozen clocks of processes that die and start would have to be moved between the very statements
 // that a death is to come between. Nothing is asserted of how long anything takes.
-const DEATH_COUNT = 20;
+const DEATH_COUNT = 12;
 const MAX_PAUSE_MS = 500;
 /** Three of four deaths come so soon after ticks were seen being taken: during the transaction, its commit, or what comes next. */
 const SOON_MS = 15;

@@ -78,6 +78,7 @@ export async function startEngine(
     random: systemRandom,
     ids: new UuidSource(clock, systemRandom),
     version: "0.0.0",
+    nodeUrl: () => "http://127.0.0.1:8080",
     emit: quiet,
     report: quiet,
     databases,

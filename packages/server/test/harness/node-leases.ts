@@ -14,7 +14,7 @@ export const FACTS: NodeFacts = {
 const LOAD = { memoryBytes: 2 ** 20, isDraining: false };
 
 export const register = (db: Database, leaseSeconds: number, masterKeyIds: readonly string[] = []) =>
-  registerNode(db, { ...FACTS, leaseSeconds, masterKeyIds, ageSeconds: 0 }, LOAD);
+  registerNode(db, { ...FACTS, leaseSeconds, masterKeyIds, ageSeconds: 0, url: "http://127.0.0.1:8080" }, LOAD);
 
 export const renew = (db: Database, leaseId: number, leaseSeconds: number) =>
   renewNode(db, leaseId, { leaseSeconds, masterKeyIds: [] }, LOAD);

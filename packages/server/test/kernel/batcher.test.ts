@@ -47,6 +47,26 @@ describe("a batcher", () => {
     expect(await others).toEqual([20, 30, 40]);
   });
 
+  test("a batcher answers a caller of several items when all are written, each its own", async () => {
+    const { write, ended } = heldWriter();
+    const batcher = new Batcher({ workspaceOf, maxWeight: 2, writers: 1, write });
+    const [all, none] = [batcher.addAll([1, 2, 3]), batcher.addAll([])];
+    expect(await none).toEqual([]);
+    await turn();
+    expect([await ended(), await ended()]).toEqual([[1, 2], [3]]);
+    expect(await all).toEqual([10, 20, 30]);
+  });
+
+  test("a batcher rejects a call of several items when a write of them fails, and writes the others", async () => {
+    const { write, ended } = heldWriter();
+    const batcher = new Batcher({ workspaceOf, maxWeight: 2, writers: 1, write });
+    const all = batcher.addAll([1, 2, 3]);
+    all.catch(() => {});
+    await turn();
+    expect([await ended(new Error("refused")), await ended()]).toEqual([[1, 2], [3]]);
+    await expect(all).rejects.toThrow("refused");
+  });
+
   test("a batcher puts no more than the most into one write, in the order in which they came", async () => {
     const { write, ended } = heldWriter();
     const batcher = new Batcher({ workspaceOf, maxWeight: 3, writers: 1, write });

@@ -185,6 +185,39 @@ describe("invitations", () => {
     expect((await (await newPerson(service)).operate("POST", path, { role: "admin" })).status).toBe(403);
   });
 
+  test("an operator lists the open invitations of a workspace, and revokes those that operators and members have made", async ({
+    service,
+  }) => {
+    const operator = await newPerson(service, { role: null, operator: true });
+    const { body: made } = await operator.operate("POST", "/workspaces", { name: "Acme" });
+    const path = `/workspaces/${made.id}/invitations`;
+    const first = (await operator.operate("POST", path, { role: "admin" })).body;
+    const guest = new Browser(service.node.url);
+    expect((await guest.auth("POST", `links/${tokenOf(first.url)}`, { ...NEW, email: "acme@example.com" })).status).toBe(204);
+    const second = (await operate(service, "POST", `/admin/v1${path}`, { role: "write", email: "b@example.com" })).body;
+    const third = (await guest.api(made.id, "POST", "/v1/invitations", { role: "read" })).body;
+    const listed = async (query = "") => (await operator.operate("GET", `${path}${query}`)).body;
+    expect(await listed("?limit=1")).toEqual({
+      data: [expect.objectContaining({ id: third.id, role: "read", email: null })],
+      next_cursor: third.id,
+    });
+    expect((await listed(`?cursor=${third.id}`)).data).toMatchObject([{ id: second.id, email: "b@example.com", created_by: "operator" }]);
+    expect(JSON.stringify(await listed())).not.toContain("/link/");
+    const elsewhere = `/workspaces/${service.workspaceId}/invitations`;
+    expect((await operator.operate("DELETE", `${elsewhere}/${third.id}`)).status).toBe(404);
+    expect((await operator.operate("DELETE", `${path}/${third.id}`)).status).toBe(204);
+    expect((await operate(service, "DELETE", `/admin/v1${path}/${second.id}`)).status).toBe(204);
+    expect((await operator.operate("DELETE", `${path}/${second.id}`)).status).toBe(404);
+    expect((await listed()).data).toEqual([]);
+    expect((await guest.auth("GET", `links/${tokenOf(third.url)}`)).status).toBe(404);
+    const { body: events } = await guest.api(made.id, "GET", "/v1/audit-events?event_type=invitation.revoked");
+    expect(events.data).toMatchObject([
+      { actor_id: "operator", resource_id: second.id },
+      { actor_id: operator.id, resource_id: third.id },
+    ]);
+    expect((await operator.operate("GET", "/workspaces/ws_01kajv3k4ve6nsd9z5kgtzx0rw/invitations")).status).toBe(404);
+  });
+
   const invite = async (service: Service, body: object) => {
     const made = await service.ok("POST", "/v1/invitations", body);
     return { ...made, token: tokenOf(made.url) } as { id: string; token: string; url: string; mailed: boolean };

@@ -45,7 +45,6 @@ const both =
 
 /** Patterns that fire so rarely that ten years can be checked. */
 export const RARE: Pattern[] = [
-  daily("30 2 * * *", at(2, 30)),
   daily(
     "@weekly",
     both(at(0, 0), ({ weekday }) => weekday === 0),
@@ -87,6 +86,7 @@ export const RARE: Pattern[] = [
 
 /** Patterns that are checked around changes of offset. */
 export const FREQUENT: Pattern[] = [
+  daily("30 2 * * *", at(2, 30)),
   hourly("@hourly", ({ minute, second }) => minute === 0 && second === 0),
   hourly("45 * * * *", ({ minute, second }) => minute === 45 && second === 0),
   hourly("*/30 * * * *", ({ minute, second }) => minute % 30 === 0 && second === 0),

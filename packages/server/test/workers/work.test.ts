@@ -16,6 +16,20 @@ describe("a worker", () => {
     expect(done.attempts_log).toMatchObject([{ attempt: 1, outcome: "completed", worker: "w1", status: null }]);
   });
 
+  test("counts the first of two outcomes of a job in one call", async ({ service }) => {
+    const queue = await service.queue();
+    const { id } = await service.enqueue({ queue });
+    const [job] = (await take(service, queue)) as [Taken];
+    const { settled } = await work(service, {
+      settle: [
+        { ...proofOf(job), outcome: "completed", result: 1 },
+        { ...proofOf(job), outcome: "failed", error: "later" },
+      ],
+    });
+    expect(settled.map(({ code }) => code)).toEqual([null, "LEASE_LOST"]);
+    expect(await service.job({ queue, id })).toMatchObject({ state: "completed", result: 1 });
+  });
+
   test("settles and takes in one call", async ({ service }) => {
     const queue = await service.queue();
     await service.enqueue({ queue, payload: 1 });

@@ -1,6 +1,8 @@
 import type { Run, TakenHook } from "@tidemill/contract";
 import { describe, expect } from "vitest";
 import { sql, uuidOf } from "#kernel";
+import { recordSlowHooks } from "../../src/workflows/hook-kind.ts";
+import { auditLog } from "../harness/audit.ts";
 import { test } from "../harness/engine.ts";
 import { hold } from "../harness/locks.ts";
 import { type Service, until } from "../harness/service.ts";
@@ -148,6 +150,23 @@ describe("Lifecycle hooks", () => {
       expect((await get()).hookErrors).toEqual([]);
     });
   }
+
+  test("3: a hook that does not end is recorded as slow while it runs, once", async ({ service, engine }) => {
+    const { workflow, hook, get } = await completed(service, { lease: 600 });
+    const slow = () => auditOf(service, "workflow.hook.slow");
+    const record = () => recordSlowHooks(engine, auditLog);
+    await service.clock.advance(30);
+    await record();
+    expect(await slow()).toEqual([]);
+    await service.clock.advance(1);
+    service.node.wake();
+    await until(async () => (await slow()).length > 0, "the hook to be recorded as slow");
+    await Promise.all([record(), record()]);
+    await service.clock.advance(100);
+    expect(await settle(workflow, hook, { outcome: "failed", error: "It broke." })).toMatchObject({ ok: true });
+    expect(await slow()).toMatchObject([{ resource_id: hook.runId, output: { hook: "onSuccess", took_ms: 31_000, running: true } }]);
+    expect((await get()).hookErrors).toMatchObject([{ message: "It broke." }]);
+  });
 
   test("4: the context offers runId, functionId and attempt: the worker gets them", async ({ service }) => {
     const { workflow, hook } = await completed(service);

@@ -90,10 +90,12 @@ describe("the journal of a run", () => {
       });
     expect((await report(0, 1)).status).toBe(200);
     await service.database.query("update run set journal_bytes = journal_bytes + 32 * 1000000");
-    const { status, body } = await report(33, 34);
-    expect([status, body.error.message]).toEqual([413, expect.stringContaining("The journal of a run has at most 10000 steps")]);
+    const { status, body } = await report(33, 35);
+    const limits = "the journal of a run has at most 10000 steps, whose outputs and errors are 33554432 bytes together.";
+    expect([status, body.error.message]).toEqual([413, `There is no room for step "s33" and 1 more: ${limits}`]);
     expect(await end(run, { outcome: "suspended", steps: [step("last", { output: large })] })).toMatchObject({ ok: true });
-    expect(await get(runId)).toMatchObject({ status: "failed", error: { name: "JournalTooLargeError" } });
+    const message = `There is no room for step "last": ${limits}`;
+    expect(await get(runId)).toMatchObject({ status: "failed", error: { name: "JournalTooLargeError", message } });
   });
 
   test("that is full refuses steps that the service executes, and they do nothing", async ({ service }) => {

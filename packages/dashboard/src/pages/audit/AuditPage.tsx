@@ -6,7 +6,7 @@ import { useKeysetList } from "../../api/use-keyset-list.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { EmptyState } from "../../ui/EmptyState.tsx";
 import { FilterBar } from "../../ui/FilterBar.tsx";
-import type { Column } from "../../ui/list/columns.ts";
+import type { Column, NarrowRow } from "../../ui/list/columns.ts";
 import { RecordList } from "../../ui/list/RecordList.tsx";
 import { PageFrame } from "../../ui/PageFrame.tsx";
 import { Time } from "../../ui/Time.tsx";
@@ -27,6 +27,8 @@ const FIELDS = [
   { name: "from", label: "From", placeholder: "From 2026-11-01" },
   { name: "to", label: "To", placeholder: "Before 2026-12-01" },
 ] as const;
+
+const NARROW: NarrowRow = { lines: ["event at", "actor resource"], widths: "minmax(0, 1fr) 10rem" };
 
 /** Who did what in the workspace. */
 export default function AuditPage() {
@@ -72,6 +74,7 @@ export default function AuditPage() {
         what="the audit log"
         list={list}
         columns={columns}
+        narrow={NARROW}
         empty={<EmptyState title={filters.isEmpty ? "Nothing was recorded yet" : "No event matches these filters"} />}
       />
       {shown && <EventDialog event={shown} names={names} onClose={() => setShown(null)} />}

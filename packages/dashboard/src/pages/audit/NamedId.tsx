@@ -7,7 +7,7 @@ export function NamedId({ id, names, withId = false }: { id: string; names: Acto
   if (!named) return <>{id}</>;
   return (
     <span title={id}>
-      {named.name} <span className={classes.kind}>{named.kind}</span> {withId && <code>{id}</code>}
+      {named.name} <span className={classes.kind}>({named.kind})</span> {withId && <code>{id}</code>}
     </span>
   );
 }

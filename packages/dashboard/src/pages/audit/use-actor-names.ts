@@ -22,7 +22,7 @@ export function useActorNames(): ActorNames {
     queryFn: async ({ signal }): Promise<ActorNames> => {
       const [members, keys] = await Promise.all([readAll<Member>(api, "/members", signal), readAll<Key>(api, "/keys", signal)]);
       return new Map<string, { name: string; kind: string }>([
-        ...members.map((member) => [member.id, { name: member.name, kind: member.id === me.id ? "(you)" : "person" }] as const),
+        ...members.map((member) => [member.id, { name: member.name, kind: member.id === me.id ? "you" : "person" }] as const),
         ...keys.map((key) => [key.id, { name: key.name, kind: "key" }] as const),
       ]);
     },

@@ -83,11 +83,11 @@ export default function KeysPage() {
 }
 
 const columnsWith = (onRevoke: (key: Key) => void): readonly Column<Key>[] => [
-  { id: "name", header: "Key", width: "minmax(8rem, 1.5fr)", cell: ({ name }) => name },
-  { id: "role", header: "Role", width: "5rem", cell: ({ role }) => role },
+  { id: "name", header: "Key", width: "minmax(5.5rem, 1.5fr)", cell: ({ name }) => name },
+  { id: "role", header: "Role", width: "4rem", cell: ({ role }) => role },
   { id: "bound", header: "Only for", width: "minmax(7rem, 1.5fr)", cell: boundTo, wide: true },
-  { id: "expires", header: "Expires", width: "7rem", cell: (key) => <Expiry at={key.expires_at} /> },
-  { id: "used", header: "Last used", width: "7rem", align: "end", cell: ({ last_used_at }) => <Time at={last_used_at} /> },
+  { id: "expires", header: "Expires", width: "5.5rem", cell: (key) => <Expiry at={key.expires_at} /> },
+  { id: "used", header: "Last used", width: "7rem", align: "end", cell: ({ last_used_at }) => <Time at={last_used_at} />, wide: true },
   { id: "created", header: "Created", width: "7rem", align: "end", cell: ({ created_at }) => <Time at={created_at} />, wide: true },
   {
     id: "revoke",

@@ -6,7 +6,7 @@ import { useKeysetList } from "../../api/use-keyset-list.ts";
 import { useWorkspace } from "../../app/workspace.tsx";
 import { ConfirmDialog } from "../../ui/dialogs/ConfirmDialog.tsx";
 import { EmptyState } from "../../ui/EmptyState.tsx";
-import type { Column } from "../../ui/list/columns.ts";
+import type { Column, NarrowRow } from "../../ui/list/columns.ts";
 import { RecordList } from "../../ui/list/RecordList.tsx";
 import { notify } from "../../ui/notices.ts";
 import { PageFrame } from "../../ui/PageFrame.tsx";
@@ -15,6 +15,7 @@ import { Time } from "../../ui/Time.tsx";
 import { InvitationMade } from "./InvitationMade.tsx";
 import { InviteDialog } from "./InviteDialog.tsx";
 import classes from "./members.module.css";
+import { RevokeInvitation } from "./RevokeInvitation.tsx";
 import { RoleDialog } from "./RoleDialog.tsx";
 
 type Open =
@@ -22,6 +23,10 @@ type Open =
   | { readonly kind: "made"; readonly invitation: CreatedInvitation }
   | { readonly kind: "role" | "remove"; readonly member: Member }
   | { readonly kind: "revoke"; readonly invitation: Invitation };
+
+const NARROW_MEMBER: NarrowRow = { lines: ["name role", "email email", "actions actions"], widths: "minmax(0, 1fr) auto" };
+
+const NARROW_INVITATION: NarrowRow = { lines: ["email role", "expires actions"], widths: "minmax(0, 1fr) auto" };
 
 /** The people of a workspace, and invitations to it. */
 export default function MembersPage() {
@@ -90,6 +95,7 @@ export default function MembersPage() {
       <RecordList
         list={members}
         columns={memberColumns}
+        narrow={NARROW_MEMBER}
         label="Members"
         what="the members"
         nameOf={(member) => member.name}
@@ -99,6 +105,7 @@ export default function MembersPage() {
         <RecordList
           list={invitations}
           columns={invitationColumns}
+          narrow={NARROW_INVITATION}
           label="Invitations"
           what="the invitations"
           nameOf={({ email }) => email ?? "anybody"}
@@ -142,20 +149,13 @@ export default function MembersPage() {
         </ConfirmDialog>
       )}
       {open?.kind === "revoke" && (
-        <ConfirmDialog
-          opened
-          danger
+        <RevokeInvitation
           onClose={close}
-          title="Revoke the invitation?"
-          action="Revoke"
-          onConfirm={async () => {
+          revoke={async () => {
             await api.delete(`/invitations/${open.invitation.id}`);
-            notify({ tone: "done", text: "The invitation can no longer be accepted" });
             invitations.reload();
           }}
-        >
-          <p>Its link stops working at once.</p>
-        </ConfirmDialog>
+        />
       )}
     </PageFrame>
   );

@@ -3,7 +3,7 @@ import { operator } from "../../api/api.ts";
 import { usePages } from "../../api/use-pages.ts";
 import { ErrorState } from "../../ui/ErrorState.tsx";
 import { LoadingState } from "../../ui/LoadingState.tsx";
-import type { Column } from "../../ui/list/columns.ts";
+import type { Column, NarrowRow } from "../../ui/list/columns.ts";
 import { MoreButton } from "../../ui/list/MoreButton.tsx";
 import { RowTable } from "../../ui/list/RowTable.tsx";
 import { type Tile, Tiles } from "../../ui/metrics/Tiles.tsx";
@@ -27,6 +27,7 @@ const COLUMNS: readonly Column<NodeRecord>[] = [
     width: "minmax(5rem, 7rem)",
     align: "end",
     cell: ({ in_flight, max_in_flight }) => outOf(number(in_flight), max_in_flight === null ? null : number(max_in_flight)),
+    unit: "in flight",
   },
   {
     id: "memory",
@@ -40,6 +41,8 @@ const COLUMNS: readonly Column<NodeRecord>[] = [
   { id: "started", header: "Started", width: "7rem", align: "end", cell: ({ started_at }) => moment(started_at), wide: true },
   { id: "seen", header: "Last seen", width: "6rem", align: "end", cell: ({ last_seen_at, ended_at }) => moment(last_seen_at ?? ended_at) },
 ];
+
+const NARROW: NarrowRow = { lines: ["host seen", "state flight"], widths: "minmax(0, 1fr) auto" };
 
 /** The nodes of the service: those that run, and those that ended within the last hour. */
 export default function NodesPage() {
@@ -64,6 +67,7 @@ export default function NodesPage() {
               label="Nodes"
               rows={nodes.map((record) => ({ id: String(record.id), record, gone: false }))}
               columns={COLUMNS}
+              narrow={NARROW}
               nameOf={({ host, id }) => host ?? `node ${id}`}
             />
           </div>

@@ -1,20 +1,26 @@
-import type { CreatedInvitation, CreatedWorkspace, Workspace } from "@tidemill/contract";
+import { useQueryClient } from "@tanstack/react-query";
+import type { CreatedInvitation, CreatedWorkspace, Invitation, Workspace } from "@tidemill/contract";
 import { useState } from "react";
 import { operator } from "../../api/api.ts";
 import { Dialog } from "../../ui/dialogs/Dialog.tsx";
 import { SecretOnce } from "../../ui/dialogs/SecretOnce.tsx";
 import { InvitationForm } from "../members/InvitationForm.tsx";
 import { InvitationMade } from "../members/InvitationMade.tsx";
+import { RevokeInvitation } from "../members/RevokeInvitation.tsx";
+import { invitationsKey, OpenInvitations } from "./OpenInvitations.tsx";
 
 interface WorkspaceMadeProps {
   readonly workspace: CreatedWorkspace | Workspace;
   readonly onClose: () => void;
 }
 
-/** What follows when a workspace was made: its first key, then an invitation for its first administrator. Of another, only the invitation. */
+/** What follows when a workspace was made: its first key, then an invitation for its first administrator. Of another, only the invitations. */
 export function WorkspaceMade({ workspace, onClose }: WorkspaceMadeProps) {
   const [isStored, setIsStored] = useState(false);
   const [invitation, setInvitation] = useState<CreatedInvitation | null>(null);
+  const [revoked, setRevoked] = useState<Invitation | null>(null);
+  const client = useQueryClient();
+  const haveChanged = () => client.invalidateQueries({ queryKey: invitationsKey(workspace.id) });
   if ("key" in workspace && !isStored) {
     return (
       <SecretOnce
@@ -25,6 +31,14 @@ export function WorkspaceMade({ workspace, onClose }: WorkspaceMadeProps) {
       />
     );
   }
+  if (revoked) {
+    const path = `/workspaces/${workspace.id}/invitations/${revoked.id}`;
+    const revoke = async () => {
+      await operator.delete(path);
+      await haveChanged();
+    };
+    return <RevokeInvitation revoke={revoke} onClose={() => setRevoked(null)} />;
+  }
   if (invitation) return <InvitationMade invitation={invitation} onClose={onClose} />;
   return (
     <Dialog onClose={onClose} title={`Who administers ${workspace.name}?`}>
@@ -34,8 +48,12 @@ export function WorkspaceMade({ workspace, onClose }: WorkspaceMadeProps) {
         leave="Not now"
         invite={(sent) => operator.post<CreatedInvitation>(`/workspaces/${workspace.id}/invitations`, sent)}
         onLeave={onClose}
-        onMade={setInvitation}
+        onMade={(made) => {
+          setInvitation(made);
+          void haveChanged();
+        }}
       />
+      <OpenInvitations workspaceId={workspace.id} onRevoke={setRevoked} />
     </Dialog>
   );
 }

@@ -8,7 +8,7 @@ import { firstPage } from "../../app/pages.ts";
 import { EmptyState } from "../../ui/EmptyState.tsx";
 import { ErrorState } from "../../ui/ErrorState.tsx";
 import { LoadingState } from "../../ui/LoadingState.tsx";
-import type { Column } from "../../ui/list/columns.ts";
+import type { Column, NarrowRow } from "../../ui/list/columns.ts";
 import { MoreButton } from "../../ui/list/MoreButton.tsx";
 import { RowTable } from "../../ui/list/RowTable.tsx";
 import { PageFrame } from "../../ui/PageFrame.tsx";
@@ -53,8 +53,10 @@ const FACTS: readonly Column<Workspace>[] = [
     wide: true,
   },
   { id: "history", header: "History", width: "7rem", align: "end", cell: ({ limits }) => kept(limits.retention_days), wide: true },
-  { id: "made", header: "Made", width: "6rem", align: "end", cell: ({ created_at }) => <Time at={created_at} />, wide: true },
+  { id: "made", header: "Created", width: "6rem", align: "end", cell: ({ created_at }) => <Time at={created_at} />, wide: true },
 ];
+
+const NARROW: NarrowRow = { lines: ["name plan", "actions actions"], widths: "minmax(0, 1fr) auto" };
 
 /** All workspaces of the service, with their plans and limits, for operators. */
 export default function WorkspacesPage() {
@@ -107,6 +109,7 @@ export default function WorkspacesPage() {
           label="Workspaces"
           rows={workspaces.map((record) => ({ id: record.id, record, gone: false }))}
           columns={columns}
+          narrow={NARROW}
           nameOf={({ name }) => name}
         />
       )}

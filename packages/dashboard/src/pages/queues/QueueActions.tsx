@@ -54,7 +54,7 @@ export function QueueActions({ queue }: { queue: QueueWithMetrics }) {
       </Button>
       <Button onClick={() => setDialog("settings")}>Settings</Button>
       {queue.has_callback_secret && <Button onClick={() => setDialog("rotate")}>Rotate the secret</Button>}
-      <Button color="red" leftSection={<Icon name="trash" size={14} />} onClick={() => setDialog("delete")}>
+      <Button color="red" variant="light" leftSection={<Icon name="trash" size={14} />} onClick={() => setDialog("delete")}>
         Delete
       </Button>
       <EnqueueTest queue={name} opened={dialog === "enqueue"} onClose={close} />

@@ -6,7 +6,7 @@ import { useWorkspace } from "../../app/workspace.tsx";
 import { formatDuration } from "../../time/format.ts";
 import { EmptyState } from "../../ui/EmptyState.tsx";
 import { Icon } from "../../ui/Icon.tsx";
-import type { Column } from "../../ui/list/columns.ts";
+import type { Column, NarrowRow } from "../../ui/list/columns.ts";
 import { RecordList } from "../../ui/list/RecordList.tsx";
 import { PageFrame } from "../../ui/PageFrame.tsx";
 import { StateBadge } from "../../ui/StateBadge.tsx";
@@ -37,6 +37,7 @@ export default function QueuesPage() {
         label="Queues"
         what="the queues"
         columns={columns}
+        narrow={NARROW}
         target={targetOf}
         nameOf={nameOf}
         empty={
@@ -50,11 +51,13 @@ export default function QueuesPage() {
   );
 }
 
+const NARROW: NarrowRow = { lines: ["name waiting", "state failed"], widths: "minmax(0, 1fr) auto" };
+
 const count = (value: number | undefined): string => (value === undefined ? "–" : value.toLocaleString("en"));
 const millis = (value: number | null | undefined): string => (value == null ? "–" : formatDuration(value));
 
 const columnsOf = (served: ReadonlySet<string> | null): Column<ListedQueue>[] => [
-  { id: "name", header: "Queue", width: "minmax(9rem, 2fr)", cell: nameOf },
+  { id: "name", header: "Queue", width: "minmax(8rem, 2fr)", cell: nameOf },
   {
     id: "state",
     header: "State",
@@ -64,18 +67,21 @@ const columnsOf = (served: ReadonlySet<string> | null): Column<ListedQueue>[] =>
       return <StateBadge state={label} tone={tone} />;
     },
   },
-  number("waiting", "Waiting", ({ metrics }) => count(metrics?.waiting)),
+  { ...number("waiting", "Waiting", ({ metrics }) => count(metrics?.waiting)), unit: "waiting" },
   number("active", "Active", ({ metrics }) => count(metrics?.active)),
   { ...number("delayed", "Delayed", ({ metrics }) => count(metrics?.delayed)), wide: true },
-  number("failed", "Failed", ({ metrics }) => count(metrics?.failed)),
+  { ...number("failed", "Failed", ({ metrics }) => count(metrics?.failed)), unit: "failed" },
   { ...number("rate", "Done/min", ({ metrics }) => count(metrics?.completed_last_minute)), wide: true },
   { ...number("p50", "p50", ({ metrics }) => millis(metrics?.latency_ms.p50)), wide: true },
   { ...number("p99", "p99", ({ metrics }) => millis(metrics?.latency_ms.p99)), wide: true },
-  number("oldest", "Oldest", ({ metrics }) =>
-    metrics?.oldest_waiting_seconds == null ? "–" : formatDuration(metrics.oldest_waiting_seconds * 1_000),
-  ),
+  {
+    ...number("oldest", "Oldest", ({ metrics }) =>
+      metrics?.oldest_waiting_seconds == null ? "–" : formatDuration(metrics.oldest_waiting_seconds * 1_000),
+    ),
+    width: "6rem",
+  },
 ];
 
 function number(id: string, header: string, cell: (queue: ListedQueue) => string): Column<ListedQueue> {
-  return { id, header, width: "minmax(4.5rem, 6rem)", align: "end", cell };
+  return { id, header, width: "minmax(4rem, 6rem)", align: "end", cell };
 }

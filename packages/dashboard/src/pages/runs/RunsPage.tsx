@@ -5,7 +5,7 @@ import { FilterBar } from "../../ui/FilterBar.tsx";
 import { RecordList } from "../../ui/list/RecordList.tsx";
 import { PageFrame } from "../../ui/PageFrame.tsx";
 import { WsLink } from "../../ui/WsLink.tsx";
-import { idOfRun, RUN_COLUMNS, type RunRow, runTarget } from "./columns.tsx";
+import { idOfRun, NARROW_RUN, RUN_COLUMNS, type RunRow, runTarget } from "./columns.tsx";
 import { RUN_STATUSES } from "./statuses.ts";
 
 const FIELDS = [
@@ -25,6 +25,7 @@ export default function RunsPage() {
         what="the runs"
         list={list}
         columns={RUN_COLUMNS}
+        narrow={NARROW_RUN}
         target={runTarget}
         empty={
           filters.isEmpty ? (

@@ -1,7 +1,7 @@
 import type { ListedRun } from "@tidemill/contract";
 import type { Read } from "../../api/raw-json.ts";
 import { Duration } from "../../ui/Duration.tsx";
-import type { Column, RowTarget } from "../../ui/list/columns.ts";
+import type { Column, NarrowRow, RowTarget } from "../../ui/list/columns.ts";
 import { StateBadge } from "../../ui/StateBadge.tsx";
 import { Time } from "../../ui/Time.tsx";
 import classes from "./columns.module.css";
@@ -34,6 +34,10 @@ export const RUN_COLUMNS: readonly Column<RunRow>[] = [
   },
   { id: "created", header: "Triggered", width: "6rem", align: "end", cell: ({ createdAt }) => <Time at={createdAt} /> },
 ];
+
+/** A run on a narrow window. The runs of one workflow show their ids in place of its name. */
+export const NARROW_RUN: NarrowRow = { lines: ["workflow workflow created", "status error error"], widths: "auto minmax(0, 1fr) auto" };
+export const NARROW_RUN_OF_WORKFLOW: NarrowRow = { ...NARROW_RUN, lines: ["run run created", "status error error"] };
 
 export const runTarget = ({ runId }: RunRow): RowTarget => ({ to: "runs/$run", params: { run: runId } });
 export const idOfRun = ({ runId }: RunRow): string => runId;

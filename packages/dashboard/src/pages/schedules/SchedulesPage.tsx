@@ -8,7 +8,7 @@ import { useWorkspace } from "../../app/workspace.tsx";
 import { EmptyState } from "../../ui/EmptyState.tsx";
 import { FilterBar } from "../../ui/FilterBar.tsx";
 import { Icon } from "../../ui/Icon.tsx";
-import type { Column } from "../../ui/list/columns.ts";
+import type { Column, NarrowRow } from "../../ui/list/columns.ts";
 import { RecordList } from "../../ui/list/RecordList.tsx";
 import { PageFrame } from "../../ui/PageFrame.tsx";
 import { StateBadge } from "../../ui/StateBadge.tsx";
@@ -34,6 +34,8 @@ const COLUMNS: readonly Column<Row>[] = [
   { id: "last", header: "Last run", width: "6rem", cell: ({ last_run_at }) => <Time at={last_run_at} />, wide: true },
 ];
 
+const NARROW: NarrowRow = { lines: ["name state", "when next"], widths: "minmax(0, 1fr) 5.5rem" };
+
 /** The schedules of the workspace. */
 export default function SchedulesPage() {
   const { may } = useWorkspace();
@@ -53,6 +55,7 @@ export default function SchedulesPage() {
         what="the schedules"
         list={list}
         columns={COLUMNS}
+        narrow={NARROW}
         target={({ name }) => ({ to: "schedules/$schedule", params: { schedule: name } })}
         empty={
           <EmptyState title={filters.isEmpty ? "There is no schedule yet" : "No schedule matches these filters"}>

@@ -3,7 +3,7 @@ import { useKeysetList } from "../../api/use-keyset-list.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { EmptyState } from "../../ui/EmptyState.tsx";
 import { FilterBar } from "../../ui/FilterBar.tsx";
-import type { Column } from "../../ui/list/columns.ts";
+import type { Column, NarrowRow } from "../../ui/list/columns.ts";
 import { RecordList } from "../../ui/list/RecordList.tsx";
 import { Section } from "../../ui/Section.tsx";
 import { StateBadge } from "../../ui/StateBadge.tsx";
@@ -25,8 +25,10 @@ const COLUMNS: readonly Column<Delivery>[] = [
     cell: ({ next_attempt_at }) => <Time at={next_attempt_at} />,
     wide: true,
   },
-  { id: "created", header: "Made", width: "6rem", align: "end", cell: ({ created_at }) => <Time at={created_at} /> },
+  { id: "created", header: "Created", width: "6rem", align: "end", cell: ({ created_at }) => <Time at={created_at} /> },
 ];
+
+const NARROW: NarrowRow = { lines: ["type type created", "state error error"], widths: "auto minmax(0, 1fr) auto" };
 
 const FIELDS = [
   { name: "state", label: "State", choices: ["pending", "delivered", "failed", "cancelled"] },
@@ -48,6 +50,7 @@ export function Deliveries({ webhook }: { webhook: string }) {
         what="the deliveries"
         list={list}
         columns={COLUMNS}
+        narrow={NARROW}
         target={({ id }) => ({ to: "webhooks/$webhook/deliveries/$delivery", params: { webhook, delivery: id } })}
         empty={
           <EmptyState title={filters.isEmpty ? "Nothing was sent yet" : "No delivery matches this filter"}>

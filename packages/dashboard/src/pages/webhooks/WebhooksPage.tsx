@@ -7,7 +7,7 @@ import { useWorkspace } from "../../app/workspace.tsx";
 import { SecretOnce } from "../../ui/dialogs/SecretOnce.tsx";
 import { EmptyState } from "../../ui/EmptyState.tsx";
 import { Icon } from "../../ui/Icon.tsx";
-import type { Column } from "../../ui/list/columns.ts";
+import type { Column, NarrowRow } from "../../ui/list/columns.ts";
 import { RecordList } from "../../ui/list/RecordList.tsx";
 import { PageFrame } from "../../ui/PageFrame.tsx";
 import { StateBadge } from "../../ui/StateBadge.tsx";
@@ -22,6 +22,8 @@ const COLUMNS: readonly Column<Webhook>[] = [
   { id: "events", header: "Events", width: "minmax(8rem, 2fr)", cell: ({ events }) => events.join(", "), wide: true },
   { id: "success", header: "Last success", width: "7rem", align: "end", cell: ({ last_success_at }) => <Time at={last_success_at} /> },
 ];
+
+const NARROW: NarrowRow = { lines: ["name state", "url url"], widths: "minmax(0, 1fr) auto" };
 
 const nameOf = ({ name }: Webhook): string => name;
 
@@ -52,6 +54,7 @@ export default function WebhooksPage() {
         what="the webhooks"
         list={list}
         columns={COLUMNS}
+        narrow={NARROW}
         target={({ name }) => ({ to: "webhooks/$webhook", params: { webhook: name } })}
         empty={
           <EmptyState title="No webhook yet">

@@ -1,7 +1,7 @@
 import type { WorkerRecord } from "@tidemill/contract";
 import { useKeysetList } from "../../api/use-keyset-list.ts";
 import { EmptyState } from "../../ui/EmptyState.tsx";
-import type { Column } from "../../ui/list/columns.ts";
+import type { Column, NarrowRow } from "../../ui/list/columns.ts";
 import { RecordList } from "../../ui/list/RecordList.tsx";
 import { PageFrame } from "../../ui/PageFrame.tsx";
 import { Time } from "../../ui/Time.tsx";
@@ -13,9 +13,11 @@ const COLUMNS: readonly Column<WorkerRecord>[] = [
   { id: "version", header: "Version", width: "minmax(5rem, 1fr)", cell: ({ version }) => version ?? "–" },
   { id: "queues", header: "Queues", width: "minmax(7rem, 2fr)", cell: ({ queues }) => list(queues), wide: true },
   { id: "workflows", header: "Workflows", width: "minmax(7rem, 2fr)", cell: ({ workflows }) => list(workflows), wide: true },
-  { id: "holds", header: "Holds", width: "5rem", align: "end", cell: ({ in_flight }) => in_flight },
+  { id: "holds", header: "Holds", width: "5rem", align: "end", cell: ({ in_flight }) => in_flight, unit: "held" },
   { id: "seen", header: "Last seen", width: "6.5rem", align: "end", cell: ({ last_seen_at }) => <Time at={last_seen_at} /> },
 ];
+
+const NARROW: NarrowRow = { lines: ["name seen", "version holds"], widths: "minmax(0, 1fr) auto" };
 
 /** The programs that have asked for work lately. */
 export default function WorkersPage() {
@@ -27,6 +29,7 @@ export default function WorkersPage() {
         what="the workers"
         list={workers}
         columns={COLUMNS}
+        narrow={NARROW}
         empty={
           <EmptyState title="No worker has asked for work in the last 15 minutes">
             Queues without a <code>callback_url</code>, and workflows without an endpoint, are served by workers: programs that ask for

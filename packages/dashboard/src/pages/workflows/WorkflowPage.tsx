@@ -18,7 +18,7 @@ import { PageFrame } from "../../ui/PageFrame.tsx";
 import { Section } from "../../ui/Section.tsx";
 import { Time } from "../../ui/Time.tsx";
 import { WsLink } from "../../ui/WsLink.tsx";
-import { idOfRun, RUN_COLUMNS, type RunRow, runTarget } from "../runs/columns.tsx";
+import { idOfRun, NARROW_RUN_OF_WORKFLOW, RUN_COLUMNS, type RunRow, runTarget } from "../runs/columns.tsx";
 import { RUN_STATUSES } from "../runs/statuses.ts";
 import { servedBy } from "./describe-workflow.ts";
 import { StartRun } from "./StartRun.tsx";
@@ -112,6 +112,7 @@ function Runs({ workflowId }: { workflowId: string }) {
         what="the runs"
         list={list}
         columns={COLUMNS}
+        narrow={NARROW_RUN_OF_WORKFLOW}
         target={runTarget}
         empty={
           filters.isEmpty ? (

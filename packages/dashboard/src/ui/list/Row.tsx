@@ -47,7 +47,7 @@ function RowOf<T>({ row, index, top, columns, isLined, target, name, isActive, o
           />
         </div>
       )}
-      {columns.map(({ id, cell, align }, at) => (
+      {columns.map(({ id, cell, align, unit }, at) => (
         <div key={id} role="gridcell" className={classes.cell} data-align={align} style={isLined ? { gridArea: id } : undefined}>
           {at === 0 && leadsTo ? (
             <WsLink to={leadsTo.to} params={leadsTo.params} className={classes.link}>
@@ -56,6 +56,7 @@ function RowOf<T>({ row, index, top, columns, isLined, target, name, isActive, o
           ) : (
             cell(row.record)
           )}
+          {isLined && unit && ` ${unit}`}
         </div>
       ))}
       {row.gone && <span className={classes.goneNote}>no longer in this list</span>}

@@ -12,6 +12,8 @@ export interface LeaseOptions {
   readonly emit: EmitEvent;
   readonly leaseSeconds: number;
   readonly facts: NodeFacts;
+  /** Where the node can be reached. It is known when it has begun to listen. */
+  readonly url: () => string;
   /** The master keys that this node has. They are stored in its row, for rotations. */
   readonly masterKeyIds: () => readonly string[];
   /** Called at each renewal while this node lacks the master key that the vault uses. */
@@ -84,7 +86,7 @@ export class NodeLease {
   }
 
   async #renew(): Promise<undefined> {
-    const { db, clock, facts, leaseSeconds, masterKeyIds } = this.#options;
+    const { db, clock, facts, url, leaseSeconds, masterKeyIds } = this.#options;
     const sentMs = clock.elapsedMs();
     const terms = () => ({ leaseSeconds, masterKeyIds: masterKeyIds() });
     const renewed = this.#id === null ? null : await renewNode(db, this.#id, terms(), this.#load());
@@ -95,7 +97,7 @@ export class NodeLease {
     if (this.#id !== null) this.#lose();
     const registeringMs = clock.elapsedMs();
     const ageSeconds = (registeringMs - this.#startedMs) / 1000;
-    const registered = await registerNode(db, { ...facts, ...terms(), ageSeconds }, this.#load());
+    const registered = await registerNode(db, { ...facts, ...terms(), ageSeconds, url: url() }, this.#load());
     if (registered) this.#hold(registered, registeringMs);
   }
 

@@ -15,12 +15,14 @@ export interface NewNode extends NodeFacts {
   readonly masterKeyIds: readonly string[];
   /** How long ago the node started. Seconds. */
   readonly ageSeconds: number;
+  /** Where it can be reached. */
+  readonly url: string;
 }
 
 /** Opens a node's lease. It waits for a rotation of the master key that is under way, and returns the new key. */
 export const registerNode = (
   db: Db,
-  { leaseSeconds, masterKeyIds, ageSeconds, process, host, version, maxMemoryBytes, maxInFlight }: NewNode,
+  { leaseSeconds, masterKeyIds, ageSeconds, process, host, version, maxMemoryBytes, maxInFlight, url }: NewNode,
   { memoryBytes, isDraining }: NodeLoad,
 ): Promise<NodeLeaseRow | null> =>
   row(
@@ -31,9 +33,9 @@ export const registerNode = (
         insert into lease (holder, expires_at) values ('node', now() + ${leaseSeconds} * interval '1 second') returning id
       ), registered as (
         insert into node (lease_id, master_key_ids, process, host, version, started_at, seen_at, memory_bytes, max_memory_bytes,
-          max_in_flight, draining_at)
+          max_in_flight, url, draining_at)
         select id, ${textArray(masterKeyIds)}, ${process}, ${host}, ${version}, now() - ${ageSeconds} * interval '1 second', now(),
-          ${memoryBytes}, ${maxMemoryBytes}, ${maxInFlight}, case when ${isDraining} then now() end
+          ${memoryBytes}, ${maxMemoryBytes}, ${maxInFlight}, ${url}, case when ${isDraining} then now() end
         from opened
       )
       select id, (select count(*) from lease where holder = 'node' and expires_at > now()) as peers,
@@ -87,6 +89,17 @@ export const removeOldLeases = (db: Db): Promise<unknown> =>
       delete from lease l where expires_at < now() - interval '1 hour'
         and not exists (select from job where state = 'active' and job.lease_id = l.id)`,
   );
+
+/** Where a node that is alive can be reached, one of this host if there is any. Null: none is alive. Uses the primary keys. */
+export const findNodeUrl = async (db: Db, host: string): Promise<string | null> =>
+  (
+    await row<{ url: string }>(
+      db,
+      sql`
+        select n.url from node n join lease l on l.id = n.lease_id
+        where l.expires_at > now() and n.url is not null order by n.host = ${host} desc nulls last, n.lease_id desc limit 1`,
+    )
+  )?.url ?? null;
 
 /** How many nodes are alive. */
 export const countNodes = async (db: Db): Promise<number> =>

@@ -1,5 +1,5 @@
 import { RECORD_PROBES } from "#circuits";
-import { type Db, type Fragment, fragment, plainArray, rows, sql, type Timestamp, textArray, type WorkspaceId } from "#kernel";
+import { type Db, Fragment, fragment, plainArray, rows, sql, type Timestamp, textArray, type WorkspaceId } from "#kernel";
 import { DELIVERING_PLANS, type LaneId, type LaneKey, type LaneService, RECORD_STARTS } from "#lanes";
 import type { Claim } from "../claim.ts";
 import { CLAIMABLE, CLAIMED_COLUMNS } from "./fragments.ts";
@@ -65,12 +65,19 @@ interface ClaimParts {
   readonly cut: Fragment;
   /** Lanes that gave less than was asked for because other transactions hold jobs. */
   readonly busy: Fragment;
-  /** What the update reads besides `picked`, and sets. */
+  /** What the update reads besides `picked`, how it finds the jobs, and what it sets. */
   readonly from: Fragment;
+  readonly found: Fragment;
   readonly lease: Fragment;
-  /** More columns of a claim. */
+  /** More columns of a claim, and a null for each of its columns. */
   readonly columns: Fragment;
+  readonly nulls: Fragment;
 }
+
+const BY_KEY = fragment`job.workspace_id = any(array[picked.workspace_id]) and job.lane_id = picked.lane_id and job.id = picked.id`;
+
+/** So many nulls, for a list of columns. */
+const nulls = (count: number) => new Fragment(Array(count).fill("null").join(", "));
 
 const FOR_NODE: ClaimParts = {
   picked: fragment`select next.*, 1 as place from next where seen`,
@@ -78,8 +85,10 @@ const FOR_NODE: ClaimParts = {
   // A node finds them with its next poll.
   busy: fragment`select null::bigint as lane_id, false as limited where false`,
   from: fragment`picked`,
+  found: BY_KEY,
   lease: fragment`lease_id = (select lease_id from claimant)`,
   columns: fragment``,
+  nulls: nulls(21),
 };
 
 /**
@@ -106,16 +115,34 @@ const FOR_WORKERS: ClaimParts = {
     where not l.paused and l.served = 'pull' and exists (select from claimant)
       and (select count(*) from next where next.lane_id = l.lane_id) < least(l.take, l.slots_free, l.starts_free)`,
   from: fragment`picked join holder on holder.lane_id = picked.lane_id and picked.place > holder.upto - holder.take and picked.place <= holder.upto`,
+  found: BY_KEY,
   lease: fragment`lease_id = holder.lease_id, lease_until = picked.read_at + holder.seconds * interval '1 second', lease_request = holder.request,
     code_version = case when job.kind in ('run', 'undo') then coalesce(job.code_version, holder.version) end`,
   columns: fragment`, job.lease_until as "leaseUntil", job.lease_request as request, picked.place`,
+  nulls: nulls(24),
+};
+
+/**
+ * The same for one lane without limits, whose jobs come in order: nothing is sorted, and the update goes to the places of the rows that are
+ * locked. A job whose row has moved since the snapshot is not at its place: like those that exceed the bytes, it is left to another claim.
+ */
+const FOR_WORKERS_OF_LANE: ClaimParts = {
+  ...FOR_WORKERS,
+  picked: fragment`
+    select * from (
+      select next.*, row_number() over so_far as place, sum(size) over so_far - size as bytes_before
+      from next window so_far as (rows unbounded preceding)
+    ) weighed
+    where bytes_before < 4 * 1024 * 1024`,
+  cut: fragment`select lane_id from next where not id in (select id from claimed)`,
+  found: fragment`job.ctid = picked.at`,
 };
 
 const COUNT = fragment`case when l.probe is null then least(l.take, l.slots_free, l.starts_free) else least(1, l.slots_free, l.starts_free) end`;
 
 /** The next jobs of lane `l`. */
 const NEXT = fragment`
-  select workspace_id, lane_id, id, priority, run_at, octet_length(payload) as size, true as seen from job
+  select workspace_id, lane_id, id, priority, run_at, octet_length(payload) as size, true as seen, ctid as at from job
   where job.workspace_id = l.workspace_id and job.lane_id = l.lane_id and ${CLAIMABLE}
   order by priority desc, run_at, id limit ${COUNT} for update skip locked`;
 
@@ -124,7 +151,7 @@ const NEXT = fragment`
  * `seen`: it has to be claimed by another statement, and keeps its place before jobs that come after it.
  */
 const NEXT_OF_LOCKED = fragment`
-  select l.workspace_id, l.lane_id, next.id, job.priority, job.run_at, job.size, job.id is not null as seen
+  select l.workspace_id, l.lane_id, next.id, job.priority, job.run_at, job.size, job.id is not null as seen, null::tid as at
   from next_jobs(l.workspace_id, l.lane_id, ${COUNT}) next (id)
   left join lateral (
     select id, priority, run_at, octet_length(payload) as size from job
@@ -133,7 +160,7 @@ const NEXT_OF_LOCKED = fragment`
 
 /** The same of the runs that the filter lets through. Another claim may have locked one that it finds. */
 const NEXT_OF_VERSION = fragment`
-  select l.workspace_id, l.lane_id, next.id, job.priority, job.run_at, job.size, job.id is not null as seen
+  select l.workspace_id, l.lane_id, next.id, job.priority, job.run_at, job.size, job.id is not null as seen, null::tid as at
   from filter cross join lateral next_jobs_of_version(l.workspace_id, l.lane_id, filter.version, filter.others, filter.is_newest, ${COUNT}) next (id)
   left join lateral (
     select id, priority, run_at, octet_length(payload) as size from job
@@ -173,7 +200,8 @@ export const claimForWorkersAcrossWorkspaces = async (
     const sofar = lanes.get(laneId)?.take ?? 0;
     lanes.set(laneId, { workspaceId, laneId, take: sofar + take });
   }
-  const { claims, found } = await claim(db, { leaseId, served: "pull" }, [...lanes.values()], { limited, filter }, FOR_WORKERS, holders);
+  const parts = lanes.size === 1 && !limited && !filter ? FOR_WORKERS_OF_LANE : FOR_WORKERS;
+  const { claims, found } = await claim(db, { leaseId, served: "pull" }, [...lanes.values()], { limited, filter }, parts, holders);
   return { claims: claims as WorkerClaim[], found };
 };
 
@@ -235,8 +263,6 @@ async function claim(
         where exists (select from claimant)
       ), picked as (
         ${parts.picked}
-      ), cut as (
-        ${parts.cut}
       ), busy as (
         select lane_id from (${filter ? FOR_NODE.busy : parts.busy}) held where limited = ${limited}
       ), probed as (
@@ -244,8 +270,10 @@ async function claim(
       ), claimed as (
         update job set state = 'active', attempt = job.attempt + 1, ${parts.lease}, started_at = picked.read_at
         from ${parts.from}
-        where job.workspace_id = any(array[picked.workspace_id]) and job.lane_id = picked.lane_id and job.id = picked.id
+        where ${parts.found}
         returning ${CLAIMED_COLUMNS}, payload, revision, probe, ${limited}::boolean as limited${parts.columns}
+      ), cut as (
+        ${parts.cut}
       ), started as (
         ${RECORD_STARTS}
       ), found as (
@@ -273,7 +301,7 @@ async function claim(
         join lane l on l.workspace_id = requested.workspace_id and l.id = requested.lane_id and coalesce(l.deleted_at, 'infinity') = 'infinity'
         where ${limited} and not requested.lane_id in (select lane_id from gate)
       )
-      select claimed.*, found.found from claimed full join found on false`,
+      select claimed.*, null::json as found from claimed union all select ${parts.nulls}, found from found`,
   );
   return {
     claims: claimed.filter((one) => one.found === null) as unknown as Claim[],

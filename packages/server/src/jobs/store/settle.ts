@@ -45,8 +45,8 @@ export const completeAcrossWorkspaces = async (
   db: Db,
   settled: readonly (Settled & { result: string | null })[],
   withIds = false,
-): Promise<Moved> =>
-  (await row<Moved>(
+): Promise<Moved> => {
+  const done = await row<Moved>(
     db,
     sql`
       with gone as (
@@ -69,9 +69,14 @@ export const completeAcrossWorkspaces = async (
       ), used as (
         ${RECORD_SUCCEEDED_ATTEMPTS}
       )
-      select count(*) as moved, case when ${withIds} then array_agg(id) end as ids, ${ANNOUNCE_COMPLETED} as announced, ${ASSIGN_SLOTS_OF_GONE} as assigned
+      select count(*) as moved, case when ${withIds} and count(*) < ${settled.length}::int then array_agg(id) end as ids, ${ANNOUNCE_COMPLETED} as announced, ${ASSIGN_SLOTS_OF_GONE} as assigned
       from gone`,
-  )) ?? { moved: 0, ids: null };
+  );
+  const { moved, ids } = done ?? { moved: 0, ids: null };
+  // Mostly all are valid, and then the ids are not sent back.
+  const all = () => (moved === settled.length ? settled.map(({ id }) => id) : []);
+  return { moved, ids: withIds ? (ids ?? all()) : null };
+};
 
 /** Deletes jobs of kinds that leave no record, neither history nor counts. Returns which claims were still valid. Uses the primary key. */
 export const discardAcrossWorkspaces = async (db: Db, settled: readonly Omit<Settled, "logEntry">[]): Promise<Moved> =>

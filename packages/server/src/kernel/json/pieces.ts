@@ -2,7 +2,8 @@ const PIECE_CHARACTERS = 16 * 1024;
 
 /** A text that is put together from parts. It is kept in pieces, so that adding one text to another does not copy all its characters. */
 export class Pieces {
-  readonly #full: string[] = [];
+  /** Most texts have none, and a payload may have 100,000 members, of which each is one. */
+  #full: string[] | null = null;
   #last = "";
 
   add(text: string): void {
@@ -11,19 +12,21 @@ export class Pieces {
   }
 
   addAll(other: Pieces): void {
-    if (other.#full.length > 0) {
-      this.#endPiece();
-      for (const piece of other.#full) this.#full.push(piece);
+    if (other.#full) {
+      const full = this.#endPiece();
+      for (const piece of other.#full) full.push(piece);
     }
     this.add(other.#last);
   }
 
-  #endPiece(): void {
+  #endPiece(): string[] {
+    this.#full ??= [];
     this.#full.push(this.#last);
     this.#last = "";
+    return this.#full;
   }
 
   all(): readonly string[] {
-    return [...this.#full, this.#last];
+    return [...(this.#full ?? []), this.#last];
   }
 }
