@@ -260,7 +260,14 @@ describe("on a connection of a workspace, whose rows are taken to be few, a plan
     "find logs of claims",
     "lock jobs",
   ].map((name) => [name, STATEMENTS[name] as (db: Db) => Promise<unknown>] as const);
-  const onlyOfNodes = ["complete runs", "suspend runs", "record failures of runs", "find undos that are left", "store progress", "find live calls"];
+  const onlyOfNodes = [
+    "complete runs",
+    "suspend runs",
+    "record failures of runs",
+    "find undos that are left",
+    "store progress",
+    "find live calls",
+  ];
   const ofWorkspaces = [...Object.entries(STATEMENTS_OF_RUNS), ...ofRequests];
   test.for(ofWorkspaces.filter(([name]) => !onlyOfNodes.includes(name)))(
     "on a connection of a workspace, whose rows are taken to be few, a plan does not read all of them: %s",

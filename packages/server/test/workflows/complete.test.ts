@@ -30,7 +30,8 @@ async function whileLocked<Result>(engine: Database, { runId }: TakenRun, work: 
 }
 
 /** Waits until the statement that settles completed runs waits for a lock. */
-const untilSettleWaits = (database: TestDatabase) => until(() => isWaiting(database, "lease_id, attempt, result, number)"), "the settle to wait");
+const untilSettleWaits = (database: TestDatabase) =>
+  until(() => isWaiting(database, "lease_id, attempt, result, number)"), "the settle to wait");
 
 test("a run that completes is settled by one statement, with the steps that were not stored before", async ({
   service,
