@@ -5,7 +5,13 @@ import { PAYLOAD, sayReady } from "../client-orders.ts";
 const CONCURRENCY = 24;
 const logger = new Logger(() => () => {});
 
-/** graphile-worker, with the settings of its own benchmark: a local queue of 500 jobs, and outcomes written in batches. */
+/** Milliseconds that a completion waits for others. Negative: each is a statement of its own. */
+const BATCH_DELAY_MS = process.env.BENCH_BATCH_COMPLETIONS ? 0 : -1;
+
+/**
+ * graphile-worker with a local queue of 500 jobs. Completions in batches, as in its own benchmark, are a setting besides. Either way they are
+ * committed when `stop` returns. It deletes jobs that have completed, and keeps no history.
+ */
 sayReady(async ({ url, queue: name }) => {
   const pgPool = new pg.Pool({ ...JSON.parse(url), max: CONCURRENCY });
   // It warns of pools without them.
@@ -21,7 +27,14 @@ sayReady(async ({ url, queue: name }) => {
         logger,
         taskList: { [name]: onDone },
         noHandleSignals: true,
-        preset: { worker: { concurrentJobs: CONCURRENCY, localQueue: { size: 500 }, completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
+        preset: {
+          worker: {
+            concurrentJobs: CONCURRENCY,
+            localQueue: { size: 500 },
+            completeJobBatchDelay: BATCH_DELAY_MS,
+            failJobBatchDelay: BATCH_DELAY_MS,
+          },
+        },
       });
       return { stop: () => runner.stop() };
     },

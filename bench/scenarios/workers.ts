@@ -25,6 +25,7 @@ interface Service {
 interface Rival {
   readonly name: string;
   readonly file: string;
+  readonly env?: Record<string, string>;
   readonly url: string | null;
   readonly jobs: number;
   /** What Tidemill's speed must be, as a multiple of the peer's. */
@@ -43,7 +44,15 @@ export async function workers(environment: Environment): Promise<Figure[]> {
   const postgres = JSON.stringify(environment.connection);
   const rivals: Rival[] = [
     { name: "BullMQ on Redis", file: "bullmq", url: redis?.url ?? null, jobs: JOBS, bars: { enqueue: 1.5, enqueueMany: 2, work: 2 } },
-    { name: "graphile-worker", file: "graphile-worker", url: postgres, jobs: JOBS, bars: { work: 1 } },
+    { name: "graphile-worker with its local queue", file: "graphile-worker", url: postgres, jobs: JOBS, bars: { work: 1 } },
+    {
+      name: "graphile-worker with its local queue and completions in batches",
+      file: "graphile-worker",
+      env: { BENCH_BATCH_COMPLETIONS: "1" },
+      url: postgres,
+      jobs: JOBS,
+      bars: {},
+    },
     { name: "BullMQ on PostgreSQL", file: "bullmq-postgres", url: postgres, jobs: FEW_JOBS, bars: {} },
     { name: "pg-boss", file: "pg-boss", url: postgres, jobs: FEW_JOBS, bars: {} },
   ];
@@ -84,9 +93,15 @@ async function measureTidemill(environment: Environment): Promise<{ ours: Rounds
 
 const NO_YARDSTICK = { yardstick: "", ratio: "", bar: "", met: true };
 
-async function compare(ours: Rounds, { name, file, url, jobs, bars }: Rival): Promise<Figure[]> {
+async function compare(ours: Rounds, { name, file, env, url, jobs, bars }: Rival): Promise<Figure[]> {
   if (url === null) return [{ name, measured: "missing: not installed here", ...NO_YARDSTICK }];
-  const theirs = await roundsOf(file, { url, key: "" }, jobs, { createQueue: async () => {}, measure: (_kind, _jobs, work) => work() });
+  const theirs = await roundsOf(
+    file,
+    { url, key: "" },
+    jobs,
+    { createQueue: async () => {}, measure: (_kind, _jobs, work) => work() },
+    env,
+  );
   return KINDS.map((kind) => {
     const ratio = speedOf(ours[kind]) / speedOf(theirs[kind]);
     const bar = bars[kind];
@@ -102,9 +117,9 @@ async function compare(ours: Rounds, { name, file, url, jobs, bars }: Rival): Pr
 }
 
 /** The rounds of each kind, without a first one to warm up. */
-async function roundsOf(file: string, where: Pick<Order, "url" | "key">, jobs: number, service: Service): Promise<Rounds> {
+async function roundsOf(file: string, where: Pick<Order, "url" | "key">, jobs: number, service: Service, env = {}): Promise<Rounds> {
   const took: Rounds = { enqueue: [], enqueueMany: [], work: [] };
-  const { peer } = await Peer.start(file);
+  const { peer } = await Peer.start(file, env);
   for (let round = 0; round <= ROUNDS; round += 1) {
     const queue = `workers-${randomUUID().slice(0, 8)}`;
     await service.createQueue(queue);

@@ -94,6 +94,11 @@ async function jobsAndQueues(page: Page, keys: Keys, failing: string): Promise<v
   await page.getByRole("button", { name: "Settings", exact: true }).and(page.locator(":focus")).waitFor();
   // Retry what failed for the same reason.
   await keys.press("g", "d");
+  // Also from a row, where j goes to the next one.
+  await keys.row("Groups of failed jobs", "HTTP_STATUS");
+  await keys.press("g", "j");
+  await titled(page, "Jobs");
+  await keys.press("g", "d");
   await keys.button(/^Actions on the group/);
   await page.getByRole("menuitem", { name: "Retry the group…" }).and(page.locator(":focus")).waitFor();
   await keys.press("Enter");

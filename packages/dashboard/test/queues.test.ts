@@ -22,7 +22,10 @@ describe("the overview", () => {
     const approvals = await service.queue({ type: "approval" });
     await service.enqueue({ queue: approvals });
     await service.ok("POST", "/v1/deploys", { name: "shop", version: "v214" });
-    const page = await dashboard.open("overview");
+    const page = await dashboard.open("/account");
+    // As Chromium has it where LANG is C. Intl does not know it.
+    await page.addInitScript(() => Object.defineProperty(navigator, "language", { value: "en-US@posix", configurable: true }));
+    await dashboard.goTo(page, "overview");
     await page.getByText("degraded", { exact: true }).waitFor();
     expect(await page.getByText("All checks are well").count()).toBe(0);
     await page.getByRole("alert").getByText(`Circuits are open: ${queue}.`).waitFor();
@@ -30,7 +33,7 @@ describe("the overview", () => {
     await tile("Open circuits").getByRole("link", { name: queue }).waitFor();
     expect(await tile("Approvals pending").locator("dd").first().textContent()).toBe("1");
     const charts = page.getByRole("figure");
-    await until(async () => (await charts.count()) === 4, "the charts");
+    await charts.locator("canvas").nth(3).waitFor();
     expect(await charts.first().getAttribute("aria-label")).toContain("Enqueued: last 21");
     const changes = page.getByRole("region", { name: "What changed" });
     await changes.getByText("shop v214").waitFor();

@@ -1,7 +1,8 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { PassThrough } from "node:stream";
-import { expect } from "vitest";
+import { expect, onTestFinished } from "vitest";
+import { type Fault, FaultyProxy } from "../../../sdk/test/harness/faulty-proxy.ts";
 import { type Service, until } from "../../../server/test/harness/service.ts";
 import { type CommandLine, test } from "./client.ts";
 
@@ -85,6 +86,18 @@ test("a line that the service refuses is named, and a resumed run enqueues no li
   const [, point = ""] = /--resume (\S+)/.exec(stderr) ?? [];
   fileOf(command, lines);
   await command.output("enqueue", queue, "--ndjson", "--jobs", "--file", refused, "--resume", point);
+  expect(await waiting(service, queue)).toBe(2_500);
+});
+
+test("a service that dies in the middle and comes back has each line once", async ({ command, service }) => {
+  const queue = await service.queue();
+  const proxy = await FaultyProxy.to(service.node.url);
+  onTestFinished(() => proxy.close());
+  const faults: Fault[] = ["cut after", "cut within", "cut before"];
+  proxy.faultOf = ({ path }) => (path.endsWith("/jobs/batch") ? (faults.shift() ?? null) : null);
+  const done = await command.json("enqueue", queue, "--ndjson", "--file", fileOf(command, many()), "--url", proxy.url);
+  // One batch was stored by the service, which died before it could say so.
+  expect([done.jobs, done.duplicates > 0, faults]).toEqual([2_500, true, []]);
   expect(await waiting(service, queue)).toBe(2_500);
 });
 

@@ -21,18 +21,28 @@ export function Shortcuts({ onPalette }: { onPalette: () => void }) {
         event.preventDefault();
         return onPalette();
       }
-      if (event.metaKey || event.ctrlKey || event.altKey || event.defaultPrevented || isTyping(event.target)) return;
-      const since = waitsSince.current;
-      waitsSince.current = null;
-      if (since !== null && event.timeStamp - since < SECOND_KEY_MS) {
-        const page = pages.find(({ key }) => key === event.key);
-        if (page) void navigate({ to: `/${page.path}`, params: { workspace: workspace?.id ?? "" } });
-      } else if (event.key === "g") waitsSince.current = event.timeStamp;
+      if (isForOthers(event) || event.defaultPrevented) return;
+      if (event.key === "g") waitsSince.current = event.timeStamp;
       else if (event.key === "?") setShown(true);
       else if (event.key === "/") focusFilter(event);
     };
+    // Before a list or a page that has the same key: after `g`, it names a page.
+    const onSecondKey = (event: KeyboardEvent) => {
+      const since = waitsSince.current;
+      waitsSince.current = null;
+      if (since === null || event.timeStamp - since >= SECOND_KEY_MS || isForOthers(event)) return;
+      const page = pages.find(({ key }) => key === event.key);
+      if (!page) return;
+      event.preventDefault();
+      event.stopPropagation();
+      void navigate({ to: `/${page.path}`, params: { workspace: workspace?.id ?? "" } });
+    };
+    document.addEventListener("keydown", onSecondKey, { capture: true });
     document.addEventListener("keydown", onKey);
-    return () => document.removeEventListener("keydown", onKey);
+    return () => {
+      document.removeEventListener("keydown", onSecondKey, { capture: true });
+      document.removeEventListener("keydown", onKey);
+    };
   }, [pages, workspace, navigate, onPalette]);
   return (
     <Dialog opened={shown} onClose={() => setShown(false)} title="Keyboard" size="lg">
@@ -73,6 +83,8 @@ function focusFilter(event: KeyboardEvent): void {
   event.preventDefault();
   field.focus();
 }
+
+const isForOthers = (event: KeyboardEvent): boolean => event.metaKey || event.ctrlKey || event.altKey || isTyping(event.target);
 
 function isTyping(target: EventTarget | null): boolean {
   const element = target as HTMLElement | null;

@@ -26,7 +26,7 @@ const MAX_STEPS = 1_000;
 /** A character takes at most 3 bytes, and a call at most 16 MiB. */
 const MAX_CHARACTERS = 4 * 1024 * 1024;
 /** Calls at the same time. While as many are on their way, reports wait for the first of them to end, and leave together. */
-const MAX_IN_FLIGHT = 4;
+const MAX_IN_FLIGHT = 2;
 
 const STATUS: Readonly<Record<string, number>> = { LEASE_LOST: 409, PAYLOAD_TOO_LARGE: 413 };
 

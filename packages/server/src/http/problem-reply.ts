@@ -10,10 +10,9 @@ function asProblem(error: unknown, request: FastifyRequest): ProblemError | null
   if (error instanceof WorkDroppedError) return unavailable("The connection was closed before the response.");
   const { code, statusCode } = error as Partial<FastifyError>;
   if (code === "ECONNRESET" && !request.raw.complete) return invalid("", "The connection ended before the body was complete.");
-  if (code === "FST_ERR_CTP_BODY_TOO_LARGE") return problem("PAYLOAD_TOO_LARGE", { limit_bytes: request.routeOptions.bodyLimit });
   if (code === "FST_ERR_CTP_INVALID_MEDIA_TYPE") return invalid("content-type", "must be application/json");
   if (code === "FST_ERR_BAD_URL" || code === "FST_ERR_MAX_PARAM_LENGTH") return invalid("path", "cannot be decoded, or is too long");
-  // Fastify's other refusals, for example a Content-Length that does not match the body.
+  // Fastify's other refusals.
   if (code?.startsWith("FST_ERR_") && statusCode !== undefined && statusCode < 500) return invalid("", (error as Error).message);
   return null;
 }

@@ -72,7 +72,7 @@ export function* takeOutRawMembers(bytes: Buffer, maxDepth: number, name: string
     if (values > MAX_VALUES) throw new JsonLimitError(`has more than ${MAX_VALUES} values${outside(name)}`);
     if (rest.lengthUntil(at) > MAX_REST_BYTES) throw new JsonLimitError(`has more than ${MAX_REST_BYTES} bytes${outside(name)}`);
   }
-  if (raw.count > raw.all.length) yield* raw.readAdded();
+  yield* raw.readAdded();
   return { rest: rest.text(), raw: raw.all };
 }
 

@@ -82,30 +82,42 @@ const TYPE_ID_SUFFIX = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/;
 
 /** A TypeID (prefix, underscore, 26 digits of Crockford's base32) over a UUID. */
 export function typeId(prefix: IdPrefix, uuid: Uuid): string {
-  const hex = uuid.slice(0, 8) + uuid.slice(9, 13) + uuid.slice(14, 18) + uuid.slice(19, 23) + uuid.slice(24);
   // The first 8 bits make two base32 digits. After that, every 20 bits (five hex digits) make four.
-  let text = `${prefix}_${PAIRS[Number.parseInt(hex.slice(0, 2), 16)]}`;
+  let text = `${prefix}_${PAIRS[(nibble(uuid, 0) << 4) | nibble(uuid, 1)]}`;
   for (let at = 2; at < 32; at += 5) {
-    const bits = Number.parseInt(hex.slice(at, at + 5), 16);
-    text += `${PAIRS[bits >> 10]}${PAIRS[bits & 1023]}`;
+    const high = (nibble(uuid, at) << 6) | (nibble(uuid, at + 1) << 2) | (nibble(uuid, at + 2) >> 2);
+    const low = ((nibble(uuid, at + 2) & 3) << 8) | (nibble(uuid, at + 3) << 4) | nibble(uuid, at + 4);
+    text += `${PAIRS[high]}${PAIRS[low]}`;
   }
   return text;
 }
+
+/** Where the 32 hex digits stand in the text of a UUID, between its hyphens. */
+const PLACES = Uint8Array.from({ length: 32 }, (_, n) => n + (n < 8 ? 0 : Math.min(4, (n - 4) >> 2)));
+
+/** A hex digit of a UUID's text. Digits and letters differ in their seventh bit. */
+const nibble = (uuid: Uuid, n: number): number => {
+  const code = uuid.charCodeAt(PLACES[n] as number);
+  return (code & 15) + 9 * (code >> 6);
+};
 
 /** The UUID of a TypeID with that prefix, or null when `text` is not one. */
 export function uuidOf(prefix: IdPrefix, text: string): Uuid | null {
   const suffix = text.slice(prefix.length + 1);
   if (!text.startsWith(`${prefix}_`) || !TYPE_ID_SUFFIX.test(suffix)) return null;
-  let hex = digits(suffix, 0, 2).toString(16).padStart(2, "0");
-  for (let at = 2; at < 26; at += 4)
-    hex += digits(suffix, at, at + 4)
-      .toString(16)
-      .padStart(5, "0");
-  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-") as Uuid;
+  // Four digits are 20 bits: with those of the next four, five bytes.
+  let hex = HEX[digit(suffix, 0) * 32 + digit(suffix, 1)] as string;
+  for (let at = 2; at < 26; at += 8) {
+    const [high, low] = [bits20(suffix, at), bits20(suffix, at + 4)];
+    hex += `${HEX[high >> 12]}${HEX[(high >> 4) & 255]}${HEX[((high & 15) << 4) | (low >> 16)]}${HEX[(low >> 8) & 255]}${HEX[low & 255]}`;
+  }
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}` as Uuid;
 }
 
-function digits(text: string, from: number, to: number): number {
-  let bits = 0;
-  for (let at = from; at < to; at += 1) bits = bits * 32 + ALPHABET.indexOf(text.charAt(at));
-  return bits;
-}
+/** What each digit of the alphabet stands for, by its character code. */
+const DIGITS = Uint8Array.from({ length: 128 }, (_, code) => Math.max(0, ALPHABET.indexOf(String.fromCharCode(code))));
+
+const digit = (text: string, at: number): number => DIGITS[text.charCodeAt(at)] as number;
+
+const bits20 = (text: string, at: number): number =>
+  (digit(text, at) << 15) | (digit(text, at + 1) << 10) | (digit(text, at + 2) << 5) | digit(text, at + 3);

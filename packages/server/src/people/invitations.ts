@@ -25,7 +25,7 @@ const readInvitationId = (text: string): Uuid | null => uuidOf("inv", text);
 /**
  * Invites somebody to a workspace. The URL is shown to who invites, so that it proves nothing about the mail address.
  *
- * @param hold makes sure that they still may: whoever ends their right revokes this invitation, too
+ * @param hold makes sure that the sender still may. The change that ends their right revokes this invitation, too
  * @throws CONFLICT when there is a member with that address; RATE_LIMITED
  */
 export async function invite(

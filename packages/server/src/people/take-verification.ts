@@ -6,8 +6,8 @@ import type { PeopleContext } from "./people-context.ts";
 import { lockPerson, updateEmail } from "./person-store.ts";
 
 /**
- * A person has proven that a mail address is theirs. They must be signed in: who only reads the mail may be somebody whose address
- * another person claims.
+ * A person has proven that a mail address is theirs. They must be signed in: somebody who only reads the mail may be one
+ * whose address another person claims.
  *
  * @throws UNAUTHORIZED unless that person is signed in
  */

@@ -21,12 +21,23 @@ export async function proveClaims(
   const tokens = jobs.map((job) => readLeaseToken(job.lease_token));
   const leases = new Set(tokens.flatMap((token) => token?.leaseId ?? []));
   const known = await workers.withLeases(db, workspaceId, leases);
-  return jobs.map(({ id }, index) => proven(id, tokens[index] ?? null, known));
+  const right = new Map<KnownWorker, string>();
+  return jobs.map(({ id }, index) => proven(id, tokens[index] ?? null, known, right));
 }
 
-function proven(id: string, token: ReadToken | null, known: ReadonlyMap<number, KnownWorker>): Proven | null {
+/** @param right secrets of the call that were right: who has sent one learns nothing when it is compared with another of theirs */
+function proven(
+  id: string,
+  token: ReadToken | null,
+  known: ReadonlyMap<number, KnownWorker>,
+  right: Map<KnownWorker, string>,
+): Proven | null {
   const jobId = readWorkId(id);
   const worker = token && known.get(token.leaseId);
-  if (!token || !worker || jobId === null || !isSameSecret(worker.secret, token.secret)) return null;
+  if (!token || !worker || jobId === null) return null;
+  if (right.get(worker) !== token.secret) {
+    if (!isSameSecret(worker.secret, token.secret)) return null;
+    right.set(worker, token.secret);
+  }
   return { worker, claim: claimOf(jobId, token) };
 }

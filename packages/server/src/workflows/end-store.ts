@@ -37,6 +37,7 @@ export interface EndedRun {
 
 /** Ends those of these runs that have not ended, with the retention of their workspace's plan. Uses the primary keys. */
 export function markEndedAcrossWorkspaces(tx: Db, ends: readonly RunEnd[]): Promise<EndedRun[]> {
+  const workspaceIds = plainArray(ends.map((one) => one.workspaceId));
   const ids = plainArray(ends.map((one) => one.id));
   return rows(
     tx,
@@ -46,13 +47,13 @@ export function markEndedAcrossWorkspaces(tx: Db, ends: readonly RunEnd[]): Prom
           retry_steps = e.retry_steps::text[],
           error = case when e.status = 'completed' then null else coalesce(e.error, r.error) end,
           expires_at = coalesce(moment() + w.retention_days * interval '1 day', 'infinity')
-        from unnest(${plainArray(ends.map((one) => one.workspaceId))}::uuid[], ${ids}::uuid[],
+        from unnest(${workspaceIds}::uuid[], ${ids}::uuid[],
           ${textArray(ends.map((one) => one.status))}::run_status[], ${largeTextArray(ends.map(({ result = null }) => result))}::text[],
           ${largeTextArray(ends.map(({ error = null }) => error))}::text[], ${plainArray(ends.map((one) => one.executions))}::int[],
           ${textArray(ends.map(({ retrySteps }) => (retrySteps ? textArray(retrySteps) : null)))}::text[])
           as e (workspace_id, id, status, result, error, executions, retry_steps)
         join workspace w on w.id = e.workspace_id
-        where r.workspace_id = any(array[e.workspace_id]) and r.id = any(${ids}::uuid[]) and r.id = e.id and r.${LIVE}
+        where r.workspace_id = any(${workspaceIds}::uuid[]) and r.id = any(${ids}::uuid[]) and r.workspace_id = e.workspace_id and r.id = e.id and r.${LIVE}
         returning r.workspace_id, r.id, r.lane_id, r.started_at, r.failures, r.error, r.parent_run_id, r.version
       )
       select e.id, e.lane_id as "laneId", e.started_at is not null as started, e.failures + 1 as attempt, e.error,

@@ -136,7 +136,8 @@ export async function insertStepsAcrossWorkspaces(db: Db, runs: readonly StepsTo
           last_seq = r.last_seq + (select count(*) from reported where reported.run_id = r.id),
           journal_bytes = r.journal_bytes
             + coalesce((select sum(coalesce(output_bytes, 0) + coalesce(error_bytes, 0)) from stored where stored.run_id = r.id), 0)
-        from fitting l where r.workspace_id = any(array[l.workspace_id]) and r.id = any(array(select id from fitting)) and r.id = l.id
+        from fitting l
+        where r.workspace_id = any(array(select workspace_id from fitting)) and r.id = any(array(select id from fitting)) and r.workspace_id = l.workspace_id and r.id = l.id
         returning r.id, r.steps
       )
       select id, steps from counted

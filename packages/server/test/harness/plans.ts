@@ -18,12 +18,14 @@ export const nodesOf = (plan: PlanNode): PlanNode[] => [plan, ...(plan.Plans ?? 
 
 /**
  * Whether a scan has a condition on its index. In a primary key, the workspace alone is none: a workspace may have all of the jobs. It has about
- * 1,000 groups of dead letters at most.
+ * 1,000 groups of dead letters at most. In an index of runs, the id alone is none: the scan would search for it in each workspace and status.
  */
-const hasCondition = ({ "Index Name": index = "", "Index Cond": condition = "" }: PlanNode): boolean =>
-  index.endsWith("_pkey") && index !== "dead_letter_group_pkey"
+function hasCondition({ "Index Name": index = "", "Index Cond": condition = "" }: PlanNode): boolean {
+  if (index === "run_status" || index === "run_lane") return condition.includes("workspace_id");
+  return index.endsWith("_pkey") && index !== "dead_letter_group_pkey"
     ? /\b(id|lane_id|run_id|key|fingerprint) [<=>]/.test(condition)
     : condition.includes("id");
+}
 
 /** Finds where a plan reads all of a growing table, or all of its index without a condition on it. */
 export const wholesale = (plan: PlanNode): string[] =>

@@ -63,7 +63,7 @@ export default function JobPage() {
     >
       {error && <ErrorState error={error} what="the newest state of the job" onRetry={refetch} />}
       {UNFINISHED.includes(job.state) && <WhyNot path={path} />}
-      {job.last_error && (
+      {job.last_error && job.state !== "completed" && (
         <p className={classes.error} role="note">
           <strong>
             {job.last_error.code}

@@ -73,7 +73,7 @@ function SignOut({ person }: { person: Person }) {
   );
 }
 
-/** The form of a link that came with a sign-up: it makes the account. */
+/** Whether the link may make an account. Then its form asks for a person's data. */
 const needsPerson = ({ kind, new_account }: Link): boolean => kind === "setup" || kind === "invitation" || new_account;
 
 function bodyOf(link: Link, joins: boolean, { name, email, password }: NewPerson): object {

@@ -34,7 +34,7 @@ export function Chart(props: ChartProps) {
   );
 }
 
-/** A chart that cannot be drawn leaves the page as it is: in some browsers uPlot does not know the language of the system. */
+/** A chart that cannot be drawn leaves the page as it is. */
 class WithoutPlot extends Component<{ children: ReactNode }, { failed: boolean }> {
   override state = { failed: false };
 

@@ -1,3 +1,4 @@
+import "./known-language.ts";
 import { useMantineColorScheme } from "@mantine/core";
 import { useEffect, useRef } from "react";
 import uPlot from "uplot";
