@@ -1,11 +1,9 @@
 import { LIMITS, parseTemplates, type TemplatePart } from "@tidemill/contract";
 import type { SlicedWork } from "#kernel";
-import { readCallbackUrl } from "#outbound";
 import { fillPayload, type PayloadTemplate, parsePayload, secretNamesIn, TemplateFiller, unencoded } from "#vault";
 import type { CallPayload } from "#workflows";
-import { mapValues } from "./endpoint.ts";
-import { headerOf, pathOf } from "./request-content.ts";
-import { placed, RequestContentError, withPlace } from "./request-content-error.ts";
+import { placed, RequestContentError } from "./request-content-error.ts";
+import { fillTarget, readTarget } from "./request-target.ts";
 
 /** The parts of a call's request that may contain secrets. */
 export interface CallContent {
@@ -34,21 +32,19 @@ type BodyTemplate = { readonly text: readonly TemplatePart[] } | { readonly json
  * @throws {RequestContentError} when one is invalid, or they name too many secrets
  */
 export function* readCallTemplates({ request }: CallPayload): SlicedWork<CallTemplates> {
-  const { origin, hostname, path } = withPlace("url", () => readCallbackUrl(request.url));
-  const headers = mapValues(request.headers, (value, name) => withPlace(`header ${name}`, () => parseTemplates(value)));
+  const target = readTarget("url", request.url, request.headers);
   const body = yield* bodyTemplateOf(request.body);
   const ofBody = body === null ? [] : "text" in body ? [body.text] : body.json.strings;
-  const secrets = secretNamesIn([path, ...Object.values(headers), ...ofBody]);
+  const secrets = [...new Set([...target.secrets, ...secretNamesIn(ofBody)])];
   if (secrets.length > LIMITS.callbackSecrets) throw new RequestContentError(`The call names more than ${LIMITS.callbackSecrets} secrets.`);
   return {
-    origin,
-    host: hostname,
+    origin: target.origin,
+    host: target.host,
     secrets,
     *fill(values) {
       const filler = new TemplateFiller(values);
       return {
-        path: withPlace("url", () => pathOf({ origin, path }, filler)),
-        headers: mapValues(headers, (parts, name) => withPlace(`header ${name}`, () => headerOf(filler.fill(parts, unencoded)))),
+        ...fillTarget("url", target, filler),
         body: yield* fillBody(body, filler),
       };
     },

@@ -1,26 +1,17 @@
 import type { KeyObject } from "node:crypto";
-import { parseTemplates, type TemplatePart } from "@tidemill/contract";
 import { LRUCache } from "lru-cache";
 import { isReservedHeader } from "#http";
 import type { Claim } from "#jobs";
 import type { Db } from "#kernel";
 import type { LaneId } from "#lanes";
-import { type AddressGuard, readCallbackUrl, signingKey } from "#outbound";
+import { type AddressGuard, signingKey } from "#outbound";
 import { findQueueOfLane, type Queue } from "#queues";
-import { secretNamesIn } from "#vault";
-import { withPlace } from "./request-content-error.ts";
+import { type RequestTarget, readTarget } from "./request-target.ts";
 
 /** Where and how a queue's callbacks are sent. */
-export interface Endpoint {
+export interface Endpoint extends RequestTarget {
   readonly revision: number;
   readonly queue: string;
-  readonly host: string;
-  readonly origin: string;
-  /** Path and query. */
-  readonly path: readonly TemplatePart[];
-  readonly headers: Readonly<Record<string, readonly TemplatePart[]>>;
-  /** Names of the secrets in the path and the headers. */
-  readonly secrets: readonly string[];
   /** Path and headers as plain text; null when they contain secrets. */
   readonly plain: { readonly path: string; readonly headers: Readonly<Record<string, string>> } | null;
   readonly timeoutMs: number;
@@ -71,22 +62,16 @@ export class Endpoints {
   }
 
   #endpointOf(queue: Queue, callbackUrl: string, secret: string): Endpoint {
-    const { origin, hostname, path } = withPlace("callback_url", () => readCallbackUrl(callbackUrl));
     const values = settable(JSON.parse(queue.callback_headers) as Record<string, string>);
-    const headers = mapValues(values, (value, name) => withPlace(`header ${name}`, () => parseTemplates(value)));
-    const secrets = secretNamesIn([path, ...Object.values(headers)]);
+    const target = readTarget("callback_url", callbackUrl, values);
     return {
+      ...target,
       revision: queue.revision,
       queue: queue.name,
-      host: hostname,
-      origin,
-      path,
-      headers,
-      secrets,
-      plain: secrets.length === 0 ? { path: path.join(""), headers: values } : null,
+      plain: target.secrets.length === 0 ? { path: target.path.join(""), headers: values } : null,
       timeoutMs: queue.callback_timeout * 1000,
       key: signingKey(secret),
-      blocked: this.#guard.refusesHost(hostname) ? hostname : null,
+      blocked: this.#guard.refusesHost(target.host) ? target.host : null,
     };
   }
 }
@@ -94,6 +79,3 @@ export class Endpoints {
 /** Leaves out headers that were stored before their names were reserved. */
 const settable = (headers: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => !isReservedHeader(name)));
-
-export const mapValues = <From, To>(record: Readonly<Record<string, From>>, map: (value: From, name: string) => To): Record<string, To> =>
-  Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value, name)]));

@@ -1,26 +1,17 @@
 import { createSecretKey, type KeyObject } from "node:crypto";
-import { parseTemplates, type TemplatePart } from "@tidemill/contract";
 import { LRUCache } from "lru-cache";
-import { mapValues, withPlace } from "#callbacks";
+import { type RequestTarget, readTarget } from "#callbacks";
 import type { Claim } from "#jobs";
 import { type Db, momentMs } from "#kernel";
 import type { LaneId } from "#lanes";
-import { type AddressGuard, readCallbackUrl } from "#outbound";
-import { secretNamesIn } from "#vault";
+import type { AddressGuard } from "#outbound";
 import { findWebhookOfLane } from "./store.ts";
 import { keyBytesOf, type Webhook } from "./webhook.ts";
 
 /** Where and how events are sent to a webhook. */
-export interface Endpoint {
+export interface Endpoint extends RequestTarget {
   readonly revision: number;
   readonly webhook: string;
-  readonly host: string;
-  readonly origin: string;
-  /** Path and query. */
-  readonly path: readonly TemplatePart[];
-  readonly headers: Readonly<Record<string, readonly TemplatePart[]>>;
-  /** Names of the secrets in the path and the headers. */
-  readonly secrets: readonly string[];
   readonly key: KeyObject;
   /** Signs besides, until then. Milliseconds since 1970. */
   readonly previous: { readonly key: KeyObject; readonly untilMs: number } | null;
@@ -57,21 +48,14 @@ export class Endpoints {
 
   #endpointOf(webhook: Webhook): Endpoint {
     const { previous_secret: previous, previous_secret_until: until } = webhook;
-    const { origin, hostname, path } = withPlace("url", () => readCallbackUrl(webhook.url));
-    const headers = mapValues(JSON.parse(webhook.headers) as Record<string, string>, (value, name) =>
-      withPlace(`header ${name}`, () => parseTemplates(value)),
-    );
+    const target = readTarget("url", webhook.url, JSON.parse(webhook.headers) as Record<string, string>);
     return {
+      ...target,
       revision: webhook.revision,
       webhook: webhook.name,
-      host: hostname,
-      origin,
-      path,
-      headers,
-      secrets: secretNamesIn([path, ...Object.values(headers)]),
       key: createSecretKey(keyBytesOf(webhook.secret)),
       previous: previous !== null && until !== null ? { key: createSecretKey(keyBytesOf(previous)), untilMs: momentMs(until) } : null,
-      isBlocked: this.#guard.refusesHost(hostname),
+      isBlocked: this.#guard.refusesHost(target.host),
     };
   }
 }

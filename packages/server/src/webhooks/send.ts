@@ -1,11 +1,11 @@
 import { WEBHOOK_HEADERS } from "@tidemill/contract";
-import { CallbackTimeoutError, headerOf, mapValues, POSTPONE_MS, pathOf, postponementOf, RequestContentError, withPlace } from "#callbacks";
+import { CallbackTimeoutError, fillTarget, POSTPONE_MS, postponementOf, RequestContentError } from "#callbacks";
 import type { AttemptResult } from "#engine";
 import type { Claim } from "#jobs";
 import { type Clock, type EmitEvent, ProblemError, type Shares, type SlicedWork } from "#kernel";
 import { BlockedAddressError, type HostsInUse, type Names, PrivateNameError, type Response, type Sender, sign } from "#outbound";
 import type { Redactor } from "#redaction";
-import { type SecretAccess, SecretError, TemplateFiller, unencoded } from "#vault";
+import { type SecretAccess, SecretError, TemplateFiller } from "#vault";
 import { eventIdOf, showDeliveryId } from "./delivery.ts";
 import type { Endpoint, Endpoints } from "./endpoint.ts";
 import { MAX_RESPONSE_BYTES, readDeliveryResponse, reportOf } from "./read-response.ts";
@@ -87,7 +87,7 @@ export class Send {
 
   /** Path and headers with their secrets. From here on, the redactor takes these secrets out of what is kept of the response. */
   async #fill(endpoint: Endpoint): Promise<{ path: string; headers: Record<string, string> }> {
-    const { webhook, host, secrets: names, headers } = endpoint;
+    const { webhook, host, secrets: names } = endpoint;
     const { workspaceId, attempt, id } = this.#claim;
     let values: ReadonlyMap<string, string> = new Map();
     if (names.length > 0) {
@@ -96,11 +96,7 @@ export class Send {
       values = resolved.values;
       this.#redactor = resolved.redactor;
     }
-    const filler = new TemplateFiller(values);
-    return {
-      path: withPlace("url", () => pathOf(endpoint, filler)),
-      headers: mapValues(headers, (parts, name) => withPlace(`header ${name}`, () => headerOf(filler.fill(parts, unencoded)))),
-    };
+    return fillTarget("url", endpoint, new TemplateFiller(values));
   }
 
   #post({ origin, key, previous }: Endpoint, { path, headers }: { path: string; headers: Record<string, string> }): Promise<Response> {
