@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { CallOptions, Tidemill } from "@tidemill/sdk";
+import { type CallOptions, type Tidemill, TidemillError } from "@tidemill/sdk";
+import { Interrupts } from "../bulk/interrupts.ts";
+import { InterruptedError } from "../exit-code.ts";
 import { showCount, showProgress } from "../output/progress.ts";
 import { printRecord } from "../output/table.ts";
 
@@ -13,7 +15,7 @@ export interface RetryScope {
 const TIMEOUT_MS = 3_600_000;
 const LOOK_EVERY_MS = 500;
 
-/** Retries dead letters. In a terminal it shows how many are left. */
+/** Retries dead letters. In a terminal it shows how many are left. Ctrl-C ends the wait, and not what the service does. */
 export async function retryWithProgress(
   tidemill: Tidemill,
   scope: RetryScope,
@@ -21,15 +23,27 @@ export async function retryWithProgress(
   { json }: { readonly json?: boolean },
 ): Promise<void> {
   const ended = new AbortController();
+  const interrupts = new Interrupts();
   const shown = process.stderr.isTTY ? showWhatIsLeft(tidemill, scope, ended.signal) : Promise.resolve();
   try {
-    const done = await retry({ timeoutMs: TIMEOUT_MS });
-    ended.abort();
-    await shown;
+    const done = await retry({ timeoutMs: TIMEOUT_MS, signal: interrupts.first }).finally(() => {
+      ended.abort();
+      return shown;
+    });
     printRecord(done, json);
+  } catch (error) {
+    throw explained(error);
   } finally {
-    ended.abort();
+    interrupts.close();
   }
+}
+
+/** Says what is known of the jobs, and returns the error that ends the command. */
+function explained(error: unknown): unknown {
+  if (error instanceof InterruptedError) return new InterruptedError("Stopped waiting. The service goes on and retries the rest.");
+  if (error instanceof TidemillError && !error.neverSent && (error.status === null || error.status >= 500))
+    process.stderr.write("tidemill: Jobs that were retried stay so. To retry the rest, run the command again.\n");
+  return error;
 }
 
 /** Draws how many dead letters of the scope are left, until the signal. What cannot be read is not drawn. */

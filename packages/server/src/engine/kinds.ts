@@ -22,6 +22,14 @@ export interface Outcome {
   readonly verdict: Verdict;
 }
 
+/** Settles outcomes that change little, by one statement. */
+export interface SettlesAtOnce {
+  /** Whether the statement may settle an outcome. */
+  accepts(outcome: Outcome): boolean;
+  /** Returns for each outcome whether it is settled. Of the others, nothing is changed. */
+  settle(db: Db, outcomes: readonly Outcome[]): Promise<readonly boolean[]>;
+}
+
 /** A lane with new jobs. Workers serve it, unless `served` says that nodes do. */
 export interface EnqueuedLane extends LaneKey {
   readonly served?: "push";
@@ -48,6 +56,8 @@ export interface JobKind {
    * @param enqueued to be called with each lane in which it has enqueued jobs: who serves it looks there after the commit
    */
   readonly settled?: (tx: Db, outcomes: readonly Outcome[], enqueued: (lane: EnqueuedLane) => void) => Promise<void>;
+  /** Settles most outcomes without a transaction, in place of `settled`. A transaction settles the others. */
+  readonly atOnce?: SettlesAtOnce;
   /** Whether `settled` locks jobs of other kinds. Its outcomes have transactions of their own: so all transactions lock in the same order. */
   readonly locksOthers?: true;
 }

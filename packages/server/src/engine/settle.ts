@@ -12,7 +12,17 @@ import {
   refuseAcrossWorkspaces,
   weightOf,
 } from "#jobs";
-import { Batcher, type Db, type EmitEvent, isRefused, isTimeout, type JobId, type ReportChange, type Transactional } from "#kernel";
+import {
+  Batcher,
+  type Db,
+  type EmitEvent,
+  isRefused,
+  isTimeout,
+  type JobId,
+  type ReportChange,
+  type Transactional,
+  tolerate,
+} from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import type { Verdict } from "./judge.ts";
 import type { EnqueuedLane, JobKinds } from "./kinds.ts";
@@ -60,6 +70,7 @@ const NO_EFFECT: CircuitEffect = { kind: "none" };
  * Writes the outcomes of claims and their effects on circuits, many in one statement. While the database is away it waits, so that no
  * result is lost. Three groups are written apart, so that they do not hold up the others: jobs with a concurrency key, which another
  * transaction may have locked; jobs of kinds whose outcomes change something else, which takes a transaction; and those that lock other jobs.
+ * Outcomes of kinds that change little are settled by one statement if it can, apart from all these.
  */
 export class Settler {
   readonly #db: Transactional;
@@ -70,6 +81,7 @@ export class Settler {
   readonly #keyed: Batcher<Settlement, boolean>;
   readonly #withEffects: Batcher<Settlement, boolean>;
   readonly #lockingOthers: Batcher<Settlement, boolean>;
+  readonly #atOnce: Batcher<Settlement, boolean>;
   readonly #report: ReportChange;
   #givenUp = false;
   /** Outcomes that are not written yet, by their claims: what to wait for. */
@@ -91,22 +103,22 @@ export class Settler {
     this.#db = db;
     this.#kinds = kinds;
     this.#emit = emit;
-    const batcher = (write: (settlements: readonly Settlement[]) => Promise<Written>) =>
+    const batcher = (write: (settlements: Settlement[]) => Promise<boolean[]>) =>
       new Batcher<Settlement, boolean>({
         maxWeight: MAX_WEIGHT,
         writers: WRITERS,
         weigh: ({ claim, verdict }) => weightOf({ length: claim.payload.length + writtenBy(verdict) }),
         workspaceOf: ({ claim }) => claim.workspaceId,
-        write: (settlements) =>
-          this.#write(settlements, write).finally(() => {
-            for (const { name } of settlements) this.#pending.delete(name);
-          }),
+        write,
       });
-    this.#plain = batcher((settlements) => this.#writeRecords(settlements));
-    this.#keyed = batcher((settlements) => this.#writeRecords(settlements));
+    const lasting = (write: Write) =>
+      batcher((settlements) => this.#write(settlements, write).finally(() => this.#forgetPending(settlements)));
     const withEffects = (settlements: readonly Settlement[]) => this.#db.transaction((tx) => this.#writeWithEffects(tx, settlements));
-    this.#withEffects = batcher(withEffects);
-    this.#lockingOthers = batcher(withEffects);
+    this.#plain = lasting((settlements) => this.#writeRecords(settlements));
+    this.#keyed = lasting((settlements) => this.#writeRecords(settlements));
+    this.#withEffects = lasting(withEffects);
+    this.#lockingOthers = lasting(withEffects);
+    this.#atOnce = batcher((settlements) => this.#writeAtOnce(settlements));
   }
 
   /**
@@ -132,14 +144,14 @@ export class Settler {
         continue;
       }
       this.#pending.set(name, written.promise);
-      const batcher = this.#batcherOf(ending.claim);
+      const batcher = this.#batcherOf(ending);
       const group = groups.get(batcher) ?? { at: [], settlements: [] };
       groups.set(batcher, group);
       group.at.push(index);
       group.settlements.push(this.#settlementOf(name, ending));
     }
     const writing = [...groups].map(async ([batcher, { at, settlements }]) => {
-      const done = await batcher.addAll(settlements);
+      const done = await (batcher === this.#atOnce ? this.#addAtOnce(settlements) : batcher.addAll(settlements));
       for (const [place, index] of at.entries()) valid[index] = done[place] ?? false;
     });
     await Promise.all(writing).finally(written.resolve);
@@ -153,8 +165,21 @@ export class Settler {
     return { name, claim, verdict, circuit, entry, isReported: worker !== null, recorded };
   }
 
-  #batcherOf(claim: Claim): Batcher<Settlement, boolean> {
+  /** What one statement does not settle, a transaction does. */
+  async #addAtOnce(settlements: readonly Settlement[]): Promise<boolean[]> {
+    const settled = await this.#atOnce.addAll(settlements);
+    const others = settlements.filter((_, index) => !settled[index]);
+    const valid = others.length > 0 ? await this.#withEffects.addAll(others) : [];
+    return settled.map((isSettled) => isSettled || (valid.shift() ?? false));
+  }
+
+  #forgetPending(settlements: readonly Settlement[]): void {
+    for (const { name } of settlements) this.#pending.delete(name);
+  }
+
+  #batcherOf({ claim, verdict }: Ending): Batcher<Settlement, boolean> {
     const kind = this.#kinds.of(claim);
+    if (kind?.atOnce?.accepts({ claim, verdict })) return this.#atOnce;
     if (kind?.locksOthers) return this.#lockingOthers;
     if (kind && (!kind.recorded || kind.settled)) return this.#withEffects;
     return claim.concurrencyKey === null ? this.#plain : this.#keyed;
@@ -166,6 +191,7 @@ export class Settler {
   }
 
   async settled(): Promise<void> {
+    await this.#atOnce.settled();
     await Promise.all([this.#plain, this.#keyed, this.#withEffects, this.#lockingOthers].map((batcher) => batcher.settled()));
   }
 
@@ -220,6 +246,25 @@ export class Settler {
     // Without `settled` of its kind, which may be what fails.
     if (first && !first.isBare) return this.#write([{ ...first, isBare: true }], (ones) => refuse(this.#db, ones));
     return settlements.map(() => false);
+  }
+
+  /** Returns which of these are settled. Those of a statement that fails are not: a transaction finds out what is wrong. */
+  async #writeAtOnce(settlements: readonly Settlement[]): Promise<boolean[]> {
+    const settled = new Set<Settlement>();
+    for (const kind of this.#kinds) {
+      const outcomes = settlements.filter(({ claim }) => claim.kind === kind.name);
+      if (outcomes.length === 0) continue;
+      await tolerate(
+        async () => {
+          const done = await kind.atOnce?.settle(this.#db, outcomes);
+          for (const [at, one] of outcomes.entries()) if (done?.[at]) settled.add(one);
+        },
+        (error) => this.#emit("settle_retried", { error }),
+      );
+    }
+    this.#forgetPending([...settled]);
+    for (const { claim } of settled) this.#report(claim.workspaceId, recordsOf(claim.kind));
+    return settlements.map((one) => settled.has(one));
   }
 
   async #writeRecords(settlements: readonly Settlement[]): Promise<Written> {

@@ -16,7 +16,7 @@ export { lockKeysOf, reassignSomeAcrossWorkspaces } from "./store/assign-key-slo
 export * from "./store/bulk.ts";
 export * from "./store/claim.ts";
 export { type DuePosition, FIRST_DUE, moveDueAcrossWorkspaces } from "./store/come-due.ts";
-export { COUNT_ADDED } from "./store/counts.ts";
+export { COUNT_ADDED, COUNT_DISCARDED } from "./store/counts.ts";
 export { type ChunkDone, type DeadLetterChunk, type DeadLetterQuery, purgeFailed, retryFailed } from "./store/dead-letters.ts";
 export * from "./store/decide.ts";
 export * from "./store/decide-overdue.ts";

@@ -5,6 +5,7 @@ import { type Db, momentMs, type RunId, type Timestamp, type UuidSource } from "
 import type { Waker } from "#lanes";
 import { beginWaits } from "./begin-waits.ts";
 import { beginCalls } from "./calls/index.ts";
+import { completeAtOnce } from "./complete-at-once.ts";
 import { endRunsAcrossWorkspaces } from "./end-run.ts";
 import { type RunEnd, type RunFailure, recordFailuresAcrossWorkspaces } from "./end-store.ts";
 import { parentJobOf } from "./parent.ts";
@@ -30,6 +31,7 @@ export const runKind = (ids: UuidSource, deliverer: Deliverer, waker: () => Pick
   recorded: false,
   related: parentJobOf,
   deliverer,
+  atOnce: completeAtOnce,
   async settled(tx, outcomes, enqueued) {
     const ended = outcomes.map(readOutcome);
     const tooLarge = await storeSteps(tx, ids, ended, enqueued);

@@ -52,6 +52,7 @@ import { ACTIVE_SCAN, NO_ACTIVE_SCAN, SCANS, searchJobs } from "../../src/jobs/s
 import { sweepIdempotencyKeysAcrossWorkspaces } from "../../src/jobs/sweep-idempotency-keys.ts";
 import { listWorkers } from "../../src/workers/store.ts";
 import { findLiveCallsAcrossWorkspaces, findPendingCalls, storeAnswersAcrossWorkspaces } from "../../src/workflows/calls/store.ts";
+import { completeRunsAcrossWorkspaces } from "../../src/workflows/complete-store.ts";
 import { markEndedAcrossWorkspaces, recordFailuresAcrossWorkspaces } from "../../src/workflows/end-store.ts";
 import { beginExecutions } from "../../src/workflows/execution-store.ts";
 import { findAwaitingParents } from "../../src/workflows/parent.ts";
@@ -204,6 +205,8 @@ const STATEMENTS_OF_RUNS: Record<string, (db: Db) => Promise<unknown>> = {
   "store triggers": (db) => storeTriggersAcrossWorkspaces(db, 1, [{ ...RUN, ...TRIGGER }]),
   "store steps of locked jobs": (db) => insertStepsAcrossWorkspaces(db, [{ ...RUN, claim: null, steps: [completedStep("a", "run", "1")] }]),
   "suspend runs": (db) => suspendAcrossWorkspaces(db, [RUN]),
+  "complete runs": (db) =>
+    completeRunsAcrossWorkspaces(db, [{ ...RUN, claim: SETTLED as never, result: "1", steps: [completedStep("a", "run", "1")] }]),
   "end runs": (db) => markEndedAcrossWorkspaces(db, [{ ...RUN, status: "completed", result: "1", executions: 1 }]),
   "record failures of runs": (db) => recordFailuresAcrossWorkspaces(db, [{ ...RUN, error: "{}", waitMs: 1 }]),
   "find undos": (db) => findUndosAcrossWorkspaces(db, [RUN]),
@@ -257,7 +260,14 @@ describe("on a connection of a workspace, whose rows are taken to be few, a plan
     "find logs of claims",
     "lock jobs",
   ].map((name) => [name, STATEMENTS[name] as (db: Db) => Promise<unknown>] as const);
-  const onlyOfNodes = ["suspend runs", "record failures of runs", "find undos that are left", "store progress", "find live calls"];
+  const onlyOfNodes = [
+    "complete runs",
+    "suspend runs",
+    "record failures of runs",
+    "find undos that are left",
+    "store progress",
+    "find live calls",
+  ];
   const ofWorkspaces = [...Object.entries(STATEMENTS_OF_RUNS), ...ofRequests];
   test.for(ofWorkspaces.filter(([name]) => !onlyOfNodes.includes(name)))(
     "on a connection of a workspace, whose rows are taken to be few, a plan does not read all of them: %s",

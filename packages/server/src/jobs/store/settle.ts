@@ -1,6 +1,6 @@
 import type { AttemptError, JobState } from "@tidemill/contract";
 import { OPEN_CIRCUITS, type Opening, RECORD_OPENED, RECORD_SPENT_PROBES, type SpentProbe } from "#circuits";
-import { type Db, type JobId, largeTextArray, plainArray, row, rows, sql, textArray } from "#kernel";
+import { type Db, fragment, type JobId, largeTextArray, plainArray, row, rows, sql, textArray } from "#kernel";
 import type { LaneKey } from "#lanes";
 import { RECORD_FAILED_ATTEMPTS, RECORD_SUCCEEDED_ATTEMPTS } from "#usage";
 import type { JobKey } from "../job.ts";
@@ -96,6 +96,12 @@ export const discardAcrossWorkspaces = async (db: Db, settled: readonly Omit<Set
       )
       select count(*) as moved, array_agg(id) as ids, ${ASSIGN_SLOTS_OF_GONE} as assigned from gone`,
   )) ?? { moved: 0, ids: null };
+
+/** Deletes the jobs of CTE `ready`, which the statement has locked and whose kind leaves no record. It returns what CTE `gone` has (counts.ts). */
+export const DISCARD_READY = fragment`
+  delete from job j using ready s
+  where j.workspace_id = any(array[s.workspace_id]) and j.lane_id = s.lane_id and j.id = s.id
+  returning j.workspace_id, j.lane_id`;
 
 /** A job that did not complete, and where it goes. */
 export interface NotCompleted extends Settled {

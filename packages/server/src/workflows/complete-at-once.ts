@@ -1,0 +1,26 @@
+import type { Outcome, SettlesAtOnce } from "#engine";
+import type { RunId } from "#kernel";
+import { completeRunsAcrossWorkspaces, type RunToComplete } from "./complete-store.ts";
+import { parentJobOf } from "./parent.ts";
+import { type RunReport, readReport } from "./run-report.ts";
+import type { StepToInsert } from "./step-store.ts";
+
+/** Settles runs that have completed, and with whose end nothing else changes. */
+export const completeAtOnce: SettlesAtOnce = {
+  accepts: ({ claim, verdict }) => {
+    if (verdict.kind !== "complete" || claim.concurrencyKey !== null || parentJobOf(claim).length > 0) return false;
+    const { steps = [], progress }: RunReport = readReport(verdict) ?? {};
+    return progress === undefined && steps.every(isPlain);
+  },
+  settle: (db, outcomes) => completeRunsAcrossWorkspaces(db, outcomes.map(runOf)),
+};
+
+/** Whether a step was executed by the program alone: it changes nothing that waits. */
+const isPlain = ({ type, status }: StepToInsert): boolean =>
+  (type === "run" || type === "value") && (status === "completed" || status === "failed");
+
+function runOf({ claim, verdict }: Outcome): RunToComplete {
+  const { workspaceId, id } = claim;
+  const result = (verdict.kind === "complete" && verdict.result) || "null";
+  return { workspaceId, id: id as string as RunId, claim, result, steps: readReport(verdict)?.steps ?? [] };
+}
