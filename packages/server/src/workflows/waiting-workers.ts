@@ -22,7 +22,7 @@ export interface HeldRun {
 }
 
 /** What a write has handed over. */
-export interface HandedOver<Result> {
+interface HandedOver<Result> {
   readonly result: Result;
   readonly held: readonly HeldRun[];
   /** Those who may hold a run all the same: the database was away before it said so. */
