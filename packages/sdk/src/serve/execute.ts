@@ -34,7 +34,7 @@ export async function executePushed(settings: WorkerSettings, pushed: Pushed, si
   try {
     const calls = new WorkerCalls(settings);
     const journal = pushed.journal ?? (await fetchJournal(calls, pushed, lost.signal));
-    const outcome = await runWorkflow(settings, calls, { lose }, { ...pushed, journal }, { controller, lost });
+    const outcome = await runWorkflow(settings, calls, { lose }, { ...pushed, journal }, { controller, lost, stores: new Set() });
     return await fitting(calls, pushed, outcome, lost.signal);
   } catch (error) {
     // The service has another execution of the run, or starts one.

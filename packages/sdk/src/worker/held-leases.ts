@@ -11,6 +11,8 @@ export interface Held {
   readonly controller: AbortController;
   /** Aborted when the worker no longer holds it before it has ended. */
   readonly lost: AbortController;
+  /** The calls under way that store what it has done. */
+  readonly stores: Set<Promise<unknown>>;
   /** The reason of the signals when they are aborted. */
   readonly reason: (why: AbortCause) => Error;
 }
@@ -26,7 +28,7 @@ export class HeldLeases {
   /** If the worker held it under an earlier lease, that one is lost. */
   add(lease: Lease, endsMs: number, reason: Held["reason"]): Held {
     this.lose(lease.id, "lease_lost");
-    const held = { lease, endsMs, controller: new AbortController(), lost: new AbortController(), reason };
+    const held: Held = { lease, endsMs, controller: new AbortController(), lost: new AbortController(), stores: new Set(), reason };
     this.#held.set(lease.id, held);
     return held;
   }
@@ -51,12 +53,11 @@ export class HeldLeases {
     held.controller.abort(held.reason(why));
   }
 
-  /** Gives up what has not ended, and returns it. */
-  removeAll(): Held[] {
-    const all = [...this.#held.values()];
-    this.#held.clear();
-    for (const { lost, reason } of all) lost.abort(reason("shutdown"));
-    return all;
+  /** Gives up what has not ended. Returns false if it has, or was lost. */
+  giveUp(held: Held): boolean {
+    const isHeld = this.remove(held);
+    if (isHeld) held.lost.abort(held.reason("shutdown"));
+    return isHeld;
   }
 
   abortAll(why: AbortCause): void {

@@ -24,7 +24,7 @@ export async function runWorkflow(
   calls: WorkerCalls,
   leases: Pick<HeldLeases, "lose">,
   taken: contract.TakenRun,
-  { controller, lost }: Pick<Held, "controller" | "lost">,
+  { controller, lost, stores }: Pick<Held, "controller" | "lost" | "stores">,
 ): Promise<Outcome> {
   const found = workflows.get(taken.workflowId);
   if (!found) return { outcome: "released" };
@@ -34,6 +34,10 @@ export async function runWorkflow(
       if (isLeaseLost(error)) leases.lose(runId, "lease_lost", lease_token);
       throw error;
     });
+  const storing = <T>(call: Promise<T>): Promise<T> => {
+    stores.add(call);
+    return whileHeld(call).finally(() => stores.delete(call));
+  };
   const newest = new ProgressSender((value) => whileHeld(calls.storeSteps(runId, { lease_token, progress: value }, lost.signal)));
   const progress = (value: unknown): void => {
     try {
@@ -43,13 +47,11 @@ export async function runWorkflow(
     }
   };
   // At a shutdown, outcomes of steps in progress are still stored.
-  const store: Store = (steps) => whileHeld(calls.storeSteps(runId, { lease_token, steps: [...steps], ...newest.take() }, lost.signal));
-  const sendEvent: RunHost["sendEvent"] = ({ key }, event) =>
-    whileHeld(calls.sendEvent(runId, { lease_token, key, ...event }, lost.signal));
+  const store: Store = (steps) => storing(calls.storeSteps(runId, { lease_token, steps: [...steps], ...newest.take() }, lost.signal));
+  const sendEvent: RunHost["sendEvent"] = ({ key }, event) => storing(calls.sendEvent(runId, { lease_token, key, ...event }, lost.signal));
   const registerSignal: RunHost["registerSignal"] = ({ key }, signal) =>
-    whileHeld(calls.registerSignal(runId, { lease_token, key, signal }, lost.signal));
-  const invoke: RunHost["invoke"] = ({ key }, invocation) =>
-    whileHeld(calls.invoke(runId, { lease_token, key, ...invocation }, lost.signal));
+    storing(calls.registerSignal(runId, { lease_token, key, signal }, lost.signal));
+  const invoke: RunHost["invoke"] = ({ key }, invocation) => storing(calls.invoke(runId, { lease_token, key, ...invocation }, lost.signal));
   try {
     const host = { store, sendEvent, registerSignal, invoke, progress, signal: controller.signal, replayEachStep };
     const outcome = await executeRun(found, taken, host);

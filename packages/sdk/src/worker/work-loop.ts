@@ -2,7 +2,7 @@ import type * as contract from "@tidemill/contract";
 import { TidemillError } from "../error.ts";
 import { wait } from "../wait.ts";
 import type { Asked, WorkerCalls } from "./calls.ts";
-import { HeldLeases, type Lease } from "./held-leases.ts";
+import { type Held, HeldLeases, type Lease } from "./held-leases.ts";
 import { LeaseKeeper } from "./lease-keeper.ts";
 import { LeaseWatch } from "./lease-watch.ts";
 import type { WorkerSettings } from "./options.ts";
@@ -92,13 +92,7 @@ export class WorkLoop {
 
   /** Gives back the jobs and runs that have not ended. Hooks have failed. */
   release(): void {
-    for (const { lease } of this.#held.removeAll()) {
-      const kind = kindOf(lease);
-      const outcome = atStop(lease);
-      const what = outcome.outcome === "released" ? "It is given back." : "It has failed.";
-      this.#log("warn", `A ${kind} did not end in time. ${what}`, { [kind]: lease.id });
-      this.#outcomes.add(workOutcome(lease, outcome));
-    }
+    for (const held of [...this.#held]) void this.#release(held);
     this.#pump();
   }
 
@@ -115,7 +109,7 @@ export class WorkLoop {
     this.#reporting.abort();
     this.#outcomes.clear();
     this.#held.abortAll("shutdown");
-    this.#held.removeAll();
+    for (const held of [...this.#held]) this.#held.giveUp(held);
     this.#keeper.stop();
     this.#watch.stop();
   }
@@ -246,6 +240,23 @@ export class WorkLoop {
     this.#executing -= 1;
     clearTimeout(timer);
     if (this.#held.remove(held)) this.#outcomes.add(workOutcome(lease, outcome));
+    this.#pumpSoon();
+  }
+
+  /** What steps have returned is stored first: the next execution would execute them again. */
+  async #release(held: Held): Promise<void> {
+    while (held.stores.size > 0) {
+      await Promise.allSettled(held.stores);
+      // The execution goes on, and may end.
+      await wait(0, undefined);
+    }
+    if (!this.#held.giveUp(held)) return;
+    const { lease } = held;
+    const kind = kindOf(lease);
+    const outcome = atStop(lease);
+    const what = outcome.outcome === "released" ? "It is given back." : "It has failed.";
+    this.#log("warn", `A ${kind} did not end in time. ${what}`, { [kind]: lease.id });
+    this.#outcomes.add(workOutcome(lease, outcome));
     this.#pumpSoon();
   }
 

@@ -1,6 +1,7 @@
 import { cron, event, HttpError, json, NonRetryableError, type Tidemill, type WorkflowContext, workflow } from "@tidemill/sdk";
 import { describe, expect } from "vitest";
 import { until } from "../../../server/test/harness/service.ts";
+import { FaultyProxy } from "../harness/faulty-proxy.ts";
 import { test, untilStatus } from "../harness/workflow-workers.ts";
 
 const quiet = () => {};
@@ -162,7 +163,7 @@ describe("a worker executes runs of the service", () => {
       await step.run("third", () => executed.push("third"));
       return [by, second];
     };
-    const first = worker([workflow({ id: "moved" }, program)], { name: "first", stopTimeoutMs: 2_000 });
+    const first = worker([workflow({ id: "moved" }, program)], { name: "first", stopTimeoutMs: 4_000 });
     const runId = await trigger(client, "moved", null);
     await reached.promise;
     await first.stop();
@@ -176,6 +177,43 @@ describe("a worker executes runs of the service", () => {
       steps: [{ key: "first" }, { key: "second" }, { key: "third" }],
     });
     expect(executed).toEqual(["first", "second", "third"]);
+  });
+
+  test("and stores what a step has returned before the run is given back at a stop, however long that takes", async ({
+    service,
+    client,
+    worker,
+    onTestFinished,
+  }) => {
+    const proxy = await FaultyProxy.to(service.node.url);
+    onTestFinished(() => proxy.close());
+    const [begun, othersGivenBack] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    proxy.onRequest = ({ path }) => (path.endsWith("/steps") ? othersGivenBack.promise : undefined);
+    const stuck = (isFirst: boolean) =>
+      workflow({ id: "stuck" }, ({ step }) => step.run("stuck", () => (isFirst ? new Promise(quiet) : "free")));
+    const executed: string[] = [];
+    const slow = workflow({ id: "slow" }, ({ step }) =>
+      step.run("slow", ({ signal }) => {
+        executed.push("slow");
+        begun.resolve();
+        return new Promise<string>((resolve) => signal.addEventListener("abort", () => resolve("done at the stop")));
+      }),
+    );
+    // It has no room for a third run, so that no call of it waits for one.
+    const first = worker([stuck(true), slow], { name: "first", url: proxy.url, concurrency: 2, stopTimeoutMs: 4_000 });
+    const stuckId = await trigger(client, "stuck", null);
+    await untilStatus(client, stuckId, "running");
+    const slowId = await trigger(client, "slow", null);
+    await begun.promise;
+    const stopped = first.stop();
+    worker([stuck(false)], { name: "second" });
+    await untilStatus(client, stuckId, "completed");
+    othersGivenBack.resolve();
+    await stopped;
+    worker([slow], { name: "third" });
+    await untilStatus(client, slowId, "completed");
+    expect(await client.runs.get(slowId)).toMatchObject({ attempt: 1, result: "done at the stop" });
+    expect(executed).toEqual(["slow"]);
   });
 
   test("and gives a run back whose step does not end when the worker stops", async ({ client, worker }) => {

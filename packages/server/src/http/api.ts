@@ -7,8 +7,12 @@ import type { Db, Uuid } from "#kernel";
 export type Api = FastifyInstance<RawServerDefault, IncomingMessage, ServerResponse, FastifyBaseLogger, TypeBoxTypeProvider>;
 
 /** Who reads an open stream. */
-export interface Reader {
-  /** Authenticates them again, and checks their role. Rejects if a new request would be refused. */
+export interface StreamReader {
+  /**
+   * Authenticates them again, and checks their role.
+   *
+   * @throws UNAUTHORIZED, FORBIDDEN or NOT_FOUND, as for a new request
+   */
   readonly reauthenticate: () => Promise<void>;
   /** Null for the holder of a key. */
   readonly personId: Uuid | null;
@@ -21,14 +25,8 @@ declare module "fastify" {
   interface FastifyInstance {
     /** Requests that have arrived completely and are not answered yet. */
     inFlight: Set<FastifyRequest>;
-    /**
-     * Authenticates a request again, whose stream is still open, and checks its role.
-     *
-     * @throws UNAUTHORIZED or FORBIDDEN, as for a new request
-     */
-    reauthenticate(request: FastifyRequest): Promise<void>;
     /** Who reads the stream that a request opens. */
-    readerOf(request: FastifyRequest): Reader;
+    readerOf(request: FastifyRequest): StreamReader;
     /** For changes that give somebody rights. */
     holdAccess(request: FastifyRequest): HoldAccess;
   }

@@ -67,9 +67,19 @@ async function authenticateBearer(authenticator: Authenticator, request: Fastify
 }
 
 /**
- * Authenticates a request again, in the transaction of a change that gives somebody rights, and locks what it is authenticated by. So whoever
- * ends the sender's rights finds what the sender gave to others, or the change is refused. Call it before the transaction locks anything else
- * but people.
+ * Authenticates a request again that has taken long, or whose stream is still open, and checks its role.
+ *
+ * @throws UNAUTHORIZED, FORBIDDEN or NOT_FOUND, as for a new request
+ */
+export async function reauthenticate(authenticator: Authenticator, request: FastifyRequest): Promise<void> {
+  await authenticate(authenticator, request);
+  checkRole(request);
+}
+
+/**
+ * Authenticates a request again, in the transaction of a change that gives somebody rights, and locks the person or key that sent it. Whoever
+ * ends the sender's rights takes the same locks: they find what the sender has given to others, or this change is refused. Call it before the
+ * transaction locks anything but people.
  *
  * @throws UNAUTHORIZED, FORBIDDEN or NOT_FOUND, as for a new request
  */

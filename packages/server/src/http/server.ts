@@ -18,7 +18,7 @@ import {
 } from "#kernel";
 import type { CheckHost } from "./allowed-hosts.ts";
 import type { Api } from "./api.ts";
-import { type Authenticator, authenticate, checkRole, holdAccess, identify } from "./authenticate.ts";
+import { type Authenticator, authenticate, checkRole, holdAccess, identify, reauthenticate } from "./authenticate.ts";
 import { refuseBadHttp } from "./bad-http.ts";
 import { limitBodyTime } from "./body-time.ts";
 import { refuseSmallChunks } from "./chunk-size.ts";
@@ -149,7 +149,7 @@ export function createApi(options: ApiOptions): Api {
     if (request.body === undefined && rawBody) request.body = new RawJson("null");
     if (request.route.schema?.body === undefined) refuseBody(request.body);
     if (!(request.principal || request.person) || performance.now() - request.authenticatedMs < maxBodyWaitMs) return done();
-    return void api.reauthenticate(request).then(() => done(), done);
+    return void reauthenticate(authenticator, request).then(() => done(), done);
   });
   api.addHook("onRoute", (route) => {
     if (route.config?.page) route.bodyLimit ??= SIGN_IN_BODY_BYTES;
@@ -160,12 +160,8 @@ export function createApi(options: ApiOptions): Api {
   api.decorateRequest("authenticatedMs", 0);
   api.decorateRequest("overLimit", null);
   trackInFlight(api as unknown as Api);
-  api.decorate("reauthenticate", async (request: FastifyRequest) => {
-    await authenticate(authenticator, request);
-    checkRole(request);
-  });
   api.decorate("readerOf", (request: FastifyRequest) => ({
-    reauthenticate: () => api.reauthenticate(request),
+    reauthenticate: () => reauthenticate(authenticator, request),
     personId: request.person?.personId ?? null,
   }));
   api.decorate("holdAccess", (request: FastifyRequest) => (tx: Db) => holdAccess(authenticator, request, tx));

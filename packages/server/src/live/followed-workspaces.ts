@@ -1,5 +1,5 @@
 import { RECORD_KINDS, type RecordKind } from "@tidemill/contract";
-import type { Reader } from "#http";
+import type { StreamReader } from "#http";
 import type { Changes, Clock, PersonId, Random, Shares, WorkspaceId } from "#kernel";
 import { FollowedWorkspace } from "./followed-workspace.ts";
 import { LiveStream } from "./live-stream.ts";
@@ -52,7 +52,7 @@ export class FollowedWorkspaces {
    *
    * @throws UNAVAILABLE when the workspace has too many
    */
-  open(workspaceId: WorkspaceId, reader: Reader): LiveStream {
+  open(workspaceId: WorkspaceId, reader: StreamReader): LiveStream {
     const { shares, random } = this.#options;
     shares.eventStreams.takeOrRefuse(workspaceId);
     const followed = this.#of(workspaceId);

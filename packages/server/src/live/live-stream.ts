@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import type { RecordKind } from "@tidemill/contract";
-import type { Reader } from "#http";
+import type { StreamReader } from "#http";
 import type { PersonId } from "#kernel";
 
 const BEAT_MS = 15_000;
@@ -9,7 +9,7 @@ const HEARTBEAT = ": heartbeat\n\n";
 export interface LiveStreamOptions {
   /** How long the client waits before it connects again. Milliseconds. */
   readonly retryMs: number;
-  readonly reader: Reader;
+  readonly reader: StreamReader;
 }
 
 /**

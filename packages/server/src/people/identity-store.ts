@@ -5,10 +5,9 @@ export const lockIdentity = (db: Db, issuer: string, subject: string): Promise<u
   row(db, sql`select pg_advisory_xact_lock(hashtextextended(${`${issuer} ${subject}`}, 7305512022))`);
 
 /** Whose account of an identity provider it is. Uses the primary key. */
-export const findIdentity = (db: Db, issuer: string, subject: string): Promise<PersonId | null> =>
-  row<{ id: PersonId }>(db, sql`select person_id as id from identity where issuer = ${issuer} and subject = ${subject}`).then(
-    (found) => found?.id ?? null,
-  );
+export const findIdentity = async (db: Db, issuer: string, subject: string): Promise<PersonId | null> =>
+  (await row<{ id: PersonId }>(db, sql`select person_id as id from identity where issuer = ${issuer} and subject = ${subject}`))?.id ??
+  null;
 
 /** The same with the version of their credentials, and locks the person against other changes until the transaction ends. */
 export const lockPersonByIdentity = (db: Db, issuer: string, subject: string): Promise<{ id: PersonId; version: number } | null> =>

@@ -24,8 +24,8 @@ export interface PersonRow {
 }
 
 /*
- * Transactions lock people first, then workspaces by their ids (`lockMembers`), then all else. A row that refers to a person locks them, too, so
- * one that comes after other locks needs `keepPerson` before these.
+ * Transactions lock people first, then workspaces in the order of their ids (`lockMembers`), then all else. To insert a row that refers to a
+ * person also locks the person. A transaction that locks something else before such an insert calls `keepPerson` first.
  */
 
 /** Locks a person against other changes until the transaction ends. Uses the primary key. */

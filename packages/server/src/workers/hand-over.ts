@@ -31,8 +31,12 @@ export const waitingWorkers = (polls: Polls, nodeLeaseId: () => number | null): 
       return one.holder;
     };
     try {
-      const { result, held } = await write(holderOf);
-      for (const { poll, holder } of aside) polls.give(poll, runsOf(poll, holder, held));
+      const { result, held, unknown } = await write(holderOf);
+      for (const { poll, holder } of aside) {
+        const failure = unknown.get(holder);
+        if (failure) polls.giveUp(poll, failure);
+        else polls.give(poll, runsOf(poll, holder, held));
+      }
       return result;
     } catch (error) {
       for (const { poll } of aside) {

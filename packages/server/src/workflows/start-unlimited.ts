@@ -1,8 +1,8 @@
-import { type Db, type JobId, type Timestamp, togetherOrAlone } from "#kernel";
+import { type Db, isAway, type JobId, type Timestamp, togetherOrAlone } from "#kernel";
 import { runPayload } from "./parent.ts";
 import { type StartedRun, TRIGGERED_BY_API, type TriggerOfRun } from "./trigger.ts";
 import { type StoredTrigger, storeTriggersAcrossWorkspaces, type TriggerToStore } from "./trigger-store.ts";
-import type { HeldRun, WaitingWorkers } from "./waiting-workers.ts";
+import type { HeldRun, RunHolder, WaitingWorkers } from "./waiting-workers.ts";
 
 /** The key of a trigger was being taken by another one. What it names is known when that has ended. */
 export const UNDECIDED = Symbol("undecided");
@@ -23,7 +23,12 @@ export async function startUnlimited(
     });
     const stored = await togetherOrAlone(triggers, (some) => storeTriggersAcrossWorkspaces(db, waitingWorkers.nodeLeaseId, some));
     const held = triggers.flatMap((trigger, at) => heldRunOf(trigger, stored[at] ?? null) ?? []);
-    return { result: triggers.map((trigger, at) => outcomeOf(trigger, stored[at] ?? null)), held };
+    const unknown = new Map<RunHolder, Error>();
+    triggers.forEach(({ holder }, at) => {
+      const outcome = stored[at];
+      if (holder && outcome instanceof Error && isAway(outcome)) unknown.set(holder, outcome);
+    });
+    return { result: triggers.map((trigger, at) => outcomeOf(trigger, stored[at] ?? null)), held, unknown };
   });
 }
 

@@ -21,6 +21,14 @@ export interface HeldRun {
   readonly begun: BegunRun;
 }
 
+/** What a write has handed over. */
+interface HandedOver<Result> {
+  readonly result: Result;
+  readonly held: readonly HeldRun[];
+  /** Those who may hold a run all the same: the database was away before it said so. */
+  readonly unknown: ReadonlyMap<RunHolder, Error>;
+}
+
 /** Workers that wait for runs. A run that nothing comes before may be started as held by one of them: it needs no claim then. */
 export interface WaitingWorkers {
   /** The lease of the node. Null: no runs may be started as held. */
@@ -31,8 +39,6 @@ export interface WaitingWorkers {
    * @param write gets a function that finds the holder of the next run of a workflow: null if no worker waits for it
    */
   handOver<Result>(
-    write: (
-      holderOf: (workspaceId: WorkspaceId, workflow: string) => RunHolder | null,
-    ) => Promise<{ result: Result; held: readonly HeldRun[] }>,
+    write: (holderOf: (workspaceId: WorkspaceId, workflow: string) => RunHolder | null) => Promise<HandedOver<Result>>,
   ): Promise<Result>;
 }

@@ -29,6 +29,16 @@ export async function schedule(
   return service.ok("POST", "/v1/schedules", { name: `schedule-${++made}`, queue, cron: "* * * * *", timezone: "UTC", ...settings });
 }
 
+/** Creates many schedules with the same settings, a few at a time: a node refuses requests that its database could not keep up with. */
+export async function schedules(service: Service, count: number, settings: Record<string, unknown>): Promise<{ name: string }[]> {
+  const all: { name: string }[] = [];
+  while (all.length < count) {
+    const length = Math.min(20, count - all.length);
+    all.push(...(await Promise.all(Array.from({ length }, () => schedule(service, settings)))));
+  }
+  return all;
+}
+
 // biome-ignore lint/suspicious/noExplicitAny: as in Service.
 export const scheduleOf = (service: Service, { name }: { name: string }): Promise<any> => service.ok("GET", `/v1/schedules/${name}`);
 

@@ -2,13 +2,13 @@ import { describe, expect } from "vitest";
 import { sql } from "#kernel";
 import { inTurn } from "../harness/in-turn.ts";
 import { joinedBy, NEVER_POLL } from "../harness/nodes.ts";
-import { schedule, test, ticksOf } from "../harness/schedules.ts";
+import { schedules, test, ticksOf } from "../harness/schedules.ts";
 
 describe("three nodes", () => {
   test("three nodes fire each tick once, however they race for it", async ({ service, database, engine, at }) => {
     const others = [await joinedBy(service, NEVER_POLL), await joinedBy(service, NEVER_POLL)];
     const queue = await service.queue();
-    const made = await Promise.all(Array.from({ length: 300 }, () => schedule(service, { queue, catch_up: "all" })));
+    const made = await schedules(service, 300, { queue, catch_up: "all" });
     for (let minute = 0; minute < 5; minute += 1) {
       await service.clock.advance(60);
       const nodes = [...others, service].map(({ node }) => node);
@@ -26,7 +26,7 @@ describe("three nodes", () => {
   test("three nodes let one job of a schedule run at a time, with overlap skip", async ({ service, database, at: _ }) => {
     const others = [await joinedBy(service, NEVER_POLL), await joinedBy(service, NEVER_POLL)];
     const queue = await service.queue();
-    const made = await Promise.all(Array.from({ length: 100 }, () => schedule(service, { queue, cron: "* * * * * *", overlap: "skip" })));
+    const made = await schedules(service, 100, { queue, cron: "* * * * * *", overlap: "skip" });
     const names = made.map(({ name }) => name).sort();
     for (let round = 0; round < 5; round += 1) {
       // Ticks come due while others are being fired.

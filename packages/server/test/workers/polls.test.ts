@@ -64,8 +64,8 @@ async function setUpWaiting() {
   await setImmediate();
   const workers = waitingWorkers(polls, () => 1);
   const start = (write: (holder: RunHolder | null) => Promise<readonly HeldRun[]>) =>
-    workers.handOver(async (holderOf) => ({ result: "started", held: await write(holderOf(WORKSPACE, WORKFLOW)) }));
-  return { polls, next, response, start };
+    workers.handOver(async (holderOf) => ({ result: "started", held: await write(holderOf(WORKSPACE, WORKFLOW)), unknown: new Map() }));
+  return { polls, next, response, workers, start };
 }
 
 const lanesOf = ({ holders }: { holders: readonly Holder[] }): number[] => holders.map(({ laneId }) => laneId);
@@ -154,6 +154,18 @@ describe("a worker that waits for runs", () => {
     await starting;
     (await next()).bring();
     expect(await response).toMatchObject([{ laneId: 1 }]);
+    polls.close();
+  });
+
+  test("is responded to with an error when that is not known of its run alone, though others were started", async () => {
+    const { polls, response, workers } = await setUpWaiting();
+    const away = unavailable();
+    const started = await workers.handOver(async (holderOf) => {
+      const holder = holderOf(WORKSPACE, WORKFLOW) as RunHolder;
+      return { result: "started", held: [], unknown: new Map([[holder, away]]) };
+    });
+    expect(started).toBe("started");
+    await expect(response).rejects.toBe(away);
     polls.close();
   });
 

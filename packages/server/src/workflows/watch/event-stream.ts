@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import type { Reader } from "#http";
+import type { StreamReader } from "#http";
 import type { PersonId, SharedResource } from "#kernel";
 import { isEnded, type RunKey } from "../run.ts";
 import type { EventCursor } from "./cursor.ts";
@@ -15,7 +15,7 @@ export interface EventStreamOptions {
   /** What the reader has already. Null: nothing. */
   readonly cursor: EventCursor | null;
   readonly memory: SharedResource;
-  readonly reader: Reader;
+  readonly reader: StreamReader;
   /** Called when the reader lacks changes and can take them. */
   readonly onReady: () => void;
 }

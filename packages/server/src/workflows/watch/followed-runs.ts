@@ -1,4 +1,4 @@
-import type { Reader } from "#http";
+import type { StreamReader } from "#http";
 import type { Clock, PersonId, Shares, Tenants, WorkspaceId } from "#kernel";
 import type { RunKey } from "../run.ts";
 import type { EventCursor } from "./cursor.ts";
@@ -27,7 +27,7 @@ export class FollowedRuns {
    *
    * @throws UNAVAILABLE when the workspace has too many
    */
-  open(key: RunKey, cursor: EventCursor | null, reader: Reader): RunEventStream {
+  open(key: RunKey, cursor: EventCursor | null, reader: StreamReader): RunEventStream {
     const { tenants, clock, shares } = this.#options;
     const { workspaceId } = key;
     shares.eventStreams.takeOrRefuse(workspaceId);
