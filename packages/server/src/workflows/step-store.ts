@@ -67,7 +67,8 @@ export interface StepsToInsert extends RunKey {
  * Adds steps to the journals of runs, each run once. Steps that a journal has are left as they are, but for sleeps that end. It locks the
  * jobs of claims and then the runs, in the order in which settles lock them. Returns how many steps the journals have; null for a journal
  * that would be too large, which gets none of them. Runs whose claim no longer holds are left out, and those that have ended, unless the
- * steps are undos. A journal has room for the undos of all its steps. Uses the primary keys.
+ * steps are undos. A journal has room for the undos of all its steps. Only active jobs have a lease: a condition on the state would let the
+ * planner read all jobs that are held. Uses the primary keys.
  */
 export async function insertStepsAcrossWorkspaces(db: Db, runs: readonly StepsToInsert[]): Promise<ReadonlyMap<RunId, number | null>> {
   const steps = runs.flatMap((run) => run.steps.map((step) => ({ ...step, run })));
@@ -85,7 +86,7 @@ export async function insertStepsAcrossWorkspaces(db: Db, runs: readonly StepsTo
         from (select * from asked where lane_id is not null order by workspace_id, lane_id, id) a, lateral (
           select from job j
           where j.workspace_id = any(array[a.workspace_id]) and j.lane_id = a.lane_id and j.id = a.id
-            and j.state = 'active' and j.lease_id is not distinct from a.lease_id and j.attempt = a.attempt
+            and j.lease_id is not distinct from a.lease_id and j.attempt = a.attempt
           for share
         ) j
       ), held as (

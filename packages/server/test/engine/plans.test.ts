@@ -285,3 +285,9 @@ test.for(["claim", "explain"])("%s looks its lane up by its id, and not among al
   expect(found.length).toBeGreaterThan(0);
   for (const node of found) expect(node["Index Cond"]).toMatch(/\bid = /);
 });
+
+test("storing steps looks the run's job up by its id, and not among all those that are held", async ({ database }) => {
+  const plans = await plansOf(database, STATEMENTS_OF_RUNS["store steps"] as (db: Db) => Promise<unknown>, { of: "runs" });
+  const found = plans.flatMap(nodesOf).filter((node) => node["Relation Name"] === "job");
+  expect(found.map((node) => node["Index Name"])).toEqual(["job_pkey"]);
+});
