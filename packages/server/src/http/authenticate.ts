@@ -77,8 +77,8 @@ export async function reauthenticate(authenticator: Authenticator, request: Fast
 }
 
 /**
- * Authenticates a request again, in the transaction of a change that gives somebody rights, and locks the person or key that sent it. Whoever
- * ends the sender's rights takes the same locks: they find what the sender has given to others, or this change is refused. Call it before the
+ * Authenticates a request again, in the transaction of a change that gives somebody rights, and locks the person or key that sent it. A
+ * change that ends the sender's rights takes the same locks: it finds what the sender has given to others, or this change is refused. Call it before the
  * transaction locks anything but people.
  *
  * @throws UNAUTHORIZED, FORBIDDEN or NOT_FOUND, as for a new request
