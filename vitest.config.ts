@@ -33,8 +33,8 @@ export default defineConfig({
     testTimeout: 180_000,
     hookTimeout: 180_000,
     expect: { poll: { timeout: 60_000 } },
-    // Twice as many as two cores: tests of faults and of pages wait for leases to run out, for processes to start and for the browser.
-    maxWorkers: 4,
+    // One more than two cores: tests of faults wait for leases to run out and processes to start.
+    maxWorkers: 3,
     pool: "forks",
     // What is loaded once serves all files: nothing in a module changes.
     isolate: false,
