@@ -5,6 +5,7 @@ import { printFields, printRecord } from "../output/table.ts";
 import { onService, runOnService, withConnection } from "./command.ts";
 import { addFields, readFields } from "./fields.ts";
 import { printList, withLimit } from "./listing.ts";
+import { workspaceAndId } from "./workspace-and-id.ts";
 
 /** Operators list and revoke the invitations to any workspace, in the database: then the workspace is the first argument. */
 export function addInvitationCommands(program: Command): void {
@@ -43,13 +44,11 @@ export function addInvitationCommands(program: Command): void {
       .usage("[options] [workspace] <invitation>"),
   );
   revoke.action(async (named: string[], options: { json?: boolean }) => {
-    const [first = "", second, ...more] = named;
-    if (more.length > 0 || (second === undefined && first.startsWith("ws_")))
-      throw new Error("Give the id of an invitation, inv_…. Operators give its workspace before it.");
-    if (second !== undefined) return (await load()).revokeInvitationCommand(first, second, options);
+    const { workspace, id } = workspaceAndId(named, "an invitation, inv_…");
+    if (workspace !== undefined) return (await load()).revokeInvitationCommand(workspace, id, options);
     await runOnService(revoke, async (tidemill) => {
-      await tidemill.invitations.revoke(first);
-      printRecord({ id: first, revoked: true }, options.json);
+      await tidemill.invitations.revoke(id);
+      printRecord({ id, revoked: true }, options.json);
     });
   });
 }

@@ -5,6 +5,7 @@ import { printFields, printRecord } from "../output/table.ts";
 import { runOnService, withConnection } from "./command.ts";
 import { addFields, readFields } from "./fields.ts";
 import { printList, withLimit } from "./listing.ts";
+import { workspaceAndId } from "./workspace-and-id.ts";
 
 const WORKSPACE = ["[workspace]", "For operators: id of the workspace, ws_…, whose keys are in the database"] as const;
 const OWN = ["name"];
@@ -56,13 +57,11 @@ export function addKeyCommands(program: Command): void {
       .usage("[options] [workspace] <key>"),
   );
   revoke.action(async (named: string[], options: { json?: boolean }) => {
-    const [first = "", second, ...more] = named;
-    if (more.length > 0 || (second === undefined && first.startsWith("ws_")))
-      throw new Error("Give the id of a key, key_…. Operators give its workspace before it.");
-    if (second !== undefined) return (await load()).revokeKeyCommand(first, second, options);
+    const { workspace, id } = workspaceAndId(named, "a key, key_…");
+    if (workspace !== undefined) return (await load()).revokeKeyCommand(workspace, id, options);
     await runOnService(revoke, async (tidemill) => {
-      await tidemill.keys.revoke(first);
-      printRecord({ id: first, revoked: true }, options.json);
+      await tidemill.keys.revoke(id);
+      printRecord({ id, revoked: true }, options.json);
     });
   });
 }
