@@ -2,8 +2,11 @@ import { QueryClient } from "@tanstack/react-query";
 import { mayRecover } from "../api/api-error.ts";
 import { chance } from "../live/chance.ts";
 
-/** Chance spreads pages that were refused together. Milliseconds. */
-const ASK_AGAIN_MS = 5_000;
+/**
+ * Chance spreads pages that were refused together. It is drawn once: a query whose interval changes begins to wait anew, and with
+ * another one for each rendering a page that renders often would never ask. Milliseconds.
+ */
+const ASK_AGAIN_MS = 5_000 * (1 + chance() / 4);
 
 /** Query keys begin with `[workspaceId, kind, …]`: what is live makes all queries of a kind ask again. */
 export const queryClient = new QueryClient({
@@ -14,8 +17,7 @@ export const queryClient = new QueryClient({
       retry: (failures, error) => failures < 2 && mayRecover(error),
       refetchOnWindowFocus: true,
       // What could not be loaded is asked for again, until the service is back. What is shown is asked for by what is live.
-      refetchInterval: ({ state: { data, error } }) =>
-        data === undefined && error && mayRecover(error) ? ASK_AGAIN_MS * (1 + chance() / 4) : false,
+      refetchInterval: ({ state: { data, error } }) => (data === undefined && error && mayRecover(error) ? ASK_AGAIN_MS : false),
     },
   },
 });
