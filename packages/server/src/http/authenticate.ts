@@ -35,7 +35,11 @@ export async function authenticate(authenticator: Authenticator, request: Fastif
   const scope = pages ? pageScopeOf(request) : null;
   const { config } = request.route;
   if (pages && (scope || config.page)) checkSameOrigin(request, pages.publicOrigin);
-  if (!pages || !scope) return authenticateBearer(authenticator, request);
+  if (!pages || !scope) {
+    // Awaited here: to return a promise of an async function takes longer.
+    await authenticateBearer(authenticator, request);
+    return;
+  }
   const { person, principal } = await pages.authenticate(request, scope);
   request.person = person;
   request.principal = principal;

@@ -89,7 +89,8 @@ export class Connections {
       return false;
     }
     this.#beginRequest(connection);
-    response.once("close", () => this.#endRequest(connection));
+    // `on`, as it is emitted once: `once` would wrap the listener and remove it.
+    response.on("close", () => this.#endRequest(connection));
     return true;
   }
 

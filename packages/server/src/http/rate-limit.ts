@@ -66,10 +66,19 @@ export const RATE_HEADERS = {
  *
  * @throws RATE_LIMITED when the workspace has used up its limit, unless the route says otherwise (`overLimit`)
  */
-export async function limitRate(limiter: RateLimiter, emit: EmitEvent, request: FastifyRequest, reply: FastifyReply): Promise<void> {
-  const limit = request.principal?.requestsPerMinute ?? null;
-  if (!request.principal || limit === null) return;
-  const { workspaceId } = request.principal;
+export function limitRate(limiter: RateLimiter, emit: EmitEvent, request: FastifyRequest, reply: FastifyReply): Promise<void> | undefined {
+  const { principal } = request;
+  const limit = principal?.requestsPerMinute ?? null;
+  return principal && limit !== null ? take(limiter, emit, request, reply, { workspaceId: principal.workspaceId, limit }) : undefined;
+}
+
+async function take(
+  limiter: RateLimiter,
+  emit: EmitEvent,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { workspaceId, limit }: { readonly workspaceId: WorkspaceId; readonly limit: number },
+): Promise<void> {
   const { granted, remaining, moreInSeconds, resetsAtSeconds } = await limiter.take(workspaceId, limit);
   reply.headers({
     "X-RateLimit-Limit": limit,

@@ -183,7 +183,8 @@ export function createApi(options: ApiOptions): Api {
     request.authenticatedMs = performance.now();
     if (rateLimiter && request.is404 && !ofPage && request.url.startsWith("/v1/")) await identify(authenticator, request);
     connections?.admit(request, reply);
-    if (rateLimiter) await limitRate(rateLimiter, emit, request, reply);
+    const limiting = rateLimiter && limitRate(rateLimiter, emit, request, reply);
+    if (limiting) await limiting;
     checkRole(request);
     // Here and not in the handler, which runs when the body was read.
     if (request.is404) throw unknownRoute(request);
@@ -221,7 +222,7 @@ function trackInFlight(api: Api): void {
   api.addHook("preHandler", (request, reply, done) => {
     inFlight.add(request);
     // Not `onResponse`, which does not come for a stream that the client does not read to its end.
-    reply.raw.once("close", () => inFlight.delete(request));
+    reply.raw.on("close", () => inFlight.delete(request));
     done();
   });
 }

@@ -46,10 +46,8 @@ interface EnqueueRoutes {
 /** Mounts the routes that enqueue one job or a batch. */
 export function mountEnqueue(api: Api, { clock, tenants, enqueuer, shares }: EnqueueRoutes): void {
   /** Looks the queue up only to report that it does not exist: the insert finds it by name. */
-  const enqueue = async (tenant: Tenant, queue: string, jobs: readonly NewJob[], batch?: Idempotency): Promise<EnqueuedJob[]> => {
-    const enqueued = await enqueuer.enqueue(tenant, queue, jobs, batch);
-    if (enqueued) return enqueued;
-    throw await queueNotFound(tenants.of(tenant.workspaceId), tenant.workspaceId, queue);
+  const refuse = async ({ workspaceId }: Tenant, queue: string): Promise<never> => {
+    throw await queueNotFound(tenants.of(workspaceId), workspaceId, queue);
   };
 
   api.post(
@@ -77,9 +75,10 @@ export function mountEnqueue(api: Api, { clock, tenants, enqueuer, shares }: Enq
       const sent = { ...request.body, ...(idempotencyKey !== undefined && { idempotencyKey }) };
       const principal = principalOf(request);
       const { length } = (sent.payload as RawJson).text;
-      const [job] = await enqueue(principal, name, [
-        await runForRequest(shares.loopTime, request, principal.workspaceId, length, newJob(sent, "", clock, traceOf(request.headers))),
-      ]);
+      const work = newJob(sent, "", clock, traceOf(request.headers));
+      const made = runForRequest(shares.loopTime, request, principal.workspaceId, length, work);
+      const newJobs = [made instanceof Promise ? await made : made];
+      const [job] = (await enqueuer.enqueue(principal, name, newJobs)) ?? (await refuse(principal, name));
       if (!job) throw new Error("The enqueuer returned no job.");
       return reply
         .code(job.duplicate ? 200 : 201)
@@ -124,7 +123,7 @@ export function mountEnqueue(api: Api, { clock, tenants, enqueuer, shares }: Enq
       const characters = Number(request.headers["content-length"] ?? LIMITS.batchBodyBytes);
       const work = newBatch(sent, key, bare ? "" : "jobs", clock, traceOf(request.headers));
       const { newJobs, batch } = await runForRequest(shares.loopTime, request, principal.workspaceId, characters, work);
-      const jobs = await enqueue(principal, name, newJobs, batch);
+      const jobs = (await enqueuer.enqueue(principal, name, newJobs, batch)) ?? (await refuse(principal, name));
       return reply
         .code(jobs.every(({ duplicate }) => duplicate) ? 200 : 201)
         .type(JSON_TYPE)

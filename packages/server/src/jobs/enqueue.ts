@@ -17,7 +17,7 @@ import {
 } from "#kernel";
 import type { LaneId, LaneKey, PulledWaker, Waker } from "#lanes";
 import { acceptAcrossWorkspaces } from "./accept.ts";
-import { laneName } from "./distinct-lanes.ts";
+import { distinctLanes } from "./distinct-lanes.ts";
 import type { JobRow } from "./job.ts";
 import type { Idempotency, NewJob } from "./new-job.ts";
 import type { EnqueueOutcome } from "./outcome.ts";
@@ -139,7 +139,14 @@ export class Enqueuer {
     const weight = weigh(request);
     const turn = this.#backlog.takeInTurn(workspaceId, weight);
     if (turn) await turn;
-    const outcome = await this.#store(request, weight, executionsPerMonth);
+    const isLarge = weight > MAX_WEIGHT || this.#writingLarge.has(workspaceId);
+    if (isLarge) this.#writingLarge.set(workspaceId, (this.#writingLarge.get(workspaceId) ?? 0) + 1);
+    let outcome: EnqueueOutcome;
+    try {
+      outcome = await this.#batcherOf(request, isLarge, executionsPerMonth).add(request);
+    } finally {
+      this.#written(request, weight, isLarge);
+    }
     if (outcome instanceof Error) throw outcome;
     if (!outcome) return null;
     let resultLength = 0;
@@ -150,18 +157,7 @@ export class Enqueuer {
     });
   }
 
-  /** Writes a request that has taken its weight of the backlog, and gives it back. */
-  async #store(request: InsertRequest, weight: number, executionsPerMonth: number | null): Promise<EnqueueOutcome> {
-    const { workspaceId } = request;
-    const isLarge = weight > MAX_WEIGHT || this.#writingLarge.has(workspaceId);
-    if (isLarge) this.#writingLarge.set(workspaceId, (this.#writingLarge.get(workspaceId) ?? 0) + 1);
-    try {
-      return await this.#batcherOf(request, isLarge, executionsPerMonth).add(request);
-    } finally {
-      this.#written(request, weight, isLarge);
-    }
-  }
-
+  /** The write of a request has ended: gives back its weight of the backlog. */
   #written({ workspaceId }: InsertRequest, weight: number, isLarge: boolean): void {
     this.#backlog.giveBack(workspaceId, weight);
     if (!isLarge) return;
@@ -186,11 +182,12 @@ export class Enqueuer {
   /** Lets single jobs go straight through while this node has room. None may overtake a job of its queue in the same write. */
   #letThrough(requests: InsertRequest[]): InsertRequest[] {
     let taken = 0;
-    const behind = new Set<string>();
-    return requests.map((request) => {
+    const { laneOf } = distinctLanes(requests);
+    const behind = new Set<number>();
+    return requests.map((request, index) => {
       const { workspaceId, jobs } = request;
       const [job] = jobs;
-      const lane = laneName(request);
+      const lane = laneOf[index] as number;
       const mayGo = jobs.length === 1 && job?.concurrencyKey === null && !behind.has(lane) && taken < this.#outlet.roomFor(workspaceId);
       if (!mayGo) {
         behind.add(lane);
@@ -232,9 +229,10 @@ export class Enqueuer {
         count += 1;
         if (job.state === "active" && leaseId !== null)
           started.push({ workspaceId, leaseId, inserted: job, input: jobs[index] as JobToInsert });
-        else if (job.state === "waiting" && job.served === "push") lanes.set(job.laneId, { workspaceId, laneId: job.laneId });
-        else if (job.state === "waiting" && job.served === "pull") pulled.set(job.laneId, { workspaceId, laneId: job.laneId });
-        else if (job.state === "delayed") this.#outlet.wakeAt(momentMs(job.runAt));
+        else if (job.state === "waiting" && job.served !== "none") {
+          const woken = job.served === "push" ? lanes : pulled;
+          if (!woken.has(job.laneId)) woken.set(job.laneId, { workspaceId, laneId: job.laneId });
+        } else if (job.state === "delayed") this.#outlet.wakeAt(momentMs(job.runAt));
       }
     }
     if (started.length > 0) this.#outlet.take(started);

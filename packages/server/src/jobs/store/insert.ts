@@ -2,7 +2,7 @@ import type { JobState } from "@tidemill/contract";
 import { type Db, type JobId, largeTextArray, plainArray, row, sql, type Timestamp, textArray, toMoment, toRfc3339 } from "#kernel";
 import { DELIVERING_PLANS, type LaneId, type LaneService } from "#lanes";
 import { RECORD_EXECUTIONS } from "#usage";
-import { distinctLanes, type LaneName, laneName } from "../distinct-lanes.ts";
+import { distinctLanes, type LaneName } from "../distinct-lanes.ts";
 import type { Idempotency, NewJob } from "../new-job.ts";
 import { KEYED, KEYLESS } from "./batch-keys.ts";
 import { COUNT_ENQUEUED } from "./counts.ts";
@@ -94,8 +94,7 @@ async function insert(
   requests: readonly InsertRequest[],
   keys: typeof KEYED,
 ): Promise<(InsertedJob[] | RepeatedBatch | null)[]> {
-  const { distinct, positions } = distinctLanes(requests);
-  const laneOf = requests.map((request) => positions.get(laneName(request)) ?? 0);
+  const { distinct, laneOf } = distinctLanes(requests);
   const jobsOf = distinct.map(() => 0);
   const ticksOf = distinct.map(() => 0);
   for (const [index, request] of requests.entries()) {
@@ -106,7 +105,9 @@ async function insert(
   }
   const batches = keys.isKeyed ? requests.map((request, index) => ({ ...request, lane: (laneOf[index] ?? 0) + 1 })) : [];
   const jobs = requests.flatMap((request) => request.jobs);
-  const column = <Value>(of: (job: JobToInsert) => Value) => jobs.map(of);
+  /** A column as an array literal, or null when all its values are `usual`: then neither side spends time on it. */
+  const unlessAll = <Value>(usual: Value, of: (job: JobToInsert) => Value, literal: (values: readonly Value[]) => string): string | null =>
+    jobs.every((job) => of(job) === usual) ? null : literal(jobs.map(of));
 
   const inserted = await row<InsertRow>(
     db,
@@ -156,72 +157,20 @@ async function insert(
             n.tag, n.concurrency_key, n.idempotency_key, n.payload, n.schedule, n.scheduled_for, n.traceparent, n.tracestate
           from named cross join unnest(
             ${plainArray(requests.flatMap((request, index) => request.jobs.map(() => (laneOf[index] ?? 0) + 1)))}::int[],
-            ${plainArray(column(({ id }) => id))}::uuid[], ${largeTextArray(column(({ payload }) => payload))}::text[],
-            ${unlessAll(
-              null,
-              column(({ delaySeconds }) => delaySeconds || null),
-              plainArray,
-            )}::int[],
-            ${unlessAll(
-              null,
-              column(({ runAtMs }) => (runAtMs === null ? null : toMoment(runAtMs))),
-              textArray,
-            )}::timestamptz[],
-            ${unlessAll(
-              null,
-              column(({ tag }) => tag),
-              textArray,
-            )}::text[],
-            ${unlessAll(
-              0,
-              column(({ priority }) => priority),
-              plainArray,
-            )}::smallint[],
-            ${unlessAll(
-              null,
-              column(({ concurrencyKey }) => concurrencyKey),
-              textArray,
-            )}::text[],
-            ${unlessAll(
-              null,
-              column(({ idempotency }) => idempotency?.key ?? null),
-              textArray,
-            )}::text[],
-            ${unlessAll(
-              null,
-              column(({ attempts }) => attempts),
-              plainArray,
-            )}::int[],
-            ${unlessAll(
-              null,
-              column(({ backoffDelayMs }) => backoffDelayMs),
-              plainArray,
-            )}::int[],
-            ${unlessAll(
-              false,
-              column(({ straight }) => straight),
-              plainArray,
-            )}::boolean[],
-            ${unlessAll(
-              null,
-              column(({ tick }) => tick?.schedule ?? null),
-              textArray,
-            )}::text[],
-            ${unlessAll(
-              null,
-              column(({ tick }) => tick && toMoment(tick.atMs)),
-              textArray,
-            )}::timestamptz[],
-            ${unlessAll(
-              null,
-              column(({ trace }) => trace?.traceparent ?? null),
-              textArray,
-            )}::text[],
-            ${unlessAll(
-              null,
-              column(({ trace }) => trace?.tracestate ?? null),
-              textArray,
-            )}::text[]
+            ${plainArray(jobs.map(({ id }) => id))}::uuid[], ${largeTextArray(jobs.map(({ payload }) => payload))}::text[],
+            ${unlessAll(null, ({ delaySeconds }) => delaySeconds || null, plainArray)}::int[],
+            ${unlessAll(null, ({ runAtMs }) => (runAtMs === null ? null : toMoment(runAtMs)), textArray)}::timestamptz[],
+            ${unlessAll(null, ({ tag }) => tag, textArray)}::text[],
+            ${unlessAll(0, ({ priority }) => priority, plainArray)}::smallint[],
+            ${unlessAll(null, ({ concurrencyKey }) => concurrencyKey, textArray)}::text[],
+            ${unlessAll(null, ({ idempotency }) => idempotency?.key ?? null, textArray)}::text[],
+            ${unlessAll(null, ({ attempts }) => attempts, plainArray)}::int[],
+            ${unlessAll(null, ({ backoffDelayMs }) => backoffDelayMs, plainArray)}::int[],
+            ${unlessAll(false, ({ straight }) => straight, plainArray)}::boolean[],
+            ${unlessAll(null, ({ tick }) => tick?.schedule ?? null, textArray)}::text[],
+            ${unlessAll(null, ({ tick }) => tick && toMoment(tick.atMs), textArray)}::timestamptz[],
+            ${unlessAll(null, ({ trace }) => trace?.traceparent ?? null, textArray)}::text[],
+            ${unlessAll(null, ({ trace }) => trace?.tracestate ?? null, textArray)}::text[]
           ) as n (lane, id, payload, delay_seconds, run_at, tag, priority, concurrency_key, idempotency_key, attempts, backoff_delay_ms,
             straight, schedule, scheduled_for, traceparent, tracestate)
           where named.id[n.lane] > 0 ${keys.mayInsert}
@@ -283,9 +232,4 @@ function statesOf({
     states.set(id, { state: "pending_approval", runAt: toRfc3339(held_until?.[index] ?? "") });
   for (const [index, id] of (delayed ?? []).entries()) states.set(id, { state: "delayed", runAt: toRfc3339(delayed_until?.[index] ?? "") });
   return states;
-}
-
-/** A column as an array literal, or null when all values are `usual`: then neither side spends time on it. */
-function unlessAll<Value>(usual: Value, values: readonly Value[], literal: (values: readonly Value[]) => string): string | null {
-  return values.every((value) => value === usual) ? null : literal(values);
 }
