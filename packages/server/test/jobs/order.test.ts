@@ -39,6 +39,16 @@ describe("the jobs of a queue go", () => {
     expect(await orderOf(service, engine, queue)).toEqual(Array.from({ length: 20 }, (_, index) => index));
   });
 
+  test("jobs of several queues that are written together are each stored in their own queue", async ({ service, engine }) => {
+    const queues = [await service.queue(), await service.queue()];
+    const places = Array.from({ length: 40 }, (_, index) => (index % 3 === 0 ? 0 : 1));
+    await Promise.all(places.map((place, payload) => service.enqueue({ queue: queues[place] as string, payload })));
+    for (const [place, queue] of queues.entries()) {
+      const found = (await orderOf(service, engine, queue)) as number[];
+      expect(found.toSorted((one, other) => one - other)).toEqual(places.flatMap((of, payload) => (of === place ? payload : [])));
+    }
+  });
+
   test("the jobs of a queue go first in, first out within a batch, too", async ({ service, engine }) => {
     const queue = await service.queue();
     await service.ok(
