@@ -128,7 +128,7 @@ describe("the list of jobs", () => {
     await page.getByRole("textbox", { name: "Part of the payload" }).fill("nobody");
     await page.getByRole("heading", { name: "Nothing found so far" }).waitFor();
     await page.getByText("Searched back to 2026-11-20").waitFor();
-    await page.unroute("**/v1/jobs?*");
+    await page.unrouteAll({ behavior: "wait" });
     await page.getByRole("button", { name: "Search on" }).click();
     await page.getByRole("heading", { name: "No job matches these filters" }).waitFor();
     await dashboard.goTo(page, "jobs?last=two+years");

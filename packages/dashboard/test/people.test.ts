@@ -189,7 +189,7 @@ describe("the operator's pages", () => {
     await dashboard.goTo(page, "/operator/nodes");
     const alert = page.getByRole("alert");
     await alert.getByText("Could not load the nodes").waitFor();
-    await page.unroute(route);
+    await page.unrouteAll({ behavior: "wait" });
     await alert.getByRole("button", { name: "Try again" }).click();
     await page.getByRole("grid", { name: "Nodes" }).getByRole("row", { name: /^many/ }).first().waitFor();
     await service.database.query("delete from lease where id in (select lease_id from node where host = 'many')");

@@ -115,7 +115,7 @@ describe("runs", () => {
     await expect
       .poll(() => alert.textContent())
       .toMatch(/Could not load the runs.*status is not a status\..*400 · VALIDATION_ERROR · req_7/);
-    await page.unroute(failing);
+    await page.unrouteAll({ behavior: "wait" });
     await alert.getByRole("button", { name: "Try again" }).click();
     await page.getByText("No workflow has run yet").waitFor();
   });
@@ -127,7 +127,7 @@ describe("runs", () => {
     // Three tries, which say so from the first one on.
     await page.getByRole("alert").getByText("Away.").waitFor();
     await page.clock.runFor(4_000);
-    await page.unroute("**/v1/runs?*");
+    await page.unrouteAll({ behavior: "wait" });
     // Each try sets its timer when its response has come, which takes real time: one long run of the clock could end before.
     const list = page.getByText("No workflow has run yet");
     await vi.waitUntil(
@@ -145,7 +145,7 @@ describe("runs", () => {
     await page.getByRole("link", { name: "Runs" }).click();
     const again = page.getByRole("button", { name: "Try again" });
     await again.waitFor();
-    await page.unroute("**/assets/RunsPage-*.js");
+    await page.unrouteAll({ behavior: "wait" });
     await again.click();
     await page.getByText("No workflow has run yet").waitFor();
   });

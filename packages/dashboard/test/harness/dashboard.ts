@@ -56,7 +56,11 @@ export class Dashboard {
       timezoneId: "Europe/Berlin",
       locale: "en",
     });
-    this.#closers.push(() => context.close());
+    this.#closers.push(async () => {
+      // A request that a test answers may be under way.
+      for (const routed of [context, ...context.pages()]) await routed.unrouteAll({ behavior: "ignoreErrors" });
+      await context.close();
+    });
     if (as !== null) await this.#signIn(context, origin, as ?? (await newPerson(this.#service)));
     const page = await context.newPage();
     await page.clock.setFixedTime(this.#service.clock.nowMs());
