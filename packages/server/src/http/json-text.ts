@@ -23,17 +23,17 @@ export class JsonStream extends Readable {
   }
 
   override _read(): void {
-    if (this.#left > 0) {
-      this.#sendOne();
-      return;
+    if (this.#left > 0) this.#sendOne();
+    else {
+      setImmediate(() => {
+        this.#left = CHUNKS_IN_A_TURN;
+        this.#sendOne();
+      });
     }
-    setImmediate(() => {
-      this.#left = CHUNKS_IN_A_TURN;
-      if (!this.destroyed) this.#sendOne();
-    });
   }
 
   #sendOne(): void {
+    if (this.destroyed) return;
     this.#left -= 1;
     this.push(this.#chunks.next().value ?? null);
   }
