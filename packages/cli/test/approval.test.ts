@@ -27,7 +27,9 @@ async function workspaceOf(stage: Stage) {
 }
 
 describe("tidemill approval", () => {
-  test("tidemill approval list shows what waits to be decided, newest first, for all queues or for one", async ({ stage }) => {
+  test("tidemill approval list shows what waits to be decided, newest first, as many as are asked for, and for all queues or for some", async ({
+    stage,
+  }) => {
     const { hold, run } = await workspaceOf(stage);
     const first = await hold("payouts", { tag: "t", priority: 3 });
     const second = await hold("mails");
@@ -37,6 +39,8 @@ describe("tidemill approval", () => {
       { ID: first.id, QUEUE: "payouts", TAG: "t", PRIORITY: "3" },
     ]);
     expect(JSON.parse(await run("list", "--queue", "payouts", "--json"))).toEqual([first]);
+    expect(JSON.parse(await run("list", "--tag", "t", "--queue", "payouts,mails", "--json"))).toEqual([first]);
+    expect(JSON.parse(await run("list", "--limit", "1", "--json"))).toEqual([second]);
   });
 
   test("tidemill approval approves a job, which is delivered, and rejects another, in the operator's name", async ({ stage }) => {

@@ -69,6 +69,8 @@ describe("workspaces and keys from the command line", () => {
     );
     expect(writer).toMatchObject({ NAME: "writer", ROLE: "write", EXPIRES_AT: "" });
     expect(late).toMatchObject({ role: "write", expires_at: "2999-01-31T11:00:00.000Z" });
+    const newest = await outputHere(["key", "list", workspace.id, "--limit", "2", "--json"], settings);
+    expect(JSON.parse(newest)).toMatchObject([{ id: late.id }, { name: "writer" }]);
 
     expect(await allows(node, workspace.key, "POST", "/v1/queues", { name: "mails", callback_url: "http://127.0.0.1:9/" })).toBe(201);
     expect(await allows(node, writer.KEY ?? "", "POST", "/v1/queues/mails/jobs", { payload: 1, delay: 60 })).toBe(201);
@@ -224,7 +226,7 @@ describe("workspaces and keys from the command line", () => {
     );
     for (const args of [
       ["workspace", "list"],
-      ["key", "list", id],
+      ["key", "list", id, "--all"],
     ]) {
       const all = JSON.parse(await outputHere([...args, "--json"], settings)) as { id: string }[];
       expect([args[0], new Set(all.map((one) => one.id)).size, all.length]).toEqual([args[0], args[0] === "key" ? 201 : 200, all.length]);

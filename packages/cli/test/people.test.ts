@@ -45,6 +45,7 @@ test("tidemill people makes, resets, promotes and removes people, with effect on
     { id: another.id, role: "read", created_by: added.shown.id },
     { id: invitation.id, role: "admin" },
   ]);
+  expect(JSON.parse((await invitations("list", acme.id, "--limit", "1")).stdout)).toMatchObject([{ id: another.id }]);
   expect((await invitations("revoke", acme.id, another.id)).code).toBe(0);
   expect((await invitations("revoke", acme.id, another.id)).code).toBe(1);
   expect((await browser.auth("GET", `links/${token(another.url)}`)).status).toBe(404);

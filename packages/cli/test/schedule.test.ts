@@ -116,6 +116,8 @@ describe("tidemill schedule list", () => {
     expect(await names()).toEqual(["three", "two", "one"]);
     expect(await names("--queue", "reports")).toEqual(["two", "one"]);
     expect(await names("--paused")).toEqual(["three", "two"]);
+    expect(await names("--state", "active")).toEqual(["one"]);
+    expect(await names("--state", "active,paused", "--queue", "mails,reports")).toEqual(["three", "two", "one"]);
     expect(await names("--queue", "reports", "--paused")).toEqual(["two"]);
     expect(await listHere("--queue", "none")).toMatch(/^NAME\tQUEUE\t[^\n]*\n$/);
   });
@@ -123,8 +125,10 @@ describe("tidemill schedule list", () => {
   test("tidemill schedule list shows them to the last one, whatever a page holds", async ({ stage }) => {
     const { listHere, put } = await workspaceOf(stage);
     await put({ name: "nightly", count: 201 });
-    const listed = JSON.parse(await listHere("--json")) as { name: string }[];
+    const listed = JSON.parse(await listHere("--all", "--json")) as { name: string }[];
     expect([listed.length, new Set(listed.map(({ name }) => name)).size]).toEqual([201, 201]);
+    expect(JSON.parse(await listHere("--json"))).toHaveLength(50);
+    expect(JSON.parse(await listHere("--limit", "120", "--json"))).toEqual(listed.slice(0, 120));
   });
 
   test("tidemill schedule list works beside a running node, on what was made over HTTP", async ({ stage }) => {

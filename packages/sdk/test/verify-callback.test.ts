@@ -72,7 +72,8 @@ describe("what a callback can be given as", () => {
 
   test.for([
     ["a parsed body", { headers, body: JSON.parse(BODY) as string }],
-    ["no body", { headers, body: undefined as unknown as string }],
+    ["a body that no parser took", { headers: { ...headers, "content-length": "34" }, body: undefined }],
+    ["a body in chunks that no parser took", { headers: { ...headers, "transfer-encoding": "chunked" }, body: undefined }],
   ] as const)("%s cannot be verified", async ([, request]) => {
     setNow(NOW);
     const error = await failureOf(verifyCallback(request, SECRET));
@@ -90,6 +91,14 @@ describe("what a callback can be given as", () => {
     for (const body of [undefined, {}, { to: "ada@example.com" }]) {
       const error = await failureOf(verifyCallback({ headers: {}, body: body as unknown as string }, SECRET));
       expect(error).toMatchObject({ name: "InvalidSignatureError", reason: "missing_header" });
+    }
+  });
+
+  test("a request without a body is not genuine, whatever its headers are", async () => {
+    setNow(NOW);
+    for (const framing of [{}, { "content-length": "0" }]) {
+      const error = await failureOf(verifyCallback({ headers: { ...headers, ...framing }, body: undefined }, SECRET));
+      expect(error).toMatchObject({ name: "InvalidSignatureError", reason: "wrong_signature" });
     }
   });
 

@@ -1,5 +1,6 @@
 import { ApproveJob, ListApprovals, RejectJob } from "@tidemill/contract";
 import type { Command } from "commander";
+import type { ListOptions } from "../output/print-pages.ts";
 import { printFields } from "../output/table.ts";
 import { runOnService, withConnection } from "./command.ts";
 import { addFields, readFields } from "./fields.ts";
@@ -25,9 +26,9 @@ export function addApprovalCommands(program: Command): void {
       PAGING,
     ),
   );
-  list.action(async (workspace: string | undefined, options: { queue?: string; json?: boolean }) => {
+  list.action(async (workspace: string | undefined, options: ListOptions & { queue?: string; tag?: string }) => {
     if (workspace !== undefined) return (await import("../operator/approval.ts")).listApprovalsCommand(workspace, options);
-    await runOnService<{ limit: number }>(list, (tidemill, invocation) => {
+    await runOnService<ListOptions>(list, (tidemill, invocation) => {
       const filter = readFields<ListApprovals>(ListApprovals, options, PAGING);
       return printList((limit) => tidemill.approvals.list({ ...filter, limit }), COLUMNS, invocation.options);
     });

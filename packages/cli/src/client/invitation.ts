@@ -1,6 +1,7 @@
 import { CreateInvitation } from "@tidemill/contract";
 import type { Command } from "commander";
 import { INVITATION_COLUMNS } from "../output/invitation-columns.ts";
+import type { ListOptions } from "../output/print-pages.ts";
 import { printFields, printRecord } from "../output/table.ts";
 import { onService, runOnService, withConnection } from "./command.ts";
 import { addFields, readFields } from "./fields.ts";
@@ -20,9 +21,9 @@ export function addInvitationCommands(program: Command): void {
         .argument("[workspace]", "For operators: id of the workspace, ws_…, whose invitations are in the database"),
     ),
   );
-  list.action(async (workspace: string | undefined, options: { json?: boolean }) => {
+  list.action(async (workspace: string | undefined, options: ListOptions) => {
     if (workspace !== undefined) return (await load()).listInvitationsCommand(workspace, options);
-    await runOnService<{ limit: number }>(list, (tidemill, invocation) =>
+    await runOnService<ListOptions>(list, (tidemill, invocation) =>
       printList((limit) => tidemill.invitations.list({ limit }), INVITATION_COLUMNS, invocation.options),
     );
   });

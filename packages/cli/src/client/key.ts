@@ -1,6 +1,7 @@
 import { CreateKey } from "@tidemill/contract";
 import type { Command } from "commander";
 import { KEY_COLUMNS } from "../output/key-columns.ts";
+import type { ListOptions } from "../output/print-pages.ts";
 import { printFields, printRecord } from "../output/table.ts";
 import { runOnService, withConnection } from "./command.ts";
 import { addFields, readFields } from "./fields.ts";
@@ -25,9 +26,9 @@ export function addKeyCommands(program: Command): void {
         .argument(...WORKSPACE),
     ),
   );
-  list.action(async (workspace: string | undefined, options: { json?: boolean }) => {
+  list.action(async (workspace: string | undefined, options: ListOptions) => {
     if (workspace !== undefined) return (await load()).listKeysCommand(workspace, options);
-    await runOnService<{ limit: number }>(list, (tidemill, invocation) =>
+    await runOnService<ListOptions>(list, (tidemill, invocation) =>
       printList((limit) => tidemill.keys.list({ limit }), KEY_COLUMNS, invocation.options),
     );
   });

@@ -1,5 +1,6 @@
 import { CreateSchedule, ListSchedules, ListSkippedTicks, PatchSchedule, PreviewSchedule } from "@tidemill/contract";
 import { type Command, InvalidArgumentError } from "commander";
+import type { ListOptions } from "../output/print-pages.ts";
 import { printFields, printJson, printRecord, printTable } from "../output/table.ts";
 import { askFirst, YES } from "../prompt/ask-first.ts";
 import { onService, runOnService, withConnection } from "./command.ts";
@@ -110,9 +111,10 @@ export function addScheduleCommands(program: Command): void {
   );
 }
 
-interface ListOptions {
-  readonly limit: number;
+interface SchedulesOptions extends ListOptions {
   readonly next: number;
+  readonly queue?: string;
+  readonly state?: string;
   readonly paused?: boolean;
 }
 
@@ -132,9 +134,9 @@ function addList(schedule: Command): void {
   )
     .option("--next <number>", "For a workspace: number of next runs to show for each schedule, 1 to 10", oneToTen, 1)
     .option("--paused", "Only those that are paused");
-  list.action(async (workspace: string | undefined, options: ListOptions) => {
+  list.action(async (workspace: string | undefined, options: SchedulesOptions) => {
     if (workspace !== undefined) return (await import("../operator/schedule.ts")).listSchedulesCommand(workspace, options);
-    await runOnService<ListOptions>(list, async (tidemill, invocation) => {
+    await runOnService<SchedulesOptions>(list, async (tidemill, invocation) => {
       const filter = readFields<ListSchedules>(ListSchedules, options, PAGING);
       const state = options.paused ? { state: "paused" } : {};
       await printList((limit) => tidemill.schedules.list({ ...filter, ...state, limit }), COLUMNS, invocation.options);

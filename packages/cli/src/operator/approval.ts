@@ -9,21 +9,21 @@ import {
   type Ruling,
   readJobId,
   showJob,
-  showJobId,
   workspaceNotFound,
 } from "@tidemill/server";
 import { Value } from "typebox/value";
+import { type ListOptions, printPages } from "../output/print-pages.ts";
 import { printJson, printTable } from "../output/table.ts";
 import { parseExactly } from "../parse-exactly.ts";
 import { findLane } from "./find-lane.ts";
 import { notifyNodes } from "./notify-nodes.ts";
-import { readAllScans } from "./read-all-pages.ts";
+import { readScans } from "./read-pages.ts";
 import { withDatabase } from "./with-database.ts";
 import { parseWorkspaceId } from "./workspace.ts";
 
-interface ListOptions {
+interface ApprovalsOptions extends ListOptions {
   readonly queue?: string;
-  readonly json?: boolean;
+  readonly tag?: string;
 }
 
 interface DecideOptions {
@@ -34,18 +34,13 @@ interface DecideOptions {
 const COLUMNS = ["id", "queue", "tag", "priority", "run_at", "created_at"];
 
 /** `tidemill approval list`: lists a workspace's jobs that wait for a decision, newest first. */
-export async function listApprovalsCommand(workspace: string, { queue, json }: ListOptions): Promise<void> {
+export async function listApprovalsCommand(workspace: string, { queue, tag, ...options }: ApprovalsOptions): Promise<void> {
   const workspaceId = parseWorkspaceId(workspace);
   await withDatabase(async ({ api }) => {
     if (!(await findWorkspace(api, workspaceId))) throw workspaceNotFound(workspaceId);
-    const filters = { queues: queue === undefined ? null : [queue], tags: null };
-    const jobs = await readAllScans((before: JobId | null, limit) => listPending(api, { workspaceId, ...filters, before, limit }));
-    if (json) printJson(jobs.map((job) => recordOf(job, job.queue)));
-    else
-      printTable(
-        jobs.map((job) => ({ ...job, id: showJobId(job.id) })),
-        COLUMNS,
-      );
+    const filters = { queues: queue?.split(",") ?? null, tags: tag?.split(",") ?? null };
+    const read = (before: JobId | null, limit: number) => listPending(api, { workspaceId, ...filters, before, limit });
+    await printPages((limit) => readScans(read, limit, (job) => recordOf(job, job.queue)), COLUMNS, options);
   });
 }
 
@@ -96,4 +91,4 @@ function explainState(error: unknown): never {
 }
 
 /** The job as the API shows it. */
-const recordOf = (job: JobRow, queue: string): unknown => parseExactly(showJob(job, queue));
+const recordOf = (job: JobRow, queue: string): object => parseExactly(showJob(job, queue)) as object;

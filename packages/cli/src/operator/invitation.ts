@@ -1,19 +1,18 @@
 import { findWorkspace, listInvitations, OPERATOR, revokeInvitation, showInvitation, type Uuid, workspaceNotFound } from "@tidemill/server";
 import { INVITATION_COLUMNS } from "../output/invitation-columns.ts";
-import { printJson, printRecord, printTable } from "../output/table.ts";
-import { readAllPages } from "./read-all-pages.ts";
+import { type ListOptions, printPages } from "../output/print-pages.ts";
+import { printRecord } from "../output/table.ts";
+import { readPages } from "./read-pages.ts";
 import { withDatabase } from "./with-database.ts";
 import { parseWorkspaceId } from "./workspace.ts";
 
 /** `tidemill invitation list <workspace>`: lists the invitations to a workspace that can still be accepted, newest first. */
-export async function listInvitationsCommand(workspace: string, { json }: { json?: boolean }): Promise<void> {
+export async function listInvitationsCommand(workspace: string, options: ListOptions): Promise<void> {
   const workspaceId = parseWorkspaceId(workspace);
   await withDatabase(async ({ api }) => {
     if (!(await findWorkspace(api, workspaceId))) throw workspaceNotFound(workspaceId);
-    const found = await readAllPages((before: Uuid | null, limit) => listInvitations(api, workspaceId, before, limit));
-    const invitations = found.map(showInvitation);
-    if (json) printJson(invitations);
-    else printTable(invitations, INVITATION_COLUMNS);
+    const read = (before: Uuid | null, limit: number) => listInvitations(api, workspaceId, before, limit);
+    await printPages((limit) => readPages(read, limit, showInvitation), INVITATION_COLUMNS, options);
   });
 }
 

@@ -12,9 +12,10 @@ import {
 } from "@tidemill/server";
 import { Value } from "typebox/value";
 import { KEY_COLUMNS } from "../output/key-columns.ts";
-import { printJson, printRecord, printTable } from "../output/table.ts";
+import { type ListOptions, printPages } from "../output/print-pages.ts";
+import { printRecord } from "../output/table.ts";
 import { notifyNodes } from "./notify-nodes.ts";
-import { readAllPages } from "./read-all-pages.ts";
+import { readPages } from "./read-pages.ts";
 import { withDatabase } from "./with-database.ts";
 import { parseWorkspaceId } from "./workspace.ts";
 
@@ -22,13 +23,12 @@ const WORDS = `a name of 1 to 128 characters, the role admin, write, read or wor
 at a date and time like "2030-01-31T12:00:00Z"`;
 
 /** `tidemill key list`: lists a workspace's keys that are not revoked, newest first. */
-export async function listKeysCommand(workspace: string, { json }: { json?: boolean }): Promise<void> {
+export async function listKeysCommand(workspace: string, options: ListOptions): Promise<void> {
   const workspaceId = parseWorkspaceId(workspace);
   await withDatabase(async ({ api }) => {
     if (!(await findWorkspace(api, workspaceId))) throw workspaceNotFound(workspaceId);
-    const keys = (await readAllPages((before: Uuid | null, limit) => listKeys(api, workspaceId, before, limit))).map(showKey);
-    if (json) printJson(keys);
-    else printTable(keys, KEY_COLUMNS);
+    const read = (before: Uuid | null, limit: number) => listKeys(api, workspaceId, before, limit);
+    await printPages((limit) => readPages(read, limit, showKey), KEY_COLUMNS, options);
   });
 }
 

@@ -1,6 +1,6 @@
 import { listNodesAcrossWorkspaces } from "@tidemill/server";
 import { printJson, printTable } from "../output/table.ts";
-import { readAllPages } from "./read-all-pages.ts";
+import { readAllPages } from "./read-pages.ts";
 import { withDatabase } from "./with-database.ts";
 
 const COLUMNS = ["id", "state", "host", "version", "started_at", "last_seen_at", "in_flight", "max_in_flight", "memory", "max_memory"];

@@ -20,7 +20,7 @@ import {
 } from "@tidemill/server";
 import { printJson, printRecord, printTable } from "../output/table.ts";
 import { notifyNodes } from "./notify-nodes.ts";
-import { readAllPages } from "./read-all-pages.ts";
+import { readAllPages } from "./read-pages.ts";
 import { withDatabase } from "./with-database.ts";
 import { parseWorkspaceId } from "./workspace.ts";
 

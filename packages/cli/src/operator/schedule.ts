@@ -1,3 +1,4 @@
+import { SCHEDULE_STATES, type ScheduleState } from "@tidemill/contract";
 import {
   Calendars,
   findWorkspace,
@@ -8,35 +9,39 @@ import {
   toMoment,
   workspaceNotFound,
 } from "@tidemill/server";
-import { printJson, printTable } from "../output/table.ts";
-import { readAllScans } from "./read-all-pages.ts";
+import { type ListOptions, printPages } from "../output/print-pages.ts";
+import { readScans } from "./read-pages.ts";
 import { withDatabase } from "./with-database.ts";
 import { parseWorkspaceId } from "./workspace.ts";
 
-interface ListOptions {
+interface SchedulesOptions extends ListOptions {
   /** How many next runs to show for each schedule. */
   readonly next: number;
   readonly queue?: string;
+  readonly state?: string;
   readonly paused?: boolean;
-  readonly json?: boolean;
 }
 
 const COLUMNS = ["name", "queue", "cron", "state", "timezone", "next_run_in_timezone", "next_run_local", "last_run_local"];
 
 /** `tidemill schedule list`: lists a workspace's schedules, newest first, with their next runs in local time and in their time zones. */
-export async function listSchedulesCommand(workspace: string, { next, queue, paused, json }: ListOptions): Promise<void> {
+export async function listSchedulesCommand(workspace: string, { next, queue, state, paused, ...options }: SchedulesOptions): Promise<void> {
   const workspaceId = parseWorkspaceId(workspace);
   await withDatabase(async ({ api }) => {
     if (!(await findWorkspace(api, workspaceId))) throw workspaceNotFound(workspaceId);
-    const filters = { queues: queue === undefined ? null : [queue], states: paused ? (["paused"] as const) : null };
-    const schedules = await readAllScans((before: ScheduleId | null, limit) =>
-      listSchedules(api, { workspaceId, ...filters, before, limit }),
-    );
+    const filters = { queues: queue?.split(",") ?? null, states: paused ? (["paused"] as const) : readStates(state) };
     const calendars = new Calendars();
-    const listed = schedules.map((schedule) => listedOf(schedule, nextRuns(schedule, calendars, next)));
-    if (json) printJson(listed);
-    else printTable(listed.flatMap(tableRows), COLUMNS);
+    const read = (before: ScheduleId | null, limit: number) => listSchedules(api, { workspaceId, ...filters, before, limit });
+    const show = (schedule: Schedule) => listedOf(schedule, nextRuns(schedule, calendars, next));
+    await printPages((limit) => readScans(read, limit, show), COLUMNS, options, tableRows);
   });
+}
+
+function readStates(text: string | undefined): ScheduleState[] | null {
+  const states = text?.split(",") ?? null;
+  const unknown = states?.find((state) => !(SCHEDULE_STATES as readonly string[]).includes(state));
+  if (unknown !== undefined) throw new Error(`"${unknown}" is not a state of a schedule: they are ${SCHEDULE_STATES.join(" and ")}.`);
+  return states as ScheduleState[] | null;
 }
 
 /**

@@ -15,7 +15,7 @@ import { Value } from "typebox/value";
 import { printJson, printRecord, printTable } from "../output/table.ts";
 import { confirm } from "../prompt/confirm.ts";
 import { notifyNodes } from "./notify-nodes.ts";
-import { readAllPages } from "./read-all-pages.ts";
+import { readAllPages } from "./read-pages.ts";
 import { withDatabase } from "./with-database.ts";
 
 /** A limit on the command line; "none" stands for null. */

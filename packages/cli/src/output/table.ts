@@ -86,17 +86,17 @@ export interface RecordPrinter<Item> {
   end(): unknown;
 }
 
-/** @param rowOf the fields of a record that a table shows */
+/** @param rowsOf the row of a record in a table, or its rows */
 export function recordPrinter<Item extends object>(
   columns: readonly string[],
   json: boolean | undefined,
-  rowOf: (record: Item) => object = (record) => record,
+  rowsOf: (record: Item) => object | readonly object[] = (record) => record,
 ): RecordPrinter<Item> {
   if (json) return new ArrayPrinter();
   const table = new TablePrinter(columns);
   return {
     // The head is as wide as the first records that there are.
-    print: (records) => records.length > 0 && table.print(records.map(rowOf) as Cells[]),
+    print: (records) => records.length > 0 && table.print(records.flatMap(rowsOf) as Cells[]),
     end: () => table.hasHead || table.print([]),
   };
 }

@@ -10,7 +10,8 @@ export interface FetchRequest {
 /** The headers of a request and its body as it arrived, before any parser. For Node, Express and Fastify. */
 export interface RawRequest {
   readonly headers: { get(name: string): string | null } | Readonly<Record<string, string | readonly string[] | undefined>>;
-  readonly body: string | Uint8Array | ArrayBuffer;
+  /** Undefined for a request without a body, which no genuine one is. */
+  readonly body: string | Uint8Array | ArrayBuffer | null | undefined;
 }
 
 /** Names of the headers that a signature needs. */
@@ -52,5 +53,8 @@ async function bodyOf(request: FetchRequest | RawRequest): Promise<Uint8Array> {
   if (typeof body === "string") return new TextEncoder().encode(body);
   if (body instanceof Uint8Array) return body;
   if (body instanceof ArrayBuffer) return new Uint8Array(body);
+  // Parsers leave out the body of a request that has none: its framing says so (RFC 9112, section 6.3).
+  const isEmpty = headerOf(request, "transfer-encoding") === null && (headerOf(request, "content-length") ?? "0") === "0";
+  if ((body === undefined || body === null) && isEmpty) return new Uint8Array();
   throw new TypeError("body must be the body as it arrived: a string or bytes. A parsed body cannot be verified.");
 }

@@ -1,5 +1,16 @@
 import type { AuditEventType, AuditResourceType } from "@tidemill/contract";
-import { type Db, fragment, MAX_SCANNED_ROWS, type PageRow, rows, sql, type Timestamp, type Uuid, type WorkspaceId } from "#kernel";
+import {
+  type Db,
+  type Fragment,
+  fragment,
+  MAX_SCANNED_ROWS,
+  type PageRow,
+  rows,
+  sql,
+  type Timestamp,
+  type Uuid,
+  type WorkspaceId,
+} from "#kernel";
 import { findSeqRange, type SeqRange, WHOLE_LOG } from "./seq-range.ts";
 import { CHAIN_COLUMNS } from "./store.ts";
 
@@ -67,18 +78,22 @@ export async function listAuditEvents(
 ): Promise<ListedEvent[]> {
   const range = unranged.from === null && unranged.to === null ? WHOLE_LOG : await findSeqRange(db, unranged);
   const page = { ...unranged, resourceId, after: range.after, before: Math.min(range.before, unranged.before ?? WHOLE_LOG.before) };
-  const [types, actors] = [page.eventTypes, page.actorIds].map((filter) => filter && [...new Set(filter)]);
-  const scanned = (scans: number) => Math.max(1, Math.floor(maxScanned / scans));
-  if (types) return listOfTypes(db, page, types, scanned(types.length));
-  return actors ? listOfActors(db, page, actors, scanned(actors.length)) : listAny(db, page, maxScanned);
+  const column = page.eventTypes ? BY_TYPE : BY_ACTOR;
+  const named = page.eventTypes ?? page.actorIds;
+  if (!named) return listAny(db, page, maxScanned);
+  const names = [...new Set(named)];
+  return listNamed(db, page, { column, names, scanned: Math.max(1, Math.floor(maxScanned / names.length)) });
 }
 
-/** Reads the newest events of each type, then takes the newest of those. Uses index audit_event_type. */
-const listOfTypes = (
+/** A filter of names that an index serves: index audit_event_type, or audit_event_actor. */
+const BY_TYPE = fragment`event_type`;
+const BY_ACTOR = fragment`actor_id`;
+
+/** Reads the newest events of each name in `column`, then takes the newest of those. */
+const listNamed = (
   db: Db,
   { workspaceId, resourceTypes, actorIds, resourceId, from, to, after, before, limit }: RangedPage,
-  types: readonly string[],
-  scanned: number,
+  { column, names, scanned }: { readonly column: Fragment; readonly names: readonly string[]; readonly scanned: number },
 ): Promise<ListedEvent[]> =>
   rows(
     db,
@@ -86,11 +101,11 @@ const listOfTypes = (
       with requested as (
         select ${limit}::int as records
       ), wanted as (
-        select unnest(${types}::text[]) as name
+        select unnest(${names}::text[]) as name
       ), matched as (
         select e.* from wanted cross join lateral (
           select ${COLUMNS}
-          from (select * from audit_event where workspace_id = ${workspaceId} and event_type = wanted.name and seq > ${after} and seq < ${before}
+          from (select * from audit_event where workspace_id = ${workspaceId} and ${column} = wanted.name and seq > ${after} and seq < ${before}
             order by seq desc limit ${scanned}) scanned
           where expires_at > moment()
             and (${resourceTypes}::text[] is null or resource_type = any(${resourceTypes}))
@@ -100,41 +115,8 @@ const listOfTypes = (
           order by seq desc limit ${limit}) e
       ), reached as (
         select max(last.seq) as end_id from wanted cross join lateral (
-          select seq from audit_event where workspace_id = ${workspaceId} and event_type = wanted.name and seq > ${after} and seq < ${before}
-            and (select count(*) from matched where event_type = wanted.name) < ${limit}::int
-          order by seq desc offset ${scanned}::int - 1 limit 1) last
-      )
-      ${CUT_EVENTS}`,
-  );
-
-/** Like `listOfTypes`, by actor. Uses index audit_event_actor. */
-const listOfActors = (
-  db: Db,
-  { workspaceId, resourceTypes, resourceId, from, to, after, before, limit }: RangedPage,
-  actors: readonly string[],
-  scanned: number,
-): Promise<ListedEvent[]> =>
-  rows(
-    db,
-    sql`
-      with requested as (
-        select ${limit}::int as records
-      ), wanted as (
-        select unnest(${actors}::text[]) as name
-      ), matched as (
-        select e.* from wanted cross join lateral (
-          select ${COLUMNS}
-          from (select * from audit_event where workspace_id = ${workspaceId} and actor_id = wanted.name and seq > ${after} and seq < ${before}
-            order by seq desc limit ${scanned}) scanned
-          where expires_at > moment()
-            and (${resourceTypes}::text[] is null or resource_type = any(${resourceTypes}))
-            and (${resourceId}::text is null or resource_id = ${resourceId})
-            and (${from}::timestamptz is null or occurred_at >= ${from}) and (${to}::timestamptz is null or occurred_at < ${to})
-          order by seq desc limit ${limit}) e
-      ), reached as (
-        select max(last.seq) as end_id from wanted cross join lateral (
-          select seq from audit_event where workspace_id = ${workspaceId} and actor_id = wanted.name and seq > ${after} and seq < ${before}
-            and (select count(*) from matched where actor_id = wanted.name) < ${limit}::int
+          select seq from audit_event where workspace_id = ${workspaceId} and ${column} = wanted.name and seq > ${after} and seq < ${before}
+            and (select count(*) from matched where ${column} = wanted.name) < ${limit}::int
           order by seq desc offset ${scanned}::int - 1 limit 1) last
       )
       ${CUT_EVENTS}`,
