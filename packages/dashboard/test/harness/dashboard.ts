@@ -2,14 +2,16 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { AxeResults } from "axe-core";
 import type { Browser, BrowserContext, Locator, Page, Request } from "playwright-core";
-import { inject } from "vitest";
+import { inject, vi } from "vitest";
 import { newPerson, type TestPerson } from "../../../server/test/harness/people.ts";
-import { test as base, type Service, until } from "../../../server/test/harness/service.ts";
+import { test as base, type Service } from "../../../server/test/harness/service.ts";
 import { launchChromium } from "./launch.ts";
 import { PrefixProxy } from "./prefix-proxy.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
+/** Only ends what hangs. Milliseconds. */
+const SHOWN_MS = 60_000;
 /** Requests of pages, behind any prefix. */
 const API = /\/dashboard\/(api|auth)\//;
 
@@ -118,12 +120,13 @@ export class Dashboard {
   async #shown(page: Page): Promise<void> {
     await page.locator("h1").first().waitFor();
     const loading = page.locator("[data-loading]");
-    await until(async () => {
+    const hasAll = async () => {
       if (this.#pending.get(page)?.size) return false;
       // What has come is rendered, and may ask for more.
       await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
       return this.#pending.get(page)?.size === 0 && (await loading.count()) === 0;
-    }, "the page to have what it asked for");
+    };
+    await vi.waitUntil(hasAll, { timeout: SHOWN_MS, interval: 3 });
   }
 
   async close(): Promise<void> {
