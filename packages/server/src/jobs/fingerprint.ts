@@ -10,10 +10,7 @@ type Sent = Omit<NewJob, "idempotency" | "trace">;
  */
 export function* fingerprintOf(job: Sent): SlicedWork<string> {
   const digest = createHash("sha256").update(optionsOf(job));
-  for (const chunk of yield* canonicalJson(job.payload)) {
-    digest.update(chunk);
-    yield;
-  }
+  yield* canonicalJson(job.payload, (bytes) => digest.update(bytes));
   return digest.digest("hex");
 }
 

@@ -7,9 +7,6 @@ import { canonicalJson, type SlicedWork } from "#kernel";
  */
 export function* fingerprintOfEvent(name: string, data: string): SlicedWork<string> {
   const digest = createHash("sha256").update(`${name}\n`);
-  for (const chunk of yield* canonicalJson(data)) {
-    digest.update(chunk);
-    yield;
-  }
+  yield* canonicalJson(data, (bytes) => digest.update(bytes));
   return digest.digest("hex");
 }

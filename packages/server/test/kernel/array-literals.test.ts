@@ -67,11 +67,6 @@ describe("an array reaches PostgreSQL and comes back as it was", () => {
     expect(await echoed(engine, sql`select ${largeTextArray(values)}::text[] as echo`)).toEqual(values);
   });
 
-  test("an array of large ASCII texts is written into little more memory than it needs", () => {
-    const array = largeTextArray(Array(16).fill("x".repeat(100_000)));
-    expect(array.buffer.byteLength).toBeLessThan(array.length + 400_000);
-  });
-
   test("an array of whole numbers and nulls reaches PostgreSQL and comes back as it was", async ({ engine }) => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.option(fc.integer(), { nil: null })), async (values) => {

@@ -1,3 +1,5 @@
+import { LargeTexts } from "./large-texts.ts";
+
 /** A search for text takes half the time of one for a pattern: 0.6 µs for a payload of 110 characters, not 1.2. */
 function escaped(value: string): string {
   const slashed = value.includes("\\") ? value.replaceAll("\\", "\\\\") : value;
@@ -23,39 +25,34 @@ export function plainArray(values: readonly (number | boolean | string | null)[]
   return `${literal}}`;
 }
 
+/** Longer texts are encoded and sent in pieces. */
+const MAX_WHOLE_CHARACTERS = 64 * 1024;
 /** PostgreSQL's `oid` of the type text. */
 const TEXT_OID = 25;
 const HEADER_BYTES = 20;
 const LENGTH_BYTES = 4;
-const MAX_BYTES_PER_CHARACTER = 3;
 const NULL_LENGTH = -1;
 
 /**
- * An array of texts that are large or have many quotes, such as JSON, for a parameter of the type `text[]`. Nothing is escaped: of a payload
- * of 110 characters that takes 0.25 µs in place of 0.75, and of a megabyte of quotes it took 20 ms.
- *
- * PostgreSQL's binary format of an array: dimensions, whether it has nulls, type, size, first index; then each value's length and bytes.
- * Counting the bytes of a text first would take as long as writing it, so there is room for ASCII, and for more as soon as it is needed.
+ * An array of texts that may be large or have many quotes, such as JSON, for a parameter of the type `text[]`. It is sent in binary, so nothing
+ * is escaped: of a payload of 110 characters that takes 0.2 µs in place of 0.7, and of a megabyte of quotes it took 20 ms.
  */
-export function largeTextArray(values: readonly (string | null)[]): Buffer {
+export function largeTextArray(values: readonly (string | null)[]): Buffer | LargeTexts {
   let characters = 0;
-  let longest = 0;
-  for (const value of values) {
-    characters += value?.length ?? 0;
-    longest = Math.max(longest, value?.length ?? 0);
-  }
-  let bytes = Buffer.allocUnsafe(HEADER_BYTES + values.length * LENGTH_BYTES + characters + MAX_BYTES_PER_CHARACTER * longest);
-  let at = 0;
-  for (const field of [1, Number(values.includes(null)), TEXT_OID, values.length, 1]) at = bytes.writeInt32BE(field, at);
-  for (const [index, value] of values.entries()) {
-    if (at + LENGTH_BYTES + MAX_BYTES_PER_CHARACTER * (value?.length ?? 0) > bytes.length) {
-      bytes = Buffer.concat([bytes.subarray(0, at)], at + mostBytesOf(values.slice(index)));
-    }
-    const length = value === null ? NULL_LENGTH : bytes.write(value, at + LENGTH_BYTES);
-    at = bytes.writeInt32BE(length, at) + Math.max(0, length);
-  }
-  return bytes.subarray(0, at);
+  for (const value of values) characters += value?.length ?? 0;
+  return characters > MAX_WHOLE_CHARACTERS ? new LargeTexts(values) : binaryTextArray(values);
 }
 
-const mostBytesOf = (values: readonly (string | null)[]): number =>
-  values.reduce((sum, value) => sum + LENGTH_BYTES + MAX_BYTES_PER_CHARACTER * (value?.length ?? 0), 0);
+/** PostgreSQL's binary format of an array: dimensions, whether it has nulls, type, size, first index; then each value's length and bytes. */
+function binaryTextArray(values: readonly (string | null)[]): Buffer {
+  let length = HEADER_BYTES + values.length * LENGTH_BYTES;
+  for (const value of values) if (value !== null) length += Buffer.byteLength(value);
+  const bytes = Buffer.allocUnsafe(length);
+  let at = 0;
+  for (const field of [1, Number(values.includes(null)), TEXT_OID, values.length, 1]) at = bytes.writeInt32BE(field, at);
+  for (const value of values) {
+    const written = value === null ? NULL_LENGTH : bytes.write(value, at + LENGTH_BYTES);
+    at = bytes.writeInt32BE(written, at) + Math.max(0, written);
+  }
+  return bytes;
+}

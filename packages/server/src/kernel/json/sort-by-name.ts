@@ -1,54 +1,82 @@
 import type { SlicedWork } from "../shares/loop-time.ts";
+import type { NumberTable } from "./number-table.ts";
 import type { Pauses } from "./pauses.ts";
 
-interface Named {
-  readonly name: string;
-}
-
-/** The most members that are sorted without a pause, and the most characters of their names. */
-const MAX_RUN_MEMBERS = 1_024;
-const MAX_RUN_CHARACTERS = 32 * 1024;
 const STEPS_PER_COMPARISON = 64;
+const [QUOTE, BACKSLASH] = [0x22, 0x5c];
 
-const byName = (a: Named, b: Named): number => (a.name < b.name ? -1 : Number(a.name > b.name));
+/** The names of members, where they stand in JSON. */
+export class Names {
+  readonly #bytes: Uint8Array;
+  /** Its first column says where they begin. */
+  readonly #members: NumberTable;
+  /** How many bytes the last comparison has read. */
+  compared = 0;
 
-/** Sorts members by name. It is stable, so of duplicate members the last one still counts. */
-export function* sortedByName<Of extends Named>(members: readonly Of[], pauses: Pauses): SlicedWork<readonly Of[]> {
-  if (members.length < 2) return members;
-  let runs: (readonly Of[])[] = yield* sortedRuns(members, pauses);
-  while (runs.length > 1) {
-    const merged: (readonly Of[])[] = [];
-    for (let index = 0; index < runs.length; index += 2) merged.push(yield* merge(runs[index] ?? [], runs[index + 1] ?? [], pauses));
-    runs = merged;
+  /** @param bytes valid JSON */
+  constructor(bytes: Uint8Array, members: NumberTable) {
+    this.#bytes = bytes;
+    this.#members = members;
   }
-  return runs[0] ?? [];
+
+  /** Whether the name of a member comes after another's, as JavaScript compares strings: by their UTF-16 units. */
+  isAfter(member: number, other: number): boolean {
+    const bytes = this.#bytes;
+    const one = this.#members.get(member);
+    const two = this.#members.get(other);
+    let at = 1;
+    for (let isEscaped = false; bytes[one + at] === bytes[two + at]; at += 1) {
+      if (bytes[one + at] === QUOTE && !isEscaped) break;
+      isEscaped = bytes[one + at] === BACKSLASH && !isEscaped;
+    }
+    this.compared = at;
+    return byUnit(bytes[one + at]) > byUnit(bytes[two + at]);
+  }
 }
 
-function* sortedRuns<Of extends Named>(members: readonly Of[], pauses: Pauses): SlicedWork<Of[][]> {
-  const runs: Of[][] = [];
-  for (let from = 0; from < members.length; ) {
-    let characters = 0;
-    let to = from;
-    for (; to < members.length && to - from < MAX_RUN_MEMBERS && characters < MAX_RUN_CHARACTERS; to += 1)
-      characters += (members[to] as Of).name.length;
-    runs.push(members.slice(from, to).sort(byName));
-    const comparisons = Math.ceil(Math.log2(to - from));
-    if (pauses.after(comparisons * (characters + STEPS_PER_COMPARISON * (to - from)))) yield;
-    from = to;
+/** UTF-16 puts U+E000 to U+FFFF last, as longer characters begin with units below these. In UTF-8, their first bytes are below those of longer ones. */
+const byUnit = (byte = 0): number => (byte === 0xee || byte === 0xef ? byte + 0x10 : byte);
+
+/** Sorts few members in place. Returns whether their order changed. */
+export function sortAtOnce(members: Uint32Array, names: Names): boolean {
+  let hasChanged = false;
+  for (let index = 1; index < members.length; index += 1) {
+    const member = members[index] as number;
+    let at = index;
+    for (; at > 0 && names.isAfter(members[at - 1] as number, member); at -= 1) members[at] = members[at - 1] as number;
+    if (at < index) hasChanged = true;
+    members[at] = member;
   }
-  return runs;
+  return hasChanged;
 }
 
-function* merge<Of extends Named>(first: readonly Of[], second: readonly Of[], pauses: Pauses): SlicedWork<readonly Of[]> {
-  const merged: Of[] = [];
-  let [one, two] = [0, 0];
-  while (one < first.length && two < second.length) {
-    const [a, b] = [first[one] as Of, second[two] as Of];
-    const takesSecond = byName(b, a) < 0;
-    merged.push(takesSecond ? b : a);
-    if (takesSecond) two += 1;
-    else one += 1;
-    if (pauses.after(STEPS_PER_COMPARISON + Math.min(a.name.length, b.name.length))) yield;
+/** Whether members are in the order of their names. */
+export function* areSorted(members: Uint32Array, names: Names, pauses: Pauses): SlicedWork<boolean> {
+  for (let index = 1; index < members.length; index += 1) {
+    if (names.isAfter(members[index - 1] as number, members[index] as number)) return false;
+    if (pauses.after(STEPS_PER_COMPARISON + names.compared)) yield;
   }
-  return merged.concat(first.slice(one), second.slice(two));
+  return true;
+}
+
+/** Sorts members by name. It is stable, so of duplicate members the last one still counts. What it is given may be overwritten. */
+export function* sortByName(members: Uint32Array, names: Names, pauses: Pauses): SlicedWork<Uint32Array> {
+  let from: Uint32Array = members;
+  let to: Uint32Array = new Uint32Array(members.length);
+  for (let run = 1; run < members.length; run *= 2) {
+    for (let start = 0; start < members.length; start += 2 * run) {
+      const middle = Math.min(start + run, members.length);
+      const end = Math.min(start + 2 * run, members.length);
+      let [one, two] = [start, middle];
+      for (let at = start; at < end; at += 1) {
+        const takesSecond = one === middle || (two < end && names.isAfter(from[one] as number, from[two] as number));
+        to[at] = from[takesSecond ? two : one] as number;
+        if (takesSecond) two += 1;
+        else one += 1;
+        if (pauses.after(STEPS_PER_COMPARISON + names.compared)) yield;
+      }
+    }
+    [from, to] = [to, from];
+  }
+  return from;
 }
