@@ -1,7 +1,6 @@
 import { countNodes } from "#engine";
 import {
   type Config,
-  countBuffersWithHeap,
   createMetrics,
   DatabaseClock,
   defaultMaxConnections,
@@ -49,7 +48,6 @@ export interface Replacements {
  * @throws an error whose `code` says what is wrong: `EADDRINUSE`, `UNAVAILABLE`, or one of the embedded PostgreSQL's
  */
 export async function startNode(config: Config, { clock, random, events = new Events() }: Replacements = {}): Promise<Node> {
-  countBuffersWithHeap();
   const { emit } = events;
   const metrics = createMetrics(events);
   measureLoopDelay(metrics);

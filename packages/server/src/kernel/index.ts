@@ -4,7 +4,6 @@ export * from "./batcher.ts";
 export * from "./changes.ts";
 export * from "./clock.ts";
 export * from "./config.ts";
-export * from "./count-buffers.ts";
 export * from "./cut.ts";
 export * from "./database/arrays.ts";
 export * from "./database/inspect.ts";
