@@ -159,6 +159,7 @@ export function createEngine(options: EngineOptions): Engine {
     onKeyMissing: masterKeys.onMissing,
     onLost: () => dispatcher.abortAll(),
     onHeld: look,
+    onPeerGone: look,
   });
   const notify = (message: Message) => {
     if (lease.peers > 0) broadcaster.send(message);

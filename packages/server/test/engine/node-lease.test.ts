@@ -10,6 +10,7 @@ class FakeNodes {
   away = false;
   slowMs = 0;
   vaultKey: string | null = null;
+  peers = 0;
   readonly leases = new Map<number, number>();
 
   query = async ({ text, values }: Statement): Promise<{ rows: unknown[]; rowCount: number | null }> => {
@@ -21,7 +22,7 @@ class FakeNodes {
     if (/expires_at = now\(\) where/.test(text)) this.leases.set(id, Date.now());
     else if (isNew || (this.leases.get(id) ?? 0) > Date.now()) this.leases.set(id, Date.now() + LEASE_SECONDS * 1000);
     else return { rows: [], rowCount: 0 };
-    const answer = { rows: [{ id, peers: 0, now_ms: Date.now(), vault_key: this.vaultKey }], rowCount: 1 };
+    const answer = { rows: [{ id, peers: this.peers, now_ms: Date.now(), vault_key: this.vaultKey }], rowCount: 1 };
     if (this.slowMs > 0) await new Promise((resolve) => setTimeout(resolve, this.slowMs));
     return answer;
   };
@@ -49,6 +50,7 @@ beforeEach(async () => {
     onKeyMissing: (id) => told.push(`missing ${id}`),
     onLost: () => told.push("lost"),
     onHeld: () => told.push("held"),
+    onPeerGone: () => told.push("peer gone"),
   });
   await lease.start();
 });
@@ -129,6 +131,15 @@ describe("a node's lease", () => {
     keys = ["old", "new"];
     await pass(600);
     expect(told).toHaveLength(5);
+  });
+
+  test("a node's lease tells when a peer is gone, not when one has come", async () => {
+    nodes.peers = 2;
+    await pass(5);
+    expect(told).toEqual(["held"]);
+    nodes.peers = 1;
+    await pass(600);
+    expect(told).toEqual(["held", "peer gone"]);
   });
 
   test("a node's lease ends at once when it is released", async () => {

@@ -1,5 +1,8 @@
+import type { WorkResponse } from "@tidemill/contract";
 import { describe, expect } from "vitest";
 import type { Client } from "../harness/client.ts";
+import type { TestDatabase } from "../harness/database.ts";
+import type { Wire } from "../harness/database-wire.ts";
 import { FetchWorker } from "../harness/fetch-worker.ts";
 import { until } from "../harness/service.ts";
 import { type Stage, test } from "../harness/stage.ts";
@@ -82,5 +85,45 @@ describe("jobs of workers", () => {
         { attempt: 2, outcome: "completed" },
       ]);
     }
+  });
+});
+
+describe("a run that is triggered on one of two nodes while a worker waits at the other", () => {
+  const FLOW = "import";
+  const ask = { worker: "w1", queues: [], workflows: [FLOW], request: "r1" };
+
+  /** Two nodes, the second with its own connection to the database. A worker waits at it, and calls the first one when it gets no response. */
+  async function setUp(stage: Stage, wireUrl: (database: TestDatabase) => Promise<string>) {
+    const database = await stage.database();
+    const one = await stage.node({ DATABASE_URL: database.url, ...SETTINGS });
+    const two = await stage.node({ DATABASE_URL: await wireUrl(database), ...SETTINGS });
+    await one.client.ok("PUT", `/v1/workflows/${FLOW}`, {});
+    expect((await two.client.ok("POST", "/v1/work", ask)).runs).toEqual([]);
+    const call = (client: Client, wait: number): Promise<WorkResponse> => client.ok("POST", "/v1/work", { ...ask, wait });
+    const waiting = call(two.client, 15).catch(() => call(one.client, 15));
+    await two.client.ok("POST", "/v1/work", { ...ask, worker: "w2" });
+    const trigger = async (): Promise<string> => (await one.client.ok("POST", `/v1/workflows/${FLOW}/trigger`, {})).runIds[0];
+    return { one, two, waiting, trigger };
+  }
+
+  test.for(["before", "after"])("goes to it by the first when that one is killed: %s it has claimed the run", async (when, { stage }) => {
+    let wire: Wire | undefined;
+    const { two, waiting, trigger } = await setUp(stage, async (database) => {
+      wire = await stage.wire(database);
+      return wire.url();
+    });
+    const claimed = wire?.holdResponsesFrom(({ text, tag }) => text.includes("claimant") && tag === "SELECT 1");
+    if (when === "before") wire?.holdRequests();
+    const runId = await trigger();
+    if (when === "after") await claimed;
+    await two.kill();
+    expect((await waiting).runs).toMatchObject([{ runId, attempt: 1 }]);
+  });
+
+  test("goes to it when the first is killed right after the trigger, before it has woken the other", async ({ stage }) => {
+    const { one, waiting, trigger } = await setUp(stage, async ({ url }) => url);
+    const runId = await trigger();
+    await one.kill();
+    expect((await waiting).runs).toMatchObject([{ runId, attempt: 1 }]);
   });
 });

@@ -8,7 +8,7 @@ import { freeKeysAcrossWorkspaces } from "../../src/jobs/store/idempotency-keys.
 import type { TestDatabase } from "../harness/database.ts";
 import { putLane, test } from "../harness/engine.ts";
 import { PLAIN_JOB } from "../harness/jobs.ts";
-import { until } from "../harness/service.ts";
+import { backendOf, untilWaitingFor } from "../harness/locks.ts";
 
 let made = 0;
 const newJob = (key: string | null, fingerprint = "00".repeat(32)): JobToInsert => ({
@@ -100,42 +100,34 @@ describe("requests that are written together", () => {
   });
 });
 
-/** Runs `work` while another transaction holds a key. That transaction is rolled back. */
-async function holding(engine: Database, lane: LaneKey, key: string, work: () => Promise<unknown>): Promise<void> {
+/** Begins writes while another transaction holds a key, and waits until all of them wait for it. That transaction is rolled back. */
+async function whileHeld<Write>(engine: Database, lane: LaneKey, key: string, begin: () => Promise<Write>[]): Promise<Write[]> {
+  let writes: Promise<Write>[] = [];
   const undone = engine.transaction(async (tx) => {
     const within = { query: tx.query, transaction: <Result>(run: (tx: Db) => Promise<Result>) => run(tx) };
     await acceptAcrossWorkspaces(within, null, [request(lane, newJob(key))], false);
-    await work();
+    writes = begin();
+    await untilWaitingFor(engine, await backendOf(tx), writes.length);
     throw new Error("undone");
   });
   await expect(undone).rejects.toThrow("undone");
+  return Promise.all(writes);
 }
-
-const untilWaiting = (database: TestDatabase, count: number) =>
-  until(async () => (await database.query("select from pg_locks where not granted")).length === count, `${count} writes to wait`);
 
 test("a caller that waits for a key whose write is undone takes it", async ({ database, engine }) => {
   const lane = await putLane(database, { paused: true });
   const mine = newJob("k");
-  const writes: Promise<EnqueueOutcome[]>[] = [];
-  await holding(engine, lane, "k", async () => {
-    writes.push(accept(engine, false, request(lane, mine)));
-    await untilWaiting(database, 1);
-  });
-  expect((await Promise.all(writes)).map(words)).toEqual([[["new"]]]);
+  const writes = await whileHeld(engine, lane, "k", () => [accept(engine, false, request(lane, mine))]);
+  expect(writes.map(words)).toEqual([[["new"]]]);
   expect([await idsOf(database, lane), await keysOf(database, lane)]).toEqual([[mine.id], { k: mine.id }]);
 });
 
 test("writes that have the same keys in opposite orders do not wait in a circle", async ({ database, engine }) => {
   const lane = await putLane(database, { paused: true });
   const [there, back] = [["a", "m", "z"].map((key) => newJob(key)), ["z", "m", "a"].map((key) => newJob(key))];
-  const writes: Promise<EnqueueOutcome[]>[] = [];
-  await holding(engine, lane, "m", async () => {
-    writes.push(accept(engine, false, request(lane, ...there)), accept(engine, false, request(lane, ...back)));
-    // In the order in which they were sent, one request would lock a and the other z: a deadlock.
-    await untilWaiting(database, 2);
-  });
-  const outcomes = (await Promise.all(writes)).flatMap(words);
+  // In the order in which they were sent, one request would lock a and the other z: a deadlock.
+  const writes = await whileHeld(engine, lane, "m", () => [there, back].map((jobs) => accept(engine, false, request(lane, ...jobs))));
+  const outcomes = writes.flatMap(words);
   expect(outcomes.filter((outcome) => String(outcome) === "new,new,new")).toHaveLength(1);
   const known = await keysOf(database, lane);
   expect([Object.keys(known).sort(), Object.values(known).sort()]).toEqual([["a", "m", "z"], await idsOf(database, lane)]);

@@ -5,7 +5,7 @@ import { startOperation } from "../../src/operations/start.ts";
 import { auditLog, ids } from "../harness/audit.ts";
 import { laneOf, putLane, test } from "../harness/engine.ts";
 import { putJobs } from "../harness/jobs.ts";
-import { hold, untilWaiting } from "../harness/locks.ts";
+import { hold } from "../harness/locks.ts";
 import { putOperation } from "../harness/operations.ts";
 import { operate } from "../harness/operator.ts";
 import { overlap, type Run, within } from "../harness/overlap.ts";
@@ -345,7 +345,7 @@ describe("the operations of a workspace that is deleted", () => {
     const executed = hold(engine, sql`select from operation where id = ${uuidOf("op", operations[0] ?? "")} for update`);
     await executed.held;
     const deleted = operate(service, "DELETE", `/admin/v1/workspaces/${id}`);
-    await untilWaiting(database, 1).finally(executed.release);
+    await executed.untilWaiting(1).finally(executed.release);
     expect((await deleted).status).toBe(204);
     expect(await database.query("select from operation where workspace_id = $1", [workspaceId])).toEqual([]);
   });
@@ -357,7 +357,7 @@ describe("the operations of a workspace that is deleted", () => {
     const actor = { workspaceId, actorId: "system" };
     const started = startOperation(engine, { audit: auditLog, ids }, actor, "retry", { filter: {} });
     started.catch(() => {});
-    await untilWaiting(database, 1).finally(deletion.release);
+    await deletion.untilWaiting(1).finally(deletion.release);
     await expect(started).rejects.toMatchObject({ code: "NOT_FOUND" });
     expect(await database.query("select from operation where workspace_id = $1", [workspaceId])).toEqual([]);
   });

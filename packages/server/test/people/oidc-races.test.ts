@@ -3,7 +3,7 @@ import { sql, uuidOf } from "#kernel";
 import { removePerson } from "../../src/people/manage.ts";
 import type { Reply } from "../harness/ask.ts";
 import type { TestIdentityProvider } from "../harness/identity-provider.ts";
-import { hold, untilWaiting } from "../harness/locks.ts";
+import { hold } from "../harness/locks.ts";
 import { newPerson } from "../harness/people.ts";
 import { callback, signIn, start, test, WholeBrowser } from "../harness/sso.ts";
 
@@ -25,7 +25,7 @@ describe("two callbacks of the provider at the same time", () => {
     const lock = hold(engine, sql`lock table person in share mode`);
     await lock.held;
     const replies = both.map(({ send }) => send());
-    await untilWaiting(database, 2).finally(lock.release);
+    await lock.untilWaiting(2).finally(lock.release);
     const ends = (await Promise.all(replies)).map((reply) => reply.headers.get("location")?.replace("../../", ""));
     expect(ends.toSorted()).toEqual(expected);
     expect(await database.query("select email from person where email = $1", [email])).toHaveLength(1);
@@ -42,7 +42,7 @@ describe("two callbacks of the provider at the same time", () => {
       provider.accounts.set("mover", { ...account, email });
       const { send } = await prepare(sso, provider, "mover");
       replies.push(send());
-      await untilWaiting(database, replies.length).catch(lock.release);
+      await lock.untilWaiting(replies.length).catch(lock.release);
     }
     await lock.release();
     for (const reply of await Promise.all(replies)) expect(reply.headers.get("location")).toBe("../../");
@@ -67,9 +67,9 @@ test("somebody who signs in by the provider while they are removed is removed af
   const lock = hold(engine, sql`select from workspace where id = ${uuidOf("ws", one.id)} for update`);
   await lock.held;
   const reply = send();
-  await untilWaiting(database, 1).catch(lock.release);
+  await lock.untilWaiting(1).catch(lock.release);
   const removed = removePerson(engine, { audit: { record: async () => {} } as never }, email, true);
-  await untilWaiting(database, 2).finally(lock.release);
+  await lock.untilWaiting(2).finally(lock.release);
   expect((await reply).headers.get("location")).toBe("../../");
   expect(await removed).not.toBeNull();
   expect((await browser.auth("GET", "session")).body.person).toBeNull();

@@ -2,14 +2,17 @@ import { randomUUID } from "node:crypto";
 import type { TakenRun } from "@tidemill/contract";
 import { describe, expect } from "vitest";
 import { type RunId, sql, type WorkspaceId } from "#kernel";
-import type { LaneId, LaneKey } from "#lanes";
+import type { LaneId } from "#lanes";
 import { storeTriggersAcrossWorkspaces, type TriggerToStore } from "../../src/workflows/trigger-store.ts";
 import type { TestDatabase } from "../harness/database.ts";
-import { putNode, test } from "../harness/engine.ts";
+import { putNode } from "../harness/engine.ts";
 import { insertJobs } from "../harness/jobs.ts";
 import { hold, isWaiting } from "../harness/locks.ts";
+import { NEVER_POLL, testWith } from "../harness/nodes.ts";
 import { type Service, until } from "../harness/service.ts";
-import { putWorkflow } from "../harness/workflows.ts";
+import { laneOfWorkflow, putWorkflow, waitForRuns } from "../harness/workflows.ts";
+
+const test = testWith(NEVER_POLL);
 
 /** How the statement begins that starts runs. */
 const START = "select t.*, l.id as lane_id";
@@ -23,46 +26,12 @@ const wasStartedAsHeld = async (service: Service): Promise<boolean> => {
   return newest?.held ?? false;
 };
 
-interface Waiting {
-  // biome-ignore lint/suspicious/noExplicitAny: the body of a response.
-  readonly response: Promise<any>;
-  /** Closes the connection. */
-  leave(): Promise<void>;
-}
-
-/** Begins to wait for runs of a workflow that has none. Returns when the worker waits. */
-async function waitForRuns(service: Service, workflow: string, more: object = {}): Promise<Waiting> {
-  const ask = { worker: "w1", queues: [], workflows: [workflow], ...more };
-  await service.ok("POST", "/v1/work", ask);
-  const gone = new AbortController();
-  const headers = { authorization: `Bearer ${service.key}`, "content-type": "application/json" };
-  const body = JSON.stringify({ ...ask, wait: 20 });
-  const response = fetch(`${service.node.url}/v1/work`, { method: "POST", headers, body, signal: gone.signal }).then((reply) =>
-    reply.json(),
-  );
-  // A call of a worker that is new takes longer.
-  await service.ok("POST", "/v1/work", { ...ask, worker: `w-${randomUUID()}` });
-  const leave = async () => {
-    gone.abort();
-    await response.catch(() => {});
-  };
-  return { response, leave };
-}
-
-const laneOfWorkflow = async (service: Service, id: string): Promise<LaneKey> => {
-  const [lane] = await service.database.query<{ workspaceId: WorkspaceId; laneId: LaneId }>(
-    `select workspace_id as "workspaceId", id::int as "laneId" from lane where kind = 'workflow' and name = $1`,
-    [id],
-  );
-  return lane as LaneKey;
-};
-
 describe("a run that is started while a worker waits for it", () => {
-  test("is held by the worker at once, and comes as one that is claimed", async ({ service }) => {
+  test("is held by the worker at once, and comes as one that is claimed", async ({ service, engine }) => {
     const { id, trigger, take, end, get } = await putWorkflow(service);
     await trigger({ input: { n: 1 } });
     const { runId: claimedId, lease_token: _, ...claimed } = await take({ version: "v1" });
-    const { response } = await waitForRuns(service, id, { version: "v1", request: "r1" });
+    const { response } = await waitForRuns(engine, service, id, { version: "v1", request: "r1" });
     const runId = await trigger({ input: { n: 1 } });
     expect(await wasStartedAsHeld(service)).toBe(true);
     const { runs } = await response;
@@ -76,18 +45,18 @@ describe("a run that is started while a worker waits for it", () => {
     expect(await get(runId)).toMatchObject({ status: "completed", result: 2 });
   });
 
-  test("comes again when its call is repeated", async ({ service }) => {
+  test("comes again when its call is repeated", async ({ service, engine }) => {
     const { id, trigger, work } = await putWorkflow(service);
-    const { response } = await waitForRuns(service, id, { request: "r1" });
+    const { response } = await waitForRuns(engine, service, id, { request: "r1" });
     await trigger({});
     const { runs } = await response;
     expect(await wasStartedAsHeld(service)).toBe(true);
     expect((await work({ workflows: [id], request: "r1" })).runs).toEqual(runs);
   });
 
-  test("fails an attempt when the lease of the worker ends", async ({ service }) => {
+  test("fails an attempt when the lease of the worker ends", async ({ service, engine }) => {
     const { id, trigger, take, get } = await putWorkflow(service);
-    const { response } = await waitForRuns(service, id, { lease: 5 });
+    const { response } = await waitForRuns(engine, service, id, { lease: 5 });
     const runId = await trigger({});
     expect((await response).runs).toMatchObject([{ runId, attempt: 1 }]);
     await service.advance(6);
@@ -96,9 +65,9 @@ describe("a run that is started while a worker waits for it", () => {
     expect(await take()).toMatchObject({ runId, attempt: 2 });
   });
 
-  test("is cancelled as any other", async ({ service }) => {
+  test("is cancelled as any other", async ({ service, engine }) => {
     const { id, trigger, work } = await putWorkflow(service);
-    const { response } = await waitForRuns(service, id);
+    const { response } = await waitForRuns(engine, service, id);
     const runId = await trigger({});
     const [{ lease_token }] = (await response).runs;
     await service.ok("POST", `/v1/runs/${runId}/cancel`);
@@ -110,7 +79,7 @@ describe("a run that is started while a worker waits for it", () => {
 
   test("goes to another worker without an attempt when the client of the first is gone", async ({ service, engine }) => {
     const { id, trigger, take } = await putWorkflow(service);
-    const { leave } = await waitForRuns(service, id);
+    const { leave } = await waitForRuns(engine, service, id);
     // Another trigger takes the same key, and fails: its run does not exist.
     const { workspaceId, laneId } = await laneOfWorkflow(service, id);
     const key = hold(engine, sql`insert into run_key values (${workspaceId}, ${laneId}, 'k', gen_random_uuid())`);
@@ -123,9 +92,9 @@ describe("a run that is started while a worker waits for it", () => {
     expect(await take({ worker: "w2" })).toMatchObject({ runId, attempt: 1 });
   });
 
-  test("takes nothing that the worker has no room for: the others come with the next call, in their order", async ({ service }) => {
+  test("takes nothing that the worker has no room for: the others come with the next call, in their order", async ({ service, engine }) => {
     const { id, work } = await putWorkflow(service);
-    const { response } = await waitForRuns(service, id, { limit: 2 });
+    const { response } = await waitForRuns(engine, service, id, { limit: 2 });
     const triggers = Array.from({ length: 5 }, (_, input) => ({ input }));
     await service.ok("POST", `/v1/workflows/${id}/trigger/batch`, { triggers });
     const inputs = ({ runs }: { readonly runs: readonly TakenRun[] }) => runs.map(({ input }) => input);
@@ -133,20 +102,20 @@ describe("a run that is started while a worker waits for it", () => {
     expect(inputs(await work({ workflows: [id], limit: 10 }))).toEqual([2, 3, 4]);
   });
 
-  test("has its input, however long it is, with secrets filled in", async ({ service }) => {
+  test("has its input, however long it is, with secrets filled in", async ({ service, engine }) => {
     await service.ok("POST", "/v1/secrets", { name: "HELD_KEY", value: "sk_live_4eC39HqLyjWDarjtT1zdp7dc" });
     const { id, trigger } = await putWorkflow(service);
-    const { response } = await waitForRuns(service, id);
+    const { response } = await waitForRuns(engine, service, id);
     const text = "x".repeat(20_000);
     await trigger({ input: { text, key: "${{ secrets.HELD_KEY }}" } });
     expect((await response).runs).toMatchObject([{ input: { text, key: "sk_live_4eC39HqLyjWDarjtT1zdp7dc" } }]);
     expect(await wasStartedAsHeld(service)).toBe(true);
   });
 
-  test("is not held while workers of two versions ask for runs", async ({ service }) => {
+  test("is not held while workers of two versions ask for runs", async ({ service, engine }) => {
     const { id, trigger, work } = await putWorkflow(service);
     await work({ worker: "old", workflows: [id], version: "v1" });
-    const { response } = await waitForRuns(service, id, { version: "v2" });
+    const { response } = await waitForRuns(engine, service, id, { version: "v2" });
     const runId = await trigger({});
     expect((await response).runs).toMatchObject([{ runId, version: "v2" }]);
     expect(await wasStartedAsHeld(service)).toBe(false);

@@ -21,6 +21,8 @@ export interface LeaseOptions {
   /** Called when the lease was not renewed in time: others may take the jobs, so attempts must end. */
   readonly onLost: () => void;
   readonly onHeld: () => void;
+  /** Called when fewer nodes are alive than before: messages of one that was lost may be lost with it. */
+  readonly onPeerGone: () => void;
 }
 
 /**
@@ -106,15 +108,17 @@ export class NodeLease {
   }
 
   #hold({ id, peers, now_ms, vault_key }: NodeLeaseRow, sentMs: number): void {
-    const { clock, leaseSeconds, onHeld, masterKeyIds, onKeyMissing } = this.#options;
+    const { clock, leaseSeconds, onHeld, onPeerGone, masterKeyIds, onKeyMissing } = this.#options;
     clock.follow(now_ms, sentMs);
     const fresh = this.heldBy === null;
+    const isPeerGone = peers < this.#peers;
     this.#id = id;
     this.#peers = peers;
     this.#trustedUntilMs = sentMs + leaseSeconds * 1000 * TRUSTED_PART;
     clearTimeout(this.#watch);
     this.#watch = setTimeout(() => this.#lose(), this.#trustedUntilMs - clock.elapsedMs());
     if (fresh) onHeld();
+    if (isPeerGone) onPeerGone();
     if (vault_key !== null && !masterKeyIds().includes(vault_key)) onKeyMissing(vault_key);
   }
 
