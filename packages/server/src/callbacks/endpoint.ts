@@ -2,10 +2,10 @@ import type { KeyObject } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { isReservedHeader } from "#http";
 import type { Claim } from "#jobs";
-import type { Db } from "#kernel";
-import type { LaneId } from "#lanes";
+import type { Batcher, Db } from "#kernel";
+import { type LaneId, type LaneKey, readTogether } from "#lanes";
 import { type AddressGuard, signingKey } from "#outbound";
-import { findQueueOfLane, type Queue } from "#queues";
+import { findQueuesAcrossWorkspaces, type Queue } from "#queues";
 import { type RequestTarget, readTarget } from "./request-target.ts";
 
 /** Where and how a queue's callbacks are sent. */
@@ -27,13 +27,13 @@ const MAX_ENDPOINTS = 10_000;
  * settings never uses older ones, and a change costs one read.
  */
 export class Endpoints {
-  readonly #db: Db;
+  readonly #queues: Batcher<LaneKey, Queue | null>;
   readonly #guard: AddressGuard;
   readonly #known = new LRUCache<LaneId, Endpoint>({ max: MAX_ENDPOINTS });
   readonly #loading = new Map<LaneId, Promise<Endpoint | null>>();
 
   constructor(db: Db, guard: AddressGuard) {
-    this.#db = db;
+    this.#queues = readTogether((lanes) => findQueuesAcrossWorkspaces(db, lanes));
     this.#guard = guard;
   }
 
@@ -53,7 +53,7 @@ export class Endpoints {
   }
 
   async #load({ workspaceId, laneId }: Claim): Promise<Endpoint | null> {
-    const queue = await findQueueOfLane(this.#db, workspaceId, laneId);
+    const queue = await this.#queues.add({ workspaceId, laneId });
     this.#known.delete(laneId);
     if (!queue || queue.callback_url === null || queue.callback_secret === null) return null;
     const endpoint = this.#endpointOf(queue, queue.callback_url, queue.callback_secret);

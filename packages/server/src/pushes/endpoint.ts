@@ -1,10 +1,10 @@
 import type { KeyObject } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type { Claim } from "#jobs";
-import type { Db } from "#kernel";
-import type { LaneId } from "#lanes";
+import type { Batcher, Db } from "#kernel";
+import { type LaneId, type LaneKey, readTogether } from "#lanes";
 import { type AddressGuard, signingKey } from "#outbound";
-import { findWorkflowOfLane } from "#workflows";
+import { findWorkflowsAcrossWorkspaces, type Workflow } from "#workflows";
 
 /** Where and how executions of a workflow are sent. */
 export interface Endpoint {
@@ -26,12 +26,12 @@ const MAX_ENDPOINTS = 10_000;
 
 /** Caches the endpoints of workflows. A claim has the revision of its workflow, so that it never uses older settings. */
 export class Endpoints {
-  readonly #db: Db;
+  readonly #workflows: Batcher<LaneKey, Workflow | null>;
   readonly #guard: Pick<AddressGuard, "refusesHost">;
   readonly #known = new LRUCache<LaneId, Endpoint>({ max: MAX_ENDPOINTS });
 
   constructor(db: Db, guard: Pick<AddressGuard, "refusesHost">) {
-    this.#db = db;
+    this.#workflows = readTogether((lanes) => findWorkflowsAcrossWorkspaces(db, lanes));
     this.#guard = guard;
   }
 
@@ -39,7 +39,7 @@ export class Endpoints {
   async of({ workspaceId, laneId, revision }: Claim): Promise<Endpoint | null> {
     const known = this.#known.get(laneId);
     if (known && known.revision >= revision) return known;
-    const workflow = await findWorkflowOfLane(this.#db, { workspaceId, laneId });
+    const workflow = await this.#workflows.add({ workspaceId, laneId });
     if (!workflow || workflow.endpoint_url === null || workflow.endpoint_secret === null) {
       this.#known.delete(laneId);
       return null;
