@@ -80,7 +80,7 @@ async function isFocusedLast(page: Page, used: readonly ElementHandle<Element>[]
   for (const control of [...used].reverse()) {
     if (!(await control.evaluate((element) => element.isConnected))) continue;
     return control.evaluate(async (element) => {
-      for (let frames = 0; frames < 10 && document.activeElement !== element; frames += 1) await new Promise(requestAnimationFrame);
+      for (let frames = 0; frames < 300 && document.activeElement !== element; frames += 1) await new Promise(requestAnimationFrame);
       return document.activeElement === element;
     });
   }

@@ -27,7 +27,7 @@ describe("every page", () => {
     for (const [path, title] of Object.entries(FIRST_TIME)) {
       await dashboard.goTo(page, path);
       const about = page.getByRole("heading", { name: title, level: 2 }).locator("xpath=following-sibling::*");
-      expect((await about.allTextContents()).join(" ").length, path).toBeGreaterThan(20);
+      await expect.poll(async () => (await about.allTextContents()).join(" ").length, { message: path }).toBeGreaterThan(20);
     }
     expect(dashboard.violations).toEqual([]);
   });

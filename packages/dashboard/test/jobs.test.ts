@@ -32,7 +32,7 @@ test("somebody on call signs in, finds a failing job, sees why, mends the queue'
   await page.getByRole("note").getByText("HTTP_STATUS 410").waitFor(TOLD);
   await page.locator("dd", { hasText: broken.url }).waitFor();
   await page.getByText(`"order"`).waitFor();
-  expect(await page.getByRole("listitem").getByText("HTTP 410").count()).toBe(1);
+  await expect.poll(() => page.getByRole("listitem").getByText("HTTP 410").count()).toBe(1);
 
   await page.getByRole("link", { name: broken.queue }).click();
   await page.getByRole("button", { name: "Settings" }).click();
@@ -82,25 +82,35 @@ test("on a telephone, lists show the whole id of a job, its state, what failed a
   await service.untilState(job, "failed");
   const page = await dashboard.open("jobs", { width: 390 });
   const row = page.getByRole("grid", { name: "Jobs" }).getByRole("row").nth(1);
-  expect(await isWhole(row.getByText(job.id))).toBe(true);
-  expect(await isWhole(row.getByText("failed", { exact: true }))).toBe(true);
-  for (const text of ["this order was closed", "now"]) expect(await row.getByText(text).isVisible()).toBe(true);
+  const whole = (text: Locator) => expect.poll(() => isWhole(text)).toBe(true);
+  await whole(row.getByText(job.id));
+  await whole(row.getByText("failed", { exact: true }));
+  for (const text of ["this order was closed", "now"]) await expect.poll(() => row.getByText(text).isVisible()).toBe(true);
   await dashboard.goTo(page, "dead-letters");
   const group = page.getByRole("grid", { name: "Groups of failed jobs" }).getByRole("row").nth(1);
-  expect(await isWhole(group.getByText("HTTP_STATUS 410"))).toBe(true);
-  expect(await isWhole(group.getByText("this order was closed"))).toBe(true);
-  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+  await whole(group.getByText("HTTP_STATUS 410"));
+  await whole(group.getByText("this order was closed"));
+  await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
   // No list is cut off at its side, nor that with most columns on a wide window.
   const overflow = () =>
     page.getByRole("grid").evaluateAll((grids) => grids.map(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth));
   for (const path of ["keys", "members", "audit", "queues"]) {
     await dashboard.goTo(page, path);
     await page.getByRole("row").nth(1).waitFor();
-    expect(await overflow(), path).toEqual([0]);
+    await expect.poll(overflow, { message: path }).toEqual([0]);
   }
+  await dashboard.goTo(page, `jobs/${job.id}`);
+  const copy = page.getByRole("button", { name: "Copy the job's id" });
+  const isBesideId = () =>
+    copy.evaluate((button, id) => {
+      const [line] = [...document.querySelectorAll("code")].filter(({ textContent }) => textContent === id);
+      return line !== undefined && line.getBoundingClientRect().bottom > button.getBoundingClientRect().top;
+    }, job.id);
+  await expect.poll(isBesideId).toBe(true);
+  await dashboard.goTo(page, "queues");
   await page.setViewportSize({ width: 1280, height: 800 });
   await page.getByRole("columnheader", { name: "Oldest" }).waitFor();
-  expect(await overflow()).toEqual([0]);
+  await expect.poll(overflow).toEqual([0]);
 });
 
 describe("the list of jobs", () => {
@@ -110,7 +120,7 @@ describe("the list of jobs", () => {
     await service.enqueue({ queue, payload: { to: "alan" }, tag: "b" });
     const page = await dashboard.open("jobs?payload_contains=ada");
     await page.getByRole("grid", { name: "Jobs" }).getByText("a", { exact: true }).waitFor();
-    expect(await page.getByRole("grid", { name: "Jobs" }).getByRole("row").count()).toBe(2);
+    await expect.poll(() => page.getByRole("grid", { name: "Jobs" }).getByRole("row").count()).toBe(2);
     expect(await dashboard.axe(page)).toEqual([]);
     await page.route("**/v1/jobs?*", (route) =>
       route.fulfill({ json: { data: [], next_cursor: "job_01kajv3k4ve6nsd9z5kgtzx0rw", searched_until: "2026-11-20T12:00:00.000Z" } }),
@@ -118,7 +128,7 @@ describe("the list of jobs", () => {
     await page.getByRole("textbox", { name: "Part of the payload" }).fill("nobody");
     await page.getByRole("heading", { name: "Nothing found so far" }).waitFor();
     await page.getByText("Searched back to 2026-11-20").waitFor();
-    await page.unroute("**/v1/jobs?*");
+    await page.unrouteAll({ behavior: "wait" });
     await page.getByRole("button", { name: "Search on" }).click();
     await page.getByRole("heading", { name: "No job matches these filters" }).waitFor();
     await dashboard.goTo(page, "jobs?last=two+years");
@@ -157,11 +167,11 @@ describe("the list of jobs", () => {
     const job = await service.enqueue({ queue: await service.queue() });
     const page = await dashboard.open("jobs", { as: await newPerson(service, { role: "read" }) });
     await page.getByRole("link", { name: job.id }).waitFor();
-    expect(await page.getByRole("button", { name: "All that match" }).count()).toBe(0);
+    await expect.poll(() => page.getByRole("button", { name: "All that match" }).count()).toBe(0);
     await page.getByRole("link", { name: job.id }).click();
     await page.getByRole("button", { name: "More" }).click();
     await page.getByRole("menuitem", { name: "Copy as curl" }).waitFor();
-    expect(await page.getByRole("menuitem", { name: /Run again/ }).count()).toBe(0);
+    await expect.poll(() => page.getByRole("menuitem", { name: /Run again/ }).count()).toBe(0);
     expect(dashboard.violations).toEqual([]);
   });
 });

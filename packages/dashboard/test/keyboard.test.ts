@@ -108,11 +108,16 @@ async function jobsAndQueues(page: Page, keys: Keys, failing: string): Promise<v
 
 async function approvalsAndSchedules(page: Page, keys: Keys): Promise<void> {
   await keys.press("g", "a");
+  const article = page.getByRole("article");
+  let decided = "";
   for (const [key, dialog, done] of [
     ["a", "Approve this job?", "approved"],
     ["r", "Reject this job?", "rejected"],
   ] as const) {
+    // The next job opens by itself. Until then, keys are for the one that was decided.
+    if (decided) await page.getByRole("article", { name: decided }).waitFor({ state: "detached" });
     await page.getByRole("button", { name: "Approve", exact: true, disabled: false }).waitFor();
+    decided = (await article.getAttribute("aria-label")) ?? "";
     await keys.press(key);
     await keys.dialog(dialog);
     await keys.type("Seen");

@@ -42,7 +42,7 @@ test("pages ask from time to time where the stream is refused or blocked, and sa
   await page.locator("[data-state=polling]:visible").waitFor();
   await service.ok("PATCH", "/v1/schedules/nightly/pause");
   await page.getByText("paused", { exact: true }).waitFor({ timeout: 15_000 });
-  await page.context().unroute("**/v1/live");
+  await page.context().unrouteAll({ behavior: "wait" });
   await page.locator("[data-state=live]:visible").waitFor({ timeout: 15_000 });
 });
 

@@ -60,8 +60,30 @@ describe("long lists", () => {
     await page.getByText("flow 99999", { exact: true }).waitFor();
     await page.evaluate(() => window.scrollTo(0, document.documentElement.scrollHeight / 2));
     await page.locator('[data-row="50000"]').waitFor();
-    expect(await page.locator('[data-row="50000"]').textContent()).toContain("flow 50000");
+    await expect.poll(() => page.locator('[data-row="50000"]').textContent()).toContain("flow 50000");
     expect(await countRows(page)).toBeLessThanOrEqual(MAX_ROW_ELEMENTS);
+  });
+
+  test("rows that are scrolled past are not asked for again, and those that stay are", async ({ dashboard, service }) => {
+    const page = await dashboard.open("workers");
+    await page.clock.install({ time: service.clock.nowMs() });
+    await answer(page, "/v1/runs", (query) => runsPage(query, 500, () => 100));
+    await dashboard.goTo(page, "runs");
+    await scrollToEnd(page, '[data-row="499"]');
+    // What is shown may be old by now. From here, no timer ends but by the test.
+    await page.clock.pauseAt((await page.evaluate(() => Date.now())) + 6_000);
+    dashboard.requests.length = 0;
+    const asked = () => dashboard.requests.flatMap((url) => /\/v1\/runs\?.*cursor=(\d+)/.exec(url)?.[1] ?? []);
+    for (const row of [50, 250, 450, 150]) {
+      await page.evaluate((place) => {
+        const { height, top } = document.querySelector("[role=rowgroup]")?.getBoundingClientRect() ?? { height: 0, top: 0 };
+        window.scrollTo(0, top + window.scrollY + (height * place) / 500);
+      }, row);
+      await page.locator(`[data-row="${row}"]`).waitFor();
+    }
+    await page.clock.runFor(1_000);
+    await expect.poll(asked).toContain("100");
+    expect(asked()).not.toContain("200");
   });
 
   test("a run of 10,000 steps is a timeline with at most 200 row elements", async ({ dashboard, service }) => {

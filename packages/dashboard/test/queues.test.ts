@@ -27,14 +27,14 @@ describe("the overview", () => {
     await page.addInitScript(() => Object.defineProperty(navigator, "language", { value: "en-US@posix", configurable: true }));
     await dashboard.goTo(page, "overview");
     await page.getByText("degraded", { exact: true }).waitFor();
-    expect(await page.getByText("All checks are well").count()).toBe(0);
+    await expect.poll(() => page.getByText("All checks are well").count()).toBe(0);
     await page.getByRole("alert").getByText(`Circuits are open: ${queue}.`).waitFor();
     const tile = (name: string) => page.locator("dl > div").filter({ has: page.getByText(name, { exact: true }) });
     await tile("Open circuits").getByRole("link", { name: queue }).waitFor();
-    expect(await tile("Approvals pending").locator("dd").first().textContent()).toBe("1");
+    await expect.poll(() => tile("Approvals pending").locator("dd").first().textContent()).toBe("1");
     const charts = page.getByRole("figure");
     await charts.locator("canvas").nth(3).waitFor();
-    expect(await charts.first().getAttribute("aria-label")).toContain("Enqueued: last 21");
+    await expect.poll(() => charts.first().getAttribute("aria-label")).toContain("Enqueued: last 21");
     const changes = page.getByRole("region", { name: "What changed" });
     await changes.getByText("shop v214").waitFor();
     await changes.getByText(`${queue}: circuit opened`).waitFor();
@@ -89,7 +89,7 @@ describe("queues", () => {
 
     await page.getByRole("button", { name: "Enqueue a job" }).click();
     await page.getByLabel("Payload").fill("{ ");
-    expect(await page.getByRole("button", { name: "Enqueue", exact: true }).isDisabled()).toBe(true);
+    await expect.poll(() => page.getByRole("button", { name: "Enqueue", exact: true }).isDisabled()).toBe(true);
     await page.getByLabel("Payload").fill('{"id":12345678901234567890}');
     await page.getByRole("button", { name: "Enqueue", exact: true }).click();
     await page.getByText(/^job_\w+ was enqueued/).waitFor();
@@ -125,7 +125,7 @@ describe("queues", () => {
 
     await page.getByRole("button", { name: "Delete", exact: true }).click();
     const confirm = page.getByRole("dialog", { name: "Delete the queue emails?" });
-    expect(await confirm.getByRole("button", { name: "Delete" }).isDisabled()).toBe(true);
+    await expect.poll(() => confirm.getByRole("button", { name: "Delete" }).isDisabled()).toBe(true);
     await confirm.getByLabel("Type emails to confirm").fill("emails");
     expect(await dashboard.axe(page)).toEqual([]);
     await confirm.getByRole("button", { name: "Delete" }).click();
@@ -178,6 +178,6 @@ describe("queues", () => {
     const reader = await dashboard.open(`/w/${free.workspaceId}/queues/${queue}`, { as: await newPerson(free, { role: "read" }) });
     await reader.getByRole("heading", { name: queue, level: 1 }).waitFor();
     await reader.getByRole("main").getByRole("region", { name: "Settings" }).waitFor();
-    expect(await reader.getByRole("button", { name: "Delete" }).count()).toBe(0);
+    await expect.poll(() => reader.getByRole("button", { name: "Delete" }).count()).toBe(0);
   });
 });

@@ -33,7 +33,7 @@ describe("runs", () => {
     const complete = page.getByRole("button", { name: "Complete the signal" });
     await complete.focus();
     await page.keyboard.press("Enter");
-    await page.getByRole("textbox", { name: "Payload" }).waitFor();
+    await page.getByRole("textbox", { name: "Payload" }).and(page.locator(":focus")).waitFor();
     expect(await dashboard.axe(page)).toEqual([]);
     await page.keyboard.type(`{"id":${DIGITS}`);
     await page.getByText("This is not JSON").waitFor();
@@ -50,8 +50,21 @@ describe("runs", () => {
     await page.getByRole("option", { name: /completed.*ask/ }).focus();
     await page.keyboard.press("Enter");
     await page.getByRole("region", { name: "output", exact: true }).waitFor();
-    expect(await page.getByRole("region", { name: "output", exact: true }).textContent()).toContain(DIGITS);
+    await expect.poll(() => page.getByRole("region", { name: "output", exact: true }).textContent()).toContain(DIGITS);
     expect(dashboard.violations).toEqual([]);
+  });
+
+  test("the folded pauses of a run are said in full, also beside an open step", async ({ dashboard, service }) => {
+    const workflow = await putWorkflow(service);
+    const runId = await waitingRun(workflow, "ship.6");
+    await service.clock.advance(600);
+    const page = await dashboard.open(`runs/${runId}?step=${encodeURIComponent("load order")}`);
+    await page.getByRole("complementary", { name: /load order/ }).waitFor();
+    const said = page.getByText("2 steps · 1 pause folded: 10 min");
+    const isCut = () => said.evaluate(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth);
+    await expect.poll(isCut).toBe(false);
+    await page.setViewportSize({ width: 390, height: 800 });
+    await expect.poll(isCut).toBe(false);
   });
 
   test("a run is cancelled and retried", async ({ dashboard, service }) => {
@@ -75,7 +88,7 @@ describe("runs", () => {
     await page.getByRole("textbox", { name: "Input" }).fill(DIGITS);
     await page.getByRole("dialog").getByRole("button", { name: "Start" }).click();
     await page.getByRole("heading", { name: "Timeline" }).waitFor();
-    expect(await page.getByRole("region", { name: "input", exact: true }).textContent()).toBe(DIGITS);
+    await expect.poll(() => page.getByRole("region", { name: "input", exact: true }).textContent()).toBe(DIGITS);
   });
 
   test("a person who may only read is shown no buttons that would be refused", async ({ dashboard, service }) => {
@@ -83,7 +96,7 @@ describe("runs", () => {
     const runId = await waitingRun(workflow, "ship.9");
     const page = await dashboard.open(`runs/${runId}`, { as: await newPerson(service, { role: "read" }) });
     await page.getByRole("heading", { name: "Timeline" }).waitFor();
-    expect(await page.getByRole("button", { name: /Cancel|Complete|Retry/ }).count()).toBe(0);
+    await expect.poll(() => page.getByRole("button", { name: /Cancel|Complete|Retry/ }).count()).toBe(0);
   });
 
   test("a list that cannot be loaded says so, with the code, and tries again", async ({ dashboard }) => {
@@ -99,8 +112,10 @@ describe("runs", () => {
     await page.getByRole("link", { name: "Runs" }).click();
     const alert = page.getByRole("alert");
     await alert.waitFor();
-    expect(await alert.textContent()).toMatch(/Could not load the runs.*status is not a status\..*400 · VALIDATION_ERROR · req_7/);
-    await page.unroute(failing);
+    await expect
+      .poll(() => alert.textContent())
+      .toMatch(/Could not load the runs.*status is not a status\..*400 · VALIDATION_ERROR · req_7/);
+    await page.unrouteAll({ behavior: "wait" });
     await alert.getByRole("button", { name: "Try again" }).click();
     await page.getByText("No workflow has run yet").waitFor();
   });
@@ -112,7 +127,7 @@ describe("runs", () => {
     // Three tries, which say so from the first one on.
     await page.getByRole("alert").getByText("Away.").waitFor();
     await page.clock.runFor(4_000);
-    await page.unroute("**/v1/runs?*");
+    await page.unrouteAll({ behavior: "wait" });
     // Each try sets its timer when its response has come, which takes real time: one long run of the clock could end before.
     const list = page.getByText("No workflow has run yet");
     await vi.waitUntil(
@@ -130,7 +145,7 @@ describe("runs", () => {
     await page.getByRole("link", { name: "Runs" }).click();
     const again = page.getByRole("button", { name: "Try again" });
     await again.waitFor();
-    await page.unroute("**/assets/RunsPage-*.js");
+    await page.unrouteAll({ behavior: "wait" });
     await again.click();
     await page.getByText("No workflow has run yet").waitFor();
   });

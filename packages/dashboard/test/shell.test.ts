@@ -8,8 +8,8 @@ for (const prefix of ["", "/a/b"]) {
     await page.getByRole("navigation", { name: "Pages" }).waitFor();
     await page.getByRole("link", { name: "Workers" }).click();
     await page.getByRole("heading", { name: "Workers", level: 1 }).waitFor();
-    expect(new URL(page.url()).pathname).toBe(`${prefix}/dashboard/w/${service.workspaceId}/workers`);
-    expect(await page.title()).toBe("Workers · Tidemill");
+    await expect.poll(() => new URL(page.url()).pathname).toBe(`${prefix}/dashboard/w/${service.workspaceId}/workers`);
+    await expect.poll(() => page.title()).toBe("Workers · Tidemill");
     await page.reload();
     await page.getByRole("heading", { name: "Workers", level: 1 }).waitFor();
     expect(dashboard.violations).toEqual([]);

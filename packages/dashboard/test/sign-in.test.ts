@@ -8,6 +8,7 @@ describe("signing in", () => {
     const page = await dashboard.open("workers", { as: null });
     await page.getByRole("heading", { name: "Sign in", level: 1 }).waitFor();
     expect(await dashboard.axe(page)).toEqual([]);
+    await page.locator("input[name=email]:focus").waitFor();
     await page.keyboard.type(person.email);
     await page.keyboard.press("Tab");
     await page.keyboard.type("a wrong password");
@@ -26,6 +27,7 @@ describe("signing in", () => {
     const page = await dashboard.open(`/link/${url.split("/").at(-1)}`, { as: null, theme: "dark" });
     await page.getByRole("heading", { name: "Join Test", level: 1 }).waitFor();
     expect(await dashboard.axe(page)).toEqual([]);
+    await page.locator("input[name=name]:focus").waitFor();
     await page.keyboard.type("A guest");
     await page.keyboard.press("Tab");
     await page.keyboard.type(`guest-${service.workspaceId}@example.com`);
@@ -33,7 +35,7 @@ describe("signing in", () => {
     await page.keyboard.type("a long enough password");
     await page.keyboard.press("Enter");
     await page.getByRole("navigation", { name: "Pages" }).waitFor();
-    expect(new URL(page.url()).pathname).toMatch(`/dashboard/w/${service.workspaceId}/`);
+    await expect.poll(() => new URL(page.url()).pathname).toMatch(`/dashboard/w/${service.workspaceId}/`);
     expect(dashboard.violations).toEqual([]);
   });
 
@@ -61,7 +63,7 @@ describe("signing in", () => {
     await tab.getByRole("button", { name: "Settings" }).waitFor();
     await page.evaluate(() => window.dispatchEvent(new Event("focus")));
     await dialog.waitFor({ state: "detached" });
-    expect(await page.getByLabel("Callback URL").inputValue()).toBe("http://127.0.0.1:9/typed");
+    await expect.poll(() => page.getByLabel("Callback URL").inputValue()).toBe("http://127.0.0.1:9/typed");
     expect(dashboard.violations).toEqual([]);
   });
 
@@ -87,12 +89,12 @@ describe("signing in", () => {
     await page.keyboard.press("Enter");
     await page.getByRole("button", { name: "Join as A person" }).press("Enter");
     await page.getByRole("navigation", { name: "Pages" }).waitFor();
-    expect(new URL(page.url()).pathname).toMatch(`/dashboard/w/${service.workspaceId}/`);
+    await expect.poll(() => new URL(page.url()).pathname).toMatch(`/dashboard/w/${service.workspaceId}/`);
     // Pages of no workspace lead back to the last one.
     await dashboard.goTo(page, "/account");
     await page.getByRole("link", { name: "Queues" }).press("Enter");
     await page.getByRole("heading", { name: "Queues", level: 1 }).waitFor();
-    expect(new URL(page.url()).pathname).toBe(`/dashboard/w/${service.workspaceId}/queues`);
+    await expect.poll(() => new URL(page.url()).pathname).toBe(`/dashboard/w/${service.workspaceId}/queues`);
     expect(dashboard.violations).toEqual([]);
   });
 

@@ -61,9 +61,9 @@ describe("an identity provider", () => {
     expect(await dashboard.axe(page)).toEqual([]);
     await signInThere(page, "ada");
     await page.getByRole("heading", { name: "Queues", level: 1 }).waitFor();
-    expect(new URL(page.url()).pathname).toBe(`/dashboard/w/${team.id}/queues`);
-    expect(await switcher(page).textContent()).toMatch(/Test.*enterprise · write/);
-    expect(await page.getByRole("link", { name: "Members" }).count()).toBe(0);
+    await expect.poll(() => new URL(page.url()).pathname).toBe(`/dashboard/w/${team.id}/queues`);
+    await expect.poll(() => switcher(page).textContent()).toMatch(/Test.*enterprise · write/);
+    await expect.poll(() => page.getByRole("link", { name: "Members" }).count()).toBe(0);
     await page.goto(new URL("/dashboard/account", page.url()).href);
     await page.getByText(/^Signed in by the identity provider/).waitFor();
   });
@@ -92,12 +92,12 @@ describe("mail", () => {
       expect(await dashboard.axe(page)).toEqual([]);
     };
     await byLink("Sign up", 1);
-    expect(await page.getByLabel("Mail address").inputValue()).toBe(email);
+    await expect.poll(() => page.getByLabel("Mail address").inputValue()).toBe(email);
     await page.getByLabel("Your name").fill("A stranger");
     await page.locator("input[name=password]").fill("a long enough password");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
-    expect(await switcher(page).textContent()).toMatch(/A stranger's workspace.*free · admin/);
+    await expect.poll(() => switcher(page).textContent()).toMatch(/A stranger's workspace.*free · admin/);
     await page.getByText("of 10,000").waitFor();
 
     await page.context().clearCookies();

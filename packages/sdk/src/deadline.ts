@@ -1,9 +1,12 @@
-/** A signal that fires after a time, or with another signal. Its timer must be stopped by `end`. */
+/** The end of something: after a time, or with another signal. Its timer must be stopped by `end`. */
 export class Deadline {
-  readonly #controller = new AbortController();
   readonly #timer: ReturnType<typeof setTimeout>;
   readonly #outer: AbortSignal | undefined;
-  readonly #abort = (): void => this.#controller.abort(this.#outer?.reason);
+  readonly #abort = (): void => this.#come(this.#outer?.reason);
+  #controller: AbortController | undefined;
+  #onCome: () => void = () => {};
+  #reason: unknown;
+  #hasCome = false;
   #passed = false;
 
   /** @param reason makes the reason of the signal when the time has passed */
@@ -11,14 +14,23 @@ export class Deadline {
     this.#outer = outer;
     this.#timer = setTimeout(() => {
       this.#passed = true;
-      this.#controller.abort(reason?.());
+      this.#come(reason?.());
     }, ms);
     if (outer?.aborted) this.#abort();
     else outer?.addEventListener("abort", this.#abort, { once: true });
   }
 
+  /** Aborted when it has come. Made when it is asked for, because requests by `node:http` do better without one. */
   get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.#hasCome) this.#controller.abort(this.#reason);
     return this.#controller.signal;
+  }
+
+  /** Calls this when it comes, in place of what was to be called before. */
+  onCome(listener: () => void): void {
+    if (this.#hasCome) listener();
+    else this.#onCome = listener;
   }
 
   /** Whether the time has passed. */
@@ -29,5 +41,13 @@ export class Deadline {
   end(): void {
     clearTimeout(this.#timer);
     this.#outer?.removeEventListener("abort", this.#abort);
+  }
+
+  #come(reason: unknown): void {
+    if (this.#hasCome) return;
+    this.#hasCome = true;
+    this.#reason = reason;
+    this.#controller?.abort(reason);
+    this.#onCome();
   }
 }

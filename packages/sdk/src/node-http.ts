@@ -1,10 +1,30 @@
 /** A request, whole. */
 interface HttpRequestToSend {
   readonly method: string;
-  readonly url: string;
+  readonly server: HttpServer;
+  /** Below that of the server. */
+  readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
-  readonly signal: AbortSignal;
+  /** Ends it without a response. */
+  readonly until: { onCome(end: () => void): void };
+}
+
+/** Where requests go, in the parts that `node:http` takes. It would take a URL apart for each request. */
+export interface HttpServer {
+  readonly protocol: string;
+  readonly hostname: string;
+  /** Undefined: that of the protocol. */
+  readonly port: string | undefined;
+  /** In front of the path of each request. */
+  readonly path: string;
+}
+
+/** @param url without a query */
+export function httpServerOf(url: string): HttpServer {
+  const { protocol, hostname, port, pathname } = new URL(url);
+  // An IPv6 address is in brackets in URLs only.
+  return { protocol, hostname: hostname.replace(/^\[|\]$/g, ""), port: port === "" ? undefined : port, path: pathname.replace(/\/+$/, "") };
 }
 
 /** What is read of a response before its body. */
@@ -24,7 +44,7 @@ export type SendWhole = (request: HttpRequestToSend) => Promise<WholeResponse>;
 /** What is used of `node:http`. */
 interface Http {
   readonly Agent: new (options: { keepAlive: boolean }) => object;
-  request(url: string, options: object, onResponse: (response: Incoming) => void): Outgoing;
+  request(options: object, onResponse: (response: Incoming) => void): Outgoing;
 }
 
 interface Outgoing {
@@ -81,15 +101,17 @@ function openSender(): SendWhole | null {
   const [http, https] = ["node:http", "node:https"].map((name) => (isNode ? process?.getBuiltinModule?.(name) : undefined));
   if (!http || !https) return null;
   const [plain, encrypted] = [senderOf(http, "connect"), senderOf(https, "secureConnect")];
-  return (request) => (request.url.startsWith("https:") ? encrypted : plain)(request);
+  return (request) => (request.server.protocol === "https:" ? encrypted : plain)(request);
 }
 
 function senderOf({ Agent, request: open }: Http, opened: "connect" | "secureConnect"): SendWhole {
   const agent = new Agent({ keepAlive: true });
-  return ({ method, url, headers, body, signal }) =>
+  return ({ method, server: { protocol, hostname, port, path: base }, path, headers, body, until }) =>
     new Promise((resolve, reject) => {
-      const request = open(url, { method, headers, agent, signal }, (response) => readWhole(response).then(resolve, reject));
+      const options = { protocol, hostname, port, path: base + path, method, headers, agent };
+      const request = open(options, (response) => readWhole(response).then(resolve, reject));
       request.on("error", reject);
+      until.onCome(() => request.destroy(new Error("The request was ended.")));
       request.on("socket", (socket) => {
         if (!socket.connecting) return;
         const late = () => request.destroy(Object.assign(new Error(`No connection in ${CONNECT_MS} ms.`), { code: CONNECT_TIMEOUT }));

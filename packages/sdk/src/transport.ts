@@ -1,7 +1,7 @@
 import { connectionError } from "./connection-error.ts";
 import { Deadline } from "./deadline.ts";
 import { TidemillError } from "./error.ts";
-import { nodeHttp, type ResponseHead, type WholeResponse } from "./node-http.ts";
+import { type HttpServer, httpServerOf, nodeHttp, type ResponseHead, type WholeResponse } from "./node-http.ts";
 import { type CallOptions, checkCall, milliseconds, type Settings } from "./options.ts";
 import { chance } from "./random.ts";
 import { responseError } from "./response-error.ts";
@@ -26,9 +26,11 @@ export interface ApiRequest extends Repeatable {
 /** Sends requests, and sends them again where that is safe. */
 export class Transport {
   readonly settings: Settings;
+  readonly #server: HttpServer;
 
   constructor(settings: Settings) {
     this.settings = settings;
+    this.#server = httpServerOf(settings.url);
   }
 
   /**
@@ -83,12 +85,11 @@ export class Transport {
     return (fetch ?? globalThis.fetch)(url + path, init);
   }
 
-  async #sendWhole(request: ApiRequest, signal: AbortSignal): Promise<WholeResponse> {
-    const { url, fetch } = this.settings;
+  async #sendWhole(request: ApiRequest, until: Deadline): Promise<WholeResponse> {
     const { method, path, body } = request;
-    const send = fetch ? null : nodeHttp();
-    if (send) return send({ method, url: url + path, headers: this.#headersOf(request), body, signal });
-    const response = await this.#fetch(request, signal);
+    const send = this.settings.fetch ? null : nodeHttp();
+    if (send) return send({ method, server: this.#server, path, headers: this.#headersOf(request), body, until });
+    const response = await this.#fetch(request, until.signal);
     const { status, ok, headers } = response;
     return { status, ok, headers, body: await response.text() };
   }
@@ -106,7 +107,7 @@ export class Transport {
     const { url, parseJson } = this.settings;
     const deadline = new Deadline(timeoutMs, signal);
     try {
-      const response = await this.#sendWhole(request, deadline.signal);
+      const response = await this.#sendWhole(request, deadline);
       const { ok, body } = response;
       if (!ok) throw responseError(response, body);
       return body === "" ? undefined : parse(response, body, parseJson);

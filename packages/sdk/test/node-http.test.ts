@@ -6,11 +6,12 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { failureOf } from "./harness/failure.ts";
 
 /** A client of a server that responds so. */
-async function clientOf(respond: RequestListener): Promise<Tidemill> {
-  const server = createServer(respond).listen(0, "127.0.0.1");
+async function clientOf(respond: RequestListener, { host = "127.0.0.1", base = "" } = {}): Promise<Tidemill> {
+  const server = createServer(respond).listen(0, host);
   await once(server, "listening");
   onTestFinished(() => void server.close().closeAllConnections());
-  return new Tidemill({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, key: "svc_ws_key", retryForMs: 0 });
+  const { port } = server.address() as AddressInfo;
+  return new Tidemill({ url: `http://${host.includes(":") ? `[${host}]` : host}:${port}${base}`, key: "svc_ws_key", retryForMs: 0 });
 }
 
 describe("requests on Node", () => {
@@ -23,6 +24,17 @@ describe("requests on Node", () => {
     });
     for (let call = 0; call < 3; call += 1) await client.status();
     expect(ports.size).toBe(1);
+  });
+
+  test("they go to the path of the address, also when that is of IPv6", async () => {
+    const urls: unknown[] = [];
+    const respond: RequestListener = ({ url, headers }, response) => {
+      urls.push([url, headers.host?.replace(/\d+$/, "")]);
+      response.end("{}");
+    };
+    const client = await clientOf(respond, { host: "::1", base: "/tidemill/" });
+    await client.status();
+    expect(urls).toEqual([["/tidemill/v1/status", "[::1]:"]]);
   });
 
   test("a character that arrives in two pieces stays whole", async () => {

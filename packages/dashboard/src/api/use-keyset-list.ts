@@ -1,5 +1,5 @@
 import { type InfiniteData, useInfiniteQuery, useQueries, useQueryClient } from "@tanstack/react-query";
-import { useCallback, useMemo, useRef, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { useWorkspace } from "../app/workspace.tsx";
 import type { Kind } from "./kinds.ts";
 import { countNew, mergePages, type Page } from "./merge-pages.ts";
@@ -8,6 +8,8 @@ import type { Rows } from "./rows.ts";
 
 /** Rows of one request. */
 const PAGE_SIZE = 100;
+/** Rows that are scrolled past are not asked for again: only those that stay so long. Milliseconds. */
+const REST_MS = 150;
 
 export interface KeysetListOptions<T> {
   readonly kind: Kind;
@@ -91,10 +93,15 @@ export function useKeysetList<T>({ kind, path, query = {}, idOf, enabled = true 
   };
   const newestRows = useRef(rows);
   newestRows.current = rows;
+  const resting = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(() => () => clearTimeout(resting.current), []);
   const onVisible = useCallback((from: number, to: number) => {
-    const first = newestRows.current?.pageOf(from) ?? 0;
-    const last = newestRows.current?.pageOf(to) ?? 0;
-    setShown((old) => (old[0] === first && old.at(-1) === last ? old : Array.from({ length: last - first + 1 }, (_, at) => first + at)));
+    clearTimeout(resting.current);
+    resting.current = setTimeout(() => {
+      const first = newestRows.current?.pageOf(from) ?? 0;
+      const last = newestRows.current?.pageOf(to) ?? 0;
+      setShown((old) => (old[0] === first && old.at(-1) === last ? old : Array.from({ length: last - first + 1 }, (_, at) => first + at)));
+    }, REST_MS);
   }, []);
   return {
     rows,

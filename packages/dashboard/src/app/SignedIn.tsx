@@ -7,7 +7,7 @@ import { PageMissing } from "../ui/PageMissing.tsx";
 import { PageRefused } from "../ui/PageRefused.tsx";
 import type { Page } from "./pages.ts";
 import { Shell } from "./Shell.tsx";
-import { useWorkspaceOrNull } from "./workspace.tsx";
+import { useWorkspaceOrNull, WorkspaceOfPage } from "./workspace.tsx";
 
 /** The gate: pages behind it are shown to people who are signed in. Others are sent to sign in, and come back. */
 export function SignedIn() {
@@ -19,9 +19,11 @@ export function SignedIn() {
   if (!session.person && href.startsWith("/sign-in")) return <LoadingState />;
   if (!session.person) return <Navigate to="/sign-in" search={href === "/" ? {} : { next: href }} replace />;
   return (
-    <Shell>
-      <PageOfWorkspace />
-    </Shell>
+    <WorkspaceOfPage>
+      <Shell>
+        <PageOfWorkspace />
+      </Shell>
+    </WorkspaceOfPage>
   );
 }
 

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
-import { useMemo } from "react";
+import { createContext, type ReactNode, use, useMemo } from "react";
 import { type Api, operator, workspaceApi } from "../api/api.ts";
 import { type Membership, type Role, useSession } from "../api/session.ts";
 import { lastWorkspace } from "./preferences.ts";
@@ -18,8 +18,7 @@ const INCLUDES: Readonly<Record<Role, readonly Role[]>> = {
   worker: ["worker"],
 };
 
-/** The workspace of the page's address. Null outside of `/w/…`, and for one that the person does not belong to. */
-export function useWorkspaceOrNull(): Workspace | null {
+function useWorkspaceOfAddress(): Workspace | null {
   const { workspace: id } = useParams({ strict: false }) as { workspace?: string };
   return useWorkspaceOf(id);
 }
@@ -48,6 +47,16 @@ function useWorkspaceOf(id: string | undefined): Workspace | null {
     return found ? { ...found, api: workspaceApi(found.id), may: (role) => INCLUDES[found.role].includes(role) } : null;
   }, [id, membership, isOperator, other]);
 }
+
+const CurrentWorkspace = createContext<Workspace | null>(null);
+
+/** Finds the workspace of the page once, for all who use it: a list has a link in each row. */
+export function WorkspaceOfPage({ children }: { children: ReactNode }) {
+  return <CurrentWorkspace value={useWorkspaceOfAddress()}>{children}</CurrentWorkspace>;
+}
+
+/** The workspace of the page. Null outside of `/w/…`, and for one that the person does not belong to. */
+export const useWorkspaceOrNull = (): Workspace | null => use(CurrentWorkspace);
 
 /** The workspace of the page. */
 export function useWorkspace(): Workspace {

@@ -1,14 +1,19 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { AxeResults } from "axe-core";
-import type { Browser, BrowserContext, Locator, Page } from "playwright-core";
-import { inject } from "vitest";
+import type { Browser, BrowserContext, Locator, Page, Request } from "playwright-core";
+import { inject, vi } from "vitest";
 import { newPerson, type TestPerson } from "../../../server/test/harness/people.ts";
 import { test as base, type Service } from "../../../server/test/harness/service.ts";
 import { launchChromium } from "./launch.ts";
 import { PrefixProxy } from "./prefix-proxy.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** Only ends what hangs. Milliseconds. */
+const SHOWN_MS = 60_000;
+/** Requests of pages, behind any prefix. */
+const API = /\/dashboard\/(api|auth)\//;
 
 interface Axe {
   run(part: Element, options: object): Promise<AxeResults>;
@@ -30,6 +35,8 @@ export class Dashboard {
   readonly #service: Service;
   readonly #browser: Browser;
   readonly #closers: (() => Promise<unknown>)[] = [];
+  /** Requests of the API that are not answered yet. */
+  readonly #pending = new Map<Page, Set<Request>>();
   /** What the policy of the pages has refused, and scripts' errors. */
   readonly violations: string[] = [];
   /** Every address that the browser has asked for. */
@@ -51,7 +58,11 @@ export class Dashboard {
       timezoneId: "Europe/Berlin",
       locale: "en",
     });
-    this.#closers.push(() => context.close());
+    this.#closers.push(async () => {
+      // A request that a test answers may be under way.
+      for (const routed of [context, ...context.pages()]) await routed.unrouteAll({ behavior: "ignoreErrors" });
+      await context.close();
+    });
     if (as !== null) await this.#signIn(context, origin, as ?? (await newPerson(this.#service)));
     const page = await context.newPage();
     await page.clock.setFixedTime(this.#service.clock.nowMs());
@@ -105,9 +116,17 @@ export class Dashboard {
     return path.startsWith("/") ? path : `/w/${this.#service.workspaceId}/${path}`;
   }
 
+  /** Waits until a page has all that it asked for, and what it asks for then. */
   async #shown(page: Page): Promise<void> {
     await page.locator("h1").first().waitFor();
-    await page.locator("[data-loading]").first().waitFor({ state: "detached" });
+    const loading = page.locator("[data-loading]");
+    const hasAll = async () => {
+      if (this.#pending.get(page)?.size) return false;
+      // What has come is rendered, and may ask for more.
+      await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+      return this.#pending.get(page)?.size === 0 && (await loading.count()) === 0;
+    };
+    await vi.waitUntil(hasAll, { timeout: SHOWN_MS, interval: 3 });
   }
 
   async close(): Promise<void> {
@@ -136,7 +155,15 @@ export class Dashboard {
   }
 
   async #watch(page: Page): Promise<void> {
-    page.on("request", (request) => this.requests.push(request.url()));
+    const pending = new Set<Request>();
+    this.#pending.set(page, pending);
+    page.on("request", (request) => {
+      this.requests.push(request.url());
+      // The stream of changes stays open.
+      if (API.test(request.url()) && !request.url().endsWith("/v1/live")) pending.add(request);
+    });
+    for (const event of ["requestfinished", "requestfailed"] as const)
+      page.on(event as "requestfinished", (request) => pending.delete(request));
     page.on("pageerror", (error) => this.violations.push(`error: ${error.message}`));
     await page.exposeFunction("reportViolation", (text: string) => this.violations.push(text));
     await page.addInitScript(() => {

@@ -1,6 +1,7 @@
 import type * as contract from "@tidemill/contract";
 import { TidemillError } from "../error.ts";
 import { wait } from "../wait.ts";
+import { turn } from "../workflow/turn.ts";
 import type { Asked, WorkerCalls } from "./calls.ts";
 import { type Held, HeldLeases, type Lease } from "./held-leases.ts";
 import { LeaseKeeper } from "./lease-keeper.ts";
@@ -136,14 +137,16 @@ export class WorkLoop {
     if (this.#isStopping && this.#held.size + this.#outcomes.size + this.#reports + this.#waits === 0) this.#end();
   }
 
-  /** Outcomes of jobs that end in the same turn of the event loop share a call. */
+  /** Outcomes of jobs that end at about the same time share a call. When nothing else is executed, there is none to wait for. */
   #pumpSoon(): void {
-    if (this.#scheduled) return;
-    this.#scheduled = true;
-    setTimeout(() => {
-      this.#scheduled = false;
-      this.#pump();
-    }, 0);
+    if (this.#executing === 0) void turn().then(() => this.#pump());
+    else if (!this.#scheduled) {
+      this.#scheduled = true;
+      setTimeout(() => {
+        this.#scheduled = false;
+        this.#pump();
+      }, 0);
+    }
   }
 
   async #report(): Promise<void> {
@@ -191,7 +194,9 @@ export class WorkLoop {
     } finally {
       this.#waits -= 1;
       this.#expected -= limit;
-      this.#pump();
+      // What has been taken begins first: the next call would only keep its first steps waiting.
+      if (this.#executing > 0) this.#pumpSoon();
+      else this.#pump();
     }
   }
 

@@ -1,9 +1,9 @@
 import type { KeyObject } from "node:crypto";
 import { isReservedHeader } from "#http";
 import type { Db } from "#kernel";
-import { LaneCache } from "#lanes";
+import { LaneCache, readTogether } from "#lanes";
 import { type AddressGuard, signingKey } from "#outbound";
-import { findQueueOfLane, type Queue } from "#queues";
+import { findQueuesAcrossWorkspaces, type Queue } from "#queues";
 import { type RequestTarget, readTarget } from "./request-target.ts";
 
 /** Where and how a queue's callbacks are sent. */
@@ -24,12 +24,14 @@ export interface Endpoint extends RequestTarget {
  */
 export type Endpoints = LaneCache<Endpoint>;
 
-export const endpointsOf = (db: Db, guard: AddressGuard): Endpoints =>
-  new LaneCache(async ({ workspaceId, laneId }) => {
-    const queue = await findQueueOfLane(db, workspaceId, laneId);
+export function endpointsOf(db: Db, guard: AddressGuard): Endpoints {
+  const queues = readTogether((lanes) => findQueuesAcrossWorkspaces(db, lanes));
+  return new LaneCache(async (lane) => {
+    const queue = await queues.add(lane);
     if (!queue || queue.callback_url === null || queue.callback_secret === null) return null;
     return endpointOf(queue, queue.callback_url, queue.callback_secret, guard);
   });
+}
 
 function endpointOf(queue: Queue, callbackUrl: string, secret: string, guard: AddressGuard): Endpoint {
   const values = settable(JSON.parse(queue.callback_headers) as Record<string, string>);

@@ -29,8 +29,9 @@ function isUnread({ raw, headers }: FastifyRequest): boolean {
 /** Closes the connection after the response, in place of reading the rest of the body, however long it is. */
 function closeUnread({ raw }: FastifyRequest, reply: FastifyReply): void {
   const { socket } = raw;
-  // Node reads the rest of a body that nobody began to read.
-  raw.read(0);
+  // Node reads the rest of a body that nobody began to read. This takes what is there, and no more.
+  raw.pause();
+  raw.read();
   void reply.header("connection", "close");
   socket.destroySoon = () => closeLater(socket);
 }

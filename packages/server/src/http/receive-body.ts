@@ -4,15 +4,22 @@ import { problem } from "#kernel";
 /** Smaller bodies are gathered in the pieces in which they come. Most come in one. */
 const MIN_GATHERED_BYTES = 256 * 1024;
 
+interface Expected {
+  /** Bytes. */
+  readonly limit: number;
+  /** How long the body is, or NaN. */
+  readonly announced: number;
+  /** Called with the length of each piece, except that of the last. */
+  readonly onPiece?: ((bytes: number) => void) | undefined;
+}
+
 type Done = (error: Error | null, body?: Buffer) => void;
 
 /**
  * Receives a body. A large one is written into one buffer as it comes: to put it together at its end would hold the event loop for 10 ms,
  * and need its memory twice.
- *
- * @param announced its length, or NaN
  */
-export function receiveBody(payload: Readable, limit: number, announced: number, done: Done): void {
+export function receiveBody(payload: Readable, { limit, announced, onPiece }: Expected, done: Done): void {
   if (announced > limit) {
     done(tooLarge(limit));
     return;
@@ -22,15 +29,18 @@ export function receiveBody(payload: Readable, limit: number, announced: number,
   let length = 0;
   const onData = (piece: Buffer) => {
     const before = length;
-    length += piece.length;
+    const pieceLength = piece.length;
+    length += pieceLength;
     if (length > limit) end(tooLarge(limit));
-    else if (whole) piece.copy(whole, before);
+    else if (whole) move(piece, whole, before);
     else if (pieces.push(piece) && length > MIN_GATHERED_BYTES) {
       // Memory that is not written to yet takes none. It is not one of the pool's, which would be kept by others.
       whole = Buffer.allocUnsafeSlow(Number.isNaN(announced) ? limit : announced);
       let at = 0;
-      for (const one of pieces.splice(0)) at += one.copy(whole, at);
+      for (const one of pieces.splice(0)) at += move(one, whole, at);
     }
+    const isLast = length >= announced;
+    if (!isLast) onPiece?.(pieceLength);
   };
   const onEnd = () => end(null);
   const end = (error: Error | null) => {
@@ -40,6 +50,14 @@ export function receiveBody(payload: Readable, limit: number, announced: number,
     else done(null, whole?.subarray(0, length) ?? (first && pieces.length === 1 ? first : Buffer.concat(pieces)));
   };
   payload.on("data", onData).on("end", onEnd).on("error", end);
+}
+
+/** Copies a piece into its body, and gives its memory back as below. Returns its length. */
+function move(piece: Buffer, whole: Buffer, at: number): number {
+  const length = piece.copy(whole, at);
+  // Not one that shares its memory with others.
+  if (piece.buffer.byteLength === length) (piece.buffer as ArrayBuffer).transfer(0);
+  return length;
 }
 
 /**

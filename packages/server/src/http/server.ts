@@ -21,6 +21,7 @@ import type { Api } from "./api.ts";
 import { type Authenticator, authenticate, checkRole, holdAccess, identify, reauthenticate } from "./authenticate.ts";
 import { refuseBadHttp } from "./bad-http.ts";
 import { limitBodyTime } from "./body-time.ts";
+import { BodyTurns } from "./body-turns.ts";
 import { refuseSmallChunks } from "./chunk-size.ts";
 import { Connections, type ConnectionsOptions } from "./connections.ts";
 import { type JsonBodyOptions, parseJsonBody, RawJson, readRawBody } from "./json-body.ts";
@@ -126,9 +127,15 @@ export function createApi(options: ApiOptions): Api {
     const { principal } = request;
     return shares && principal ? runForRequest(shares.loopTime, request, principal.workspaceId, body.length, work) : runAtOnce(work);
   };
+  const bodyTurns = new BodyTurns();
   api.addContentTypeParser(/^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i, (request, payload, done) => {
-    const announced = Number(request.headers["content-length"]);
-    receiveBody(payload, request.route.bodyLimit ?? LIMITS.bodyBytes, announced, (error, body) => {
+    const { headers, principal, route } = request;
+    const expected = {
+      limit: route.bodyLimit ?? LIMITS.bodyBytes,
+      announced: Number(headers["content-length"]),
+      onPiece: principal ? bodyTurns.begin(principal.workspaceId, payload) : undefined,
+    };
+    receiveBody(payload, expected, (error, body) => {
       if (error || !body) return done(error);
       try {
         const parsed = parse(request, body);

@@ -65,6 +65,8 @@ export class FollowedWorkspaces {
     });
     if (this.#closed) stream.finish();
     else if (followed.streams.size === 1) this.#announce(workspaceId, this.#options.notify);
+    // The reader may have lost their rights since the request was authenticated. Nothing told this stream, which was not there.
+    void stream.checkAccess();
     return stream;
   }
 

@@ -1,8 +1,8 @@
 import type { KeyObject } from "node:crypto";
 import type { Db } from "#kernel";
-import { LaneCache } from "#lanes";
+import { LaneCache, readTogether } from "#lanes";
 import { type AddressGuard, signingKey } from "#outbound";
-import { findWorkflowOfLane } from "#workflows";
+import { findWorkflowsAcrossWorkspaces } from "#workflows";
 
 /** Where and how executions of a workflow are sent. */
 export interface Endpoint {
@@ -23,9 +23,10 @@ export interface Endpoint {
 /** The endpoints of workflows. That of one without an `endpoint_url` is null. */
 export type Endpoints = LaneCache<Endpoint>;
 
-export const endpointsOf = (db: Db, guard: Pick<AddressGuard, "refusesHost">): Endpoints =>
-  new LaneCache(async (lane) => {
-    const workflow = await findWorkflowOfLane(db, lane);
+export function endpointsOf(db: Db, guard: Pick<AddressGuard, "refusesHost">): Endpoints {
+  const workflows = readTogether((lanes) => findWorkflowsAcrossWorkspaces(db, lanes));
+  return new LaneCache(async (lane) => {
+    const workflow = await workflows.add(lane);
     if (!workflow || workflow.endpoint_url === null || workflow.endpoint_secret === null) return null;
     const { origin, hostname, pathname, search } = new URL(workflow.endpoint_url);
     return {
@@ -40,3 +41,4 @@ export const endpointsOf = (db: Db, guard: Pick<AddressGuard, "refusesHost">): E
       isBlocked: guard.refusesHost(hostname),
     };
   });
+}

@@ -1,5 +1,5 @@
-import { CUT_PAGE, type Db, MAX_SCANNED_ROWS, type PageRow, row, rows, sql, type WorkspaceId } from "#kernel";
-import { insertLane, type LaneId, type LaneSettings, updateLane } from "#lanes";
+import { CUT_PAGE, type Db, MAX_SCANNED_ROWS, type PageRow, plainArray, row, rows, sql, type WorkspaceId } from "#kernel";
+import { insertLane, type LaneId, type LaneKey, type LaneSettings, updateLane } from "#lanes";
 import type { Queue } from "./queue.ts";
 
 /** The settings of a queue that its lane does not have; `undefined` leaves a setting as it is. */
@@ -62,6 +62,18 @@ export const findQueue = (db: Db, workspaceId: WorkspaceId, name: string): Promi
 /** Uses the primary keys. */
 export const findQueueOfLane = (db: Db, workspaceId: WorkspaceId, id: LaneId): Promise<Queue | null> =>
   row(db, sql`select * from queue_record where workspace_id = ${workspaceId} and id = ${id} and deleted_at is null`);
+
+/** The queues of these lanes, in any order. Uses the primary keys. */
+export const findQueuesAcrossWorkspaces = (db: Db, lanes: readonly LaneKey[]): Promise<Queue[]> =>
+  rows(
+    db,
+    sql`
+      select q.*
+      from unnest(${plainArray(lanes.map((lane) => lane.workspaceId))}::uuid[], ${plainArray(lanes.map((lane) => lane.laneId))}::bigint[])
+        l (workspace_id, lane_id)
+      cross join lateral (select * from queue_record r where r.workspace_id = l.workspace_id and r.id = l.lane_id offset 0) q
+      where q.deleted_at is null`,
+  );
 
 /** A page of the queues: newest first, those with an id below `before`. Uses the primary keys. */
 export const listQueues = (

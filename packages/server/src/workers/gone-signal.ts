@@ -3,6 +3,9 @@ import type { FastifyReply } from "fastify";
 /** Aborted when the connection ends before the response. */
 export function goneSignal(reply: FastifyReply): AbortSignal {
   const gone = new AbortController();
-  reply.raw.once("close", () => gone.abort());
+  reply.raw.once("close", () => {
+    // Each response closes. An abort makes an error with a stack, which costs as much as a small response.
+    if (!reply.raw.writableFinished) gone.abort();
+  });
   return gone.signal;
 }

@@ -69,18 +69,21 @@ export async function work(deps: WorkDeps, principal: Principal, body: WorkReque
   settling.catch(() => {});
   await asking;
   const taken = mayBeRepeat ? await takenBefore(db, principal, worker, request) : [];
-  const cancelled = new AbortController();
-  const stopWaiting = () => cancelled.abort();
   // A worker that waits is notified at once that a job was cancelled.
+  const waiting = new AbortController();
+  const stopWaiting = () => waiting.abort();
   worker.onCancelled.add(stopWaiting);
+  signal.addEventListener("abort", stopWaiting, { once: true });
+  if (signal.aborted) stopWaiting();
   try {
     const waitMs = worker.cancelled.size > 0 || settle.length > 0 ? 0 : wait * 1_000;
-    const poll = { worker, lanes, limit, leaseSeconds: lease, request, waitMs, signal: AbortSignal.any([signal, cancelled.signal]) };
+    const poll = { worker, lanes, limit, leaseSeconds: lease, request, waitMs, signal: waiting.signal };
     const claims = taken.length > 0 || lanes.length === 0 ? [] : await deps.polls.take(poll);
     const jobs = taken.length > 0 ? taken.map((claim) => ({ claim, queue: claim.queue })) : withQueues(claims, lanes);
     return await respond(deps, db, worker, jobs, settling, body.version ?? null);
   } finally {
     worker.onCancelled.delete(stopWaiting);
+    signal.removeEventListener("abort", stopWaiting);
   }
 }
 

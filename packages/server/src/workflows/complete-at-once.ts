@@ -2,8 +2,8 @@ import type { Outcome, SettlesAtOnce } from "#engine";
 import type { RunId } from "#kernel";
 import { completeRunsAcrossWorkspaces, type RunToComplete } from "./complete-store.ts";
 import { parentJobOf } from "./parent.ts";
+import { isPlain } from "./plain-step-store.ts";
 import { type RunReport, readReport } from "./run-report.ts";
-import type { StepToInsert } from "./step-store.ts";
 
 /** Settles runs that have completed, and with whose end nothing else changes. */
 export const completeAtOnce: SettlesAtOnce = {
@@ -14,10 +14,6 @@ export const completeAtOnce: SettlesAtOnce = {
   },
   settle: (db, outcomes) => completeRunsAcrossWorkspaces(db, outcomes.map(runOf)),
 };
-
-/** Whether a step was executed by the program alone: it changes nothing that waits. */
-const isPlain = ({ type, status }: StepToInsert): boolean =>
-  (type === "run" || type === "value") && (status === "completed" || status === "failed");
 
 function runOf({ claim, verdict }: Outcome): RunToComplete {
   const { workspaceId, id } = claim;

@@ -1,5 +1,6 @@
 import { MAX_WEIGHT, type NamedClaim, weightOf } from "#jobs";
-import { Batcher, type Db, type RunId, togetherOrAlone } from "#kernel";
+import { Batcher, type Db, isDuplicate, type RunId, togetherOrAlone } from "#kernel";
+import { insertPlainStepsAcrossWorkspaces, isPlain } from "./plain-step-store.ts";
 import { insertStepsAcrossWorkspaces, type StepsToInsert } from "./step-store.ts";
 import { journalTooLarge } from "./store-step.ts";
 
@@ -48,7 +49,7 @@ async function write(db: Db, reports: readonly StepsReport[]): Promise<Stored[]>
   }
   const stored: Stored[] = reports.map(() => null);
   for (const round of rounds) {
-    const counts = await insertStepsAcrossWorkspaces(
+    const counts = await writeRound(
       db,
       round.map((index) => reports[index] as StepsReport),
     );
@@ -59,4 +60,22 @@ async function write(db: Db, reports: readonly StepsReport[]): Promise<Stored[]>
     }
   }
   return stored;
+}
+
+/** Most steps are plain, and all is well with them. One statement stores these, and the others are decided by another one. */
+async function writeRound(db: Db, reports: readonly StepsReport[]): Promise<ReadonlyMap<RunId, number | null>> {
+  const plain = reports.filter(({ steps }) => steps.every(isPlain));
+  const stored = plain.length > 0 ? await insertPlain(db, plain) : new Map<RunId, number>();
+  const others = reports.filter(({ id }) => !stored.has(id));
+  return others.length > 0 ? new Map([...stored, ...(await insertStepsAcrossWorkspaces(db, others))]) : stored;
+}
+
+/** A journal that has one of the steps already keeps it: the call is repeated. */
+async function insertPlain(db: Db, reports: readonly StepsReport[]): Promise<ReadonlyMap<RunId, number>> {
+  try {
+    return await insertPlainStepsAcrossWorkspaces(db, reports);
+  } catch (error) {
+    if (isDuplicate(error)) return new Map();
+    throw error;
+  }
 }

@@ -41,6 +41,17 @@ export const findTriggeredAcrossWorkspaces = async (
 export const findWorkflowOfLane = (db: Db, { workspaceId, laneId }: LaneKey): Promise<Workflow | null> =>
   row(db, sql`select * from workflow_record where workspace_id = ${workspaceId} and id = ${laneId}`);
 
+/** The workflows of these lanes, in any order. Uses the primary keys. */
+export const findWorkflowsAcrossWorkspaces = (db: Db, lanes: readonly LaneKey[]): Promise<Workflow[]> =>
+  rows(
+    db,
+    sql`
+      select w.*
+      from unnest(${plainArray(lanes.map((lane) => lane.workspaceId))}::uuid[], ${plainArray(lanes.map((lane) => lane.laneId))}::bigint[])
+        l (workspace_id, lane_id)
+      cross join lateral (select * from workflow_record r where r.workspace_id = l.workspace_id and r.id = l.lane_id offset 0) w`,
+  );
+
 /** Stores what a workflow's lane does not have. Uses the primary key. */
 export const putWorkflowOfLane = (
   db: Db,

@@ -56,6 +56,7 @@ import { completeRunsAcrossWorkspaces } from "../../src/workflows/complete-store
 import { markEndedAcrossWorkspaces, recordFailuresAcrossWorkspaces } from "../../src/workflows/end-store.ts";
 import { beginExecutions } from "../../src/workflows/execution-store.ts";
 import { findAwaitingParents } from "../../src/workflows/parent.ts";
+import { insertPlainStepsAcrossWorkspaces } from "../../src/workflows/plain-step-store.ts";
 import { storeProgress, storeProgressAcrossWorkspaces } from "../../src/workflows/progress.ts";
 import { releaseRunKeysAcrossWorkspaces } from "../../src/workflows/run-key-store.ts";
 import { readInputs, readJournals } from "../../src/workflows/run-store.ts";
@@ -202,6 +203,10 @@ const STATEMENTS_OF_RUNS: Record<string, (db: Db) => Promise<unknown>> = {
   "find stored steps": (db) => findStoredAcrossWorkspaces(db, [{ ...RUN, key: "a" }]),
   "store steps": (db) =>
     insertStepsAcrossWorkspaces(db, [{ ...RUN, claim: { ...SETTLED, run: RUN.id } as never, steps: [completedStep("a", "run", "1")] }]),
+  "store plain steps": (db) =>
+    insertPlainStepsAcrossWorkspaces(db, [
+      { ...RUN, claim: { ...SETTLED, run: RUN.id } as never, steps: [completedStep("a", "run", "1")] },
+    ]),
   "store triggers": (db) => storeTriggersAcrossWorkspaces(db, 1, [{ ...RUN, ...TRIGGER }]),
   "store steps of locked jobs": (db) => insertStepsAcrossWorkspaces(db, [{ ...RUN, claim: null, steps: [completedStep("a", "run", "1")] }]),
   "suspend runs": (db) => suspendAcrossWorkspaces(db, [RUN]),
@@ -261,6 +266,7 @@ describe("on a connection of a workspace, whose rows are taken to be few, a plan
     "lock jobs",
   ].map((name) => [name, STATEMENTS[name] as (db: Db) => Promise<unknown>] as const);
   const onlyOfNodes = [
+    "store plain steps",
     "complete runs",
     "suspend runs",
     "record failures of runs",
@@ -286,8 +292,11 @@ test.for(["claim", "explain"])("%s looks its lane up by its id, and not among al
   for (const node of found) expect(node["Index Cond"]).toMatch(/\bid = /);
 });
 
-test("storing steps looks the run's job up by its id, and not among all those that are held", async ({ database }) => {
-  const plans = await plansOf(database, STATEMENTS_OF_RUNS["store steps"] as (db: Db) => Promise<unknown>, { of: "runs" });
-  const found = plans.flatMap(nodesOf).filter((node) => node["Relation Name"] === "job");
-  expect(found.map((node) => node["Index Name"])).toEqual(["job_pkey"]);
-});
+test.for(["store steps", "store plain steps"])(
+  "%s: looks the run's job up by its id, and not among all those that are held",
+  async (name, { database }) => {
+    const plans = await plansOf(database, STATEMENTS_OF_RUNS[name] as (db: Db) => Promise<unknown>, { of: "runs" });
+    const found = plans.flatMap(nodesOf).filter((node) => node["Relation Name"] === "job");
+    expect(found.map((node) => node["Index Name"])).toEqual(["job_pkey"]);
+  },
+);

@@ -4,13 +4,21 @@ import { freeBody, receiveBody } from "../../src/http/receive-body.ts";
 
 const LIMIT = 1024 * 1024;
 
+/** Copies of a body's pieces of this many bytes. */
+const piecesOf = (body: Buffer, pieceBytes: number): Buffer[] =>
+  Array.from({ length: Math.ceil(body.length / pieceBytes) }, (_, index) => {
+    const part = body.subarray(index * pieceBytes, (index + 1) * pieceBytes);
+    const piece = Buffer.allocUnsafeSlow(part.length);
+    part.copy(piece);
+    return piece;
+  });
+
 /** Receives a body that comes in pieces of this many bytes. */
-const receive = (body: Buffer, pieceBytes: number, announced = Number.NaN): Promise<Buffer> =>
+const receive = (body: Buffer, pieceBytes: number, announced = Number.NaN, pieces = piecesOf(body, pieceBytes)): Promise<Buffer> =>
   new Promise((resolve, reject) => {
-    const pieces = Array.from({ length: Math.ceil(body.length / pieceBytes) }, (_, index) =>
-      body.subarray(index * pieceBytes, (index + 1) * pieceBytes),
+    receiveBody(Readable.from(pieces), { limit: LIMIT, announced }, (error, received) =>
+      error ? reject(error) : resolve(received as Buffer),
     );
-    receiveBody(Readable.from(pieces), LIMIT, announced, (error, received) => (error ? reject(error) : resolve(received as Buffer)));
   });
 
 const bodyOf = (length: number): Buffer => Buffer.from(Array.from({ length }, (_, index) => index % 251));
@@ -30,6 +38,15 @@ test("a body over the limit is refused, announced or not", async () => {
   const refusal = { code: "PAYLOAD_TOO_LARGE", details: { limit_bytes: LIMIT } };
   await expect(receive(bodyOf(LIMIT + 1), 65_536)).rejects.toMatchObject(refusal);
   await expect(receive(bodyOf(10), 10, LIMIT + 1)).rejects.toMatchObject(refusal);
+});
+
+test("the memory of a large body's pieces is given back, unless they share it with others", async () => {
+  const body = bodyOf(700_001);
+  const pieces = piecesOf(body, 65_536);
+  const shared = body.subarray(65_536, 2 * 65_536);
+  pieces[1] = shared;
+  expect((await receive(body, 65_536, body.length, pieces)).equals(body)).toBe(true);
+  expect(pieces.filter(({ length }) => length > 0)).toEqual([shared]);
 });
 
 test("a large body's memory can be given back", async () => {

@@ -145,7 +145,7 @@ describe("a workspace that is followed", () => {
     expect([slow.stream.destroyed, quick.stream.destroyed]).toEqual([true, false]);
   });
 
-  test("sends a comment every 15 s, and authenticates its readers then and when a key has changed", async () => {
+  test("sends a comment every 15 s, and authenticates its readers at once, then, and when a key has changed", async () => {
     const { one, advance } = fixture();
     let checks = 0;
     let isAllowed = true;
@@ -155,11 +155,11 @@ describe("a workspace that is followed", () => {
     });
     expect(reader.text).toMatch(/^retry: [123]\d\d\d\n\n$/);
     await advance(30_000);
-    expect([checks, reader.text.match(/: heartbeat/g)?.length]).toEqual([2, 2]);
+    expect([checks, reader.text.match(/: heartbeat/g)?.length]).toEqual([3, 2]);
     one.followed.workspaceChanged(THEIRS);
     one.followed.workspaceChanged(OURS);
     await advance(0);
-    expect([checks, stream.readableEnded]).toEqual([3, false]);
+    expect([checks, stream.readableEnded]).toEqual([4, false]);
     isAllowed = false;
     await advance(15_000);
     expect(stream.readableEnded).toBe(true);

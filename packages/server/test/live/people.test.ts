@@ -1,6 +1,10 @@
 import { expect } from "vitest";
+import { sql, uuidOf } from "#kernel";
+import { test } from "../harness/engine.ts";
+import { limitedTo } from "../harness/limits.ts";
+import { hold, isWaiting } from "../harness/locks.ts";
 import { newPerson, PASSWORD, type TestPerson } from "../harness/people.ts";
-import { startTestNode, test, until } from "../harness/service.ts";
+import { startTestNode, until } from "../harness/service.ts";
 
 /** Opens the stream of a person. Resolves with what tells whether it has ended. */
 async function follow(url: string, workspaceId: string, { cookie }: TestPerson): Promise<{ status: number; hasEnded: () => boolean }> {
@@ -59,3 +63,30 @@ test("a person's streams end on all nodes when they are removed, get another rol
     await other.stop();
   }
 });
+
+// After its authentication, a request waits for the rate limit of its workspace. Meanwhile its person's session ends.
+test.for(["live", "events of a run"])(
+  "a stream ends that its person may no longer read when it opens: %s",
+  async (which, { service: unlimited, engine, database }) => {
+    const service = await limitedTo(unlimited, { requests_per_minute: 1_000 });
+    await service.ok("PUT", "/v1/workflows/long", {});
+    const { runIds } = await service.ok("POST", "/v1/workflows/long/trigger", {});
+    const person = await newPerson(service, { role: "read" });
+    const path = which === "live" ? "live" : `runs/${runIds[0]}/events`;
+    const rates = hold(engine, sql`lock table request_rate in access exclusive mode`);
+    await rates.held;
+    try {
+      const opened = fetch(`${service.node.url}/dashboard/api/${service.workspaceId}/v1/${path}`, { headers: { cookie: person.cookie } });
+      await until(() => isWaiting(database, "take_requests"));
+      // As another node does, whose message comes before the stream opens.
+      await database.query("delete from session where person_id = $1", [uuidOf("usr", person.id)]);
+      await rates.release();
+      const response = await opened;
+      expect(response.status).toBe(200);
+      // At a heartbeat, it would end anyway.
+      expect(await response.text()).not.toContain("heartbeat");
+    } finally {
+      await rates.release();
+    }
+  },
+);

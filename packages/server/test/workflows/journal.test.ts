@@ -322,6 +322,23 @@ describe("reports of several runs in one call", () => {
     expect((await workflow.take()).journal).toMatchObject([{ key: "a", output: 1 }]);
   });
 
+  test("keep each other from nothing when one of them is repeated", async ({ service }) => {
+    const { trigger, take, get } = await putWorkflow(service);
+    const ids = [await trigger(), await trigger()];
+    const runs = [await take(), await take()].toSorted((a, b) => ids.indexOf(a.runId) - ids.indexOf(b.runId));
+    const reports = runs.map(({ runId: id, lease_token }) => ({ id, lease_token }));
+    await service.ok("POST", `/v1/runs/${ids[0]}/steps`, { lease_token: runs[0]?.lease_token, steps: [step("a")] });
+    const steps = [step("a", { report: 0, output: "later" }), step("b", { report: 1 })];
+    expect(await service.ok("POST", "/v1/work/steps", { reports, steps })).toMatchObject({
+      reports: [
+        { ok: true, steps: 1 },
+        { ok: true, steps: 1 },
+      ],
+    });
+    expect((await get(ids[0] ?? "")).steps).toMatchObject([{ key: "a", output: "a" }]);
+    expect((await get(ids[1] ?? "")).steps).toMatchObject([{ key: "b", output: "b" }]);
+  });
+
   test("are refused one by one: that of a run that is lost, is not there, or has bad steps keeps no other from being stored", async ({
     service,
   }) => {

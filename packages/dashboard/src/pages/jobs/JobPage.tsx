@@ -3,7 +3,7 @@ import type { Job, JobWithLog, Queue } from "@tidemill/contract";
 import type { Read } from "../../api/raw-json.ts";
 import { useRecord } from "../../api/use-record.ts";
 import { toMs } from "../../time/clock.ts";
-import { CopyButton } from "../../ui/CopyButton.tsx";
+import { CopyableId } from "../../ui/CopyableId.tsx";
 import { Duration } from "../../ui/Duration.tsx";
 import { EmptyState } from "../../ui/EmptyState.tsx";
 import { ErrorState } from "../../ui/ErrorState.tsx";
@@ -55,8 +55,7 @@ export default function JobPage() {
       beside={
         <>
           <StateBadge state={job.state} />
-          <code className={classes.id}>{job.id}</code>
-          <CopyButton text={job.id} label="Copy the job's id" />
+          <CopyableId id={job.id} label="Copy the job's id" />
         </>
       }
       actions={<JobActions job={job} />}

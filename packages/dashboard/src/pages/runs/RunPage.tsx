@@ -4,7 +4,8 @@ import { useMemo } from "react";
 import { useRecord } from "../../api/use-record.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { toMs, useNow } from "../../time/clock.ts";
-import { CopyButton } from "../../ui/CopyButton.tsx";
+import { formatDuration } from "../../time/format.ts";
+import { CopyableId } from "../../ui/CopyableId.tsx";
 import { Duration } from "../../ui/Duration.tsx";
 import { EmptyState } from "../../ui/EmptyState.tsx";
 import { ErrorState } from "../../ui/ErrorState.tsx";
@@ -21,7 +22,8 @@ import { noResult } from "./no-result.ts";
 import { RunActions } from "./RunActions.tsx";
 import classes from "./RunPage.module.css";
 import { StepDetail } from "./StepDetail.tsx";
-import type { RunRecord } from "./timeline/rows.ts";
+import { type Axis, foldIdle, type Span } from "./timeline/fold-idle.ts";
+import { type RunRecord, rowsOf, type TimelineRow } from "./timeline/rows.ts";
 import { Timeline } from "./timeline/Timeline.tsx";
 import { WaitingFor } from "./WaitingFor.tsx";
 
@@ -44,8 +46,7 @@ export default function RunPage() {
       beside={
         <>
           <StateBadge state={run.status} />
-          <code className={classes.id}>{run.runId}</code>
-          <CopyButton text={run.runId} label="Copy the run's id" />
+          <CopyableId id={run.runId} label="Copy the run's id" />
         </>
       }
       actions={<RunActions run={run} />}
@@ -116,23 +117,37 @@ function RunTimeline({ run }: { run: RunRecord }) {
   const now = useNow();
   const ended = run.endedAt === null ? now : toMs(run.endedAt);
   const whole = useMemo(() => wholeOf(run, ended), [run, ended]);
+  const rows = useMemo(() => rowsOf(run, now), [run, now]);
+  const axis = useMemo(() => axisOf(rows, whole), [rows, whole]);
   const step = run.steps.find(({ key }) => key === values.step);
   const count = run.steps.length;
   return (
-    <Section
-      title="Timeline"
-      beside={<span className={classes.count}>{count === 1 ? "1 step" : `${count.toLocaleString("en")} steps`}</span>}
-    >
+    <Section title="Timeline" beside={<span className={classes.count}>{[countOf(count, "step"), ...foldsOf(axis)].join(" · ")}</span>}>
       {count + run.hookErrors.length + run.undoErrors.length === 0 && run.nextAttemptAt === null ? (
         <EmptyState title="No step yet">A step stands here as soon as its result is stored.</EmptyState>
       ) : (
         <div className={classes.timeline} data-detail={step !== undefined || undefined}>
-          <Timeline run={run} whole={whole} selected={values.step} onSelect={(id) => set("step", id)} />
+          <Timeline rows={rows} axis={axis} whole={whole} selected={values.step} onSelect={(id) => set("step", id)} />
           {step && <StepDetail step={step} onClose={() => set("step", "")} />}
         </div>
       )}
     </Section>
   );
+}
+
+const countOf = (count: number, what: string): string => `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;
+
+const axisOf = (rows: readonly TimelineRow[], whole: Span): Axis =>
+  foldIdle(
+    whole,
+    rows.filter(({ isIdle }) => !isIdle).map(({ span }) => span),
+  );
+
+/** What the axis leaves out, in words. */
+function foldsOf({ folds }: Axis): string[] {
+  if (folds.length === 0) return [];
+  const foldedMs = folds.reduce((sum, { from, to }) => sum + to - from, 0);
+  return [`${countOf(folds.length, "pause")} folded: ${formatDuration(foldedMs)}`];
 }
 
 function wholeOf({ createdAt, steps, hookErrors, undoErrors }: RunRecord, endedMs: number) {

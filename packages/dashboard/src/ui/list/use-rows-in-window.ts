@@ -2,7 +2,7 @@ import { type RefObject, useLayoutEffect, useState } from "react";
 import { flushSync } from "react-dom";
 
 /** Rows above and below the window that are kept ready. Others are made when as many have gone by. */
-const SPARE = 12;
+const SPARE = 8;
 /** What may cover rows at the top of the window: a bar, and the head of the table. Pixels. */
 const COVERED = 80;
 

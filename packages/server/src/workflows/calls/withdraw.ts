@@ -10,8 +10,8 @@ export interface WithdrawnCall {
 }
 
 /**
- * Withdraws the calls of a run that ends. The run is locked, and a settle of a call locks the call first: so a call that is locked is left,
- * and its settle finds that it is not needed.
+ * Withdraws the calls of a run that ends. The run is locked, and a settle of a call locks the call first: so a call that is locked is left.
+ * Its settle finds that it is not needed, or its next attempt if the settle looked before.
  */
 export async function withdrawCalls(tx: Db, run: RunKey): Promise<WithdrawnCall[]> {
   const jobs = await forgetCalls(tx, run);

@@ -41,6 +41,8 @@ export class FollowedRuns {
     });
     if (this.#closed) stream.finish();
     else followed.look();
+    // The reader may have lost their rights since the request was authenticated. Nothing told this stream, which was not there.
+    void stream.checkAccess();
     return stream;
   }
 

@@ -1,17 +1,17 @@
-import { type KeyboardEvent, useMemo, useRef } from "react";
-import { useNow } from "../../../time/clock.ts";
+import { type KeyboardEvent, useRef } from "react";
 import { formatDuration, formatExact } from "../../../time/format.ts";
 import { useZone } from "../../../time/zone.ts";
 import { useRowsInWindow } from "../../../ui/list/use-rows-in-window.ts";
-import { type Axis, foldIdle, type Span } from "./fold-idle.ts";
-import { type RunRecord, rowsOf, type TimelineRow } from "./rows.ts";
+import type { Axis, Span } from "./fold-idle.ts";
+import type { TimelineRow } from "./rows.ts";
 import classes from "./Timeline.module.css";
 import { TimelineLine } from "./TimelineLine.tsx";
 
 const ROW_HEIGHT = 30;
 
 export interface TimelineProps {
-  readonly run: RunRecord;
+  readonly rows: readonly TimelineRow[];
+  readonly axis: Axis;
   readonly whole: Span;
   /** The id of the row whose details are shown. */
   readonly selected: string;
@@ -19,17 +19,7 @@ export interface TimelineProps {
 }
 
 /** What happened in a run, row by row, with its idle time folded. Only the rows in the window exist as elements. */
-export function Timeline({ run, whole, selected, onSelect }: TimelineProps) {
-  const now = useNow();
-  const rows = useMemo(() => rowsOf(run, now), [run, now]);
-  const axis = useMemo(
-    () =>
-      foldIdle(
-        whole,
-        rows.filter(({ isIdle }) => !isIdle).map(({ span }) => span),
-      ),
-    [rows, whole],
-  );
+export function Timeline({ rows, axis, whole, selected, onSelect }: TimelineProps) {
   const body = useRef<HTMLDivElement>(null);
   const { places, scrollTo } = useRowsInWindow(body, rows.length, ROW_HEIGHT);
   const onKeyDown = (event: KeyboardEvent) => {
@@ -44,7 +34,7 @@ export function Timeline({ run, whole, selected, onSelect }: TimelineProps) {
   };
   return (
     <div className={classes.timeline} role="listbox" aria-label="Timeline" tabIndex={-1} onKeyDown={onKeyDown}>
-      <AxisLine axis={axis} whole={whole} />
+      <AxisLine whole={whole} />
       <div ref={body} className={classes.rows} style={{ height: rows.length * ROW_HEIGHT }}>
         {places.map((place) => {
           const row = rows[place] as TimelineRow;
@@ -67,19 +57,13 @@ export function Timeline({ run, whole, selected, onSelect }: TimelineProps) {
   );
 }
 
-function AxisLine({ axis, whole }: { axis: Axis; whole: Span }) {
+function AxisLine({ whole }: { whole: Span }) {
   const { zone } = useZone();
   return (
     <div className={classes.axis} aria-hidden="true">
       <span>Step</span>
       <span className={classes.scale}>
         <span>{formatExact(whole.from, zone).slice(0, 19)}</span>
-        {axis.folds.length > 0 && (
-          <span className={classes.foldNote}>
-            {axis.folds.length === 1 ? "1 pause" : `${axis.folds.length} pauses`} folded:{" "}
-            {formatDuration(axis.folds.reduce((sum, { from, to }) => sum + to - from, 0))}
-          </span>
-        )}
         <span>{formatDuration(whole.to - whole.from)}</span>
       </span>
       <span className={classes.end}>Took</span>

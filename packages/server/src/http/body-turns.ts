@@ -1,0 +1,48 @@
+import type { Readable } from "node:stream";
+import { Line, type WorkspaceId } from "#kernel";
+
+/** What is read of all bodies together in one turn of the event loop. Bytes: 1 MiB takes about a millisecond. */
+const TURN_BYTES = 1024 * 1024;
+/** What is read at a time. Bytes. */
+const PIECE_BYTES = 64 * 1024;
+
+interface Reading {
+  readonly workspaceId: WorkspaceId;
+  readonly payload: Readable;
+  /** What may be read of it in this turn. Bytes. */
+  left: number;
+}
+
+/**
+ * Shares the reading of bodies among workspaces. Node reads up to 2 MiB of each connection in one turn of the event loop, which ten large
+ * bodies would hold for 20 ms or more.
+ */
+export class BodyTurns {
+  /** Bodies of which no more is read until their next turn. */
+  readonly #line = new Line<Reading>();
+
+  /** Returns what is to be called with the length of each piece that has come, unless it is the last. */
+  begin(workspaceId: WorkspaceId, payload: Readable): (bytes: number) => void {
+    const reading = { workspaceId, payload, left: PIECE_BYTES };
+    return (bytes) => {
+      reading.left -= bytes;
+      if (reading.left <= 0) this.#wait(reading);
+    };
+  }
+
+  #wait(reading: Reading): void {
+    reading.payload.pause();
+    this.#line.add(reading);
+    if (this.#line.size === 1) setImmediate(this.#turn);
+  }
+
+  readonly #turn = (): void => {
+    const bodies = Math.min(this.#line.size, TURN_BYTES / PIECE_BYTES);
+    for (const reading of [...this.#line.inTurns()].slice(0, bodies)) {
+      this.#line.finish(reading);
+      reading.left = TURN_BYTES / bodies;
+      reading.payload.resume();
+    }
+    if (this.#line.size > 0) setImmediate(this.#turn);
+  };
+}

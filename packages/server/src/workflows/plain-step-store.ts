@@ -1,0 +1,66 @@
+import { LIMITS } from "@tidemill/contract";
+import type { NamedClaim } from "#jobs";
+import { type Db, largeTextArray, plainArray, type RunId, rows, sql, textArray } from "#kernel";
+import { LIVE, type RunKey } from "./run.ts";
+import type { StepToInsert } from "./step-store.ts";
+
+/** Plain steps of a run that are reported under a claim. */
+export interface PlainSteps extends RunKey {
+  readonly claim: NamedClaim;
+  readonly steps: readonly StepToInsert[];
+}
+
+/** Whether a step was executed by the program alone: it changes nothing that waits. */
+export const isPlain = ({ type, status }: StepToInsert): boolean =>
+  (type === "run" || type === "value") && (status === "completed" || status === "failed");
+
+/**
+ * Adds plain steps to the journals of runs, each run once, if nothing is to be decided about them: claims hold, runs have not ended, and journals have
+ * room. Returns how many steps these journals have. Runs that are left out are for `insertStepsAcrossWorkspaces`, which takes the processor
+ * half as long again. It locks jobs and then runs, as that does. Uses the primary keys.
+ *
+ * @throws the database's error of a duplicate if a journal has one of the steps: then nothing is stored (`isDuplicate`)
+ */
+export async function insertPlainStepsAcrossWorkspaces(db: Db, runs: readonly PlainSteps[]): Promise<ReadonlyMap<RunId, number>> {
+  const steps = runs.flatMap((run, at) => run.steps.map((step) => ({ ...step, run: at + 1 })));
+  const stored = await rows<{ id: RunId; steps: number }>(
+    db,
+    sql`
+      with asked as (
+        select * from unnest(${plainArray(runs.map((one) => one.workspaceId))}::uuid[], ${plainArray(runs.map((one) => one.id))}::uuid[],
+          ${plainArray(runs.map(({ claim }) => claim.laneId))}::bigint[], ${plainArray(runs.map(({ claim }) => claim.leaseId))}::bigint[],
+          ${plainArray(runs.map(({ claim }) => claim.attempt))}::int[], ${plainArray(runs.map((one) => one.steps.length))}::int[],
+          ${plainArray(runs.map(bytesOf))}::bigint[])
+          with ordinality a (workspace_id, id, lane_id, lease_id, attempt, steps, bytes, number)
+      ), claimed as (
+        select a.*
+        from (select * from asked order by workspace_id, lane_id, id) a, lateral (
+          select from job j
+          where j.workspace_id = any(array[a.workspace_id]) and j.lane_id = a.lane_id and j.id = a.id and j.lease_id = a.lease_id and j.attempt = a.attempt
+          for share
+        ) j
+      ), counted as (
+        update run r set steps = r.steps + c.steps, last_seq = r.last_seq + c.steps, journal_bytes = r.journal_bytes + c.bytes
+        from (select * from claimed order by workspace_id, id) c
+        where r.workspace_id = any(array[c.workspace_id]) and r.id = c.id and r.${LIVE}
+          and r.steps + c.steps <= ${LIMITS.journalSteps} and r.journal_bytes + c.bytes <= ${LIMITS.journalBytes}
+        returning r.workspace_id, r.id, c.number, r.last_seq - c.steps as last_seq, r.steps
+      ), stored as (
+        insert into run_step (workspace_id, run_id, key, seq, type, status, output, error, attempt, started_at, ended_at, undoable)
+        select r.workspace_id, r.id, s.key, r.last_seq + s.place, s.type, s.status, s.output, s.error, s.attempt, coalesce(s.started_at, moment()), moment(),
+          s.undoable
+        from counted r, unnest(${plainArray(steps.map(({ run }) => run))}::int[], ${plainArray(runs.flatMap((one) => one.steps.map((_, at) => at + 1)))}::int[],
+          ${textArray(steps.map((one) => one.key))}::text[], ${textArray(steps.map((one) => one.type))}::text[],
+          ${textArray(steps.map((one) => one.status))}::step_status[], ${largeTextArray(steps.map((one) => one.output))}::text[],
+          ${largeTextArray(steps.map((one) => one.error))}::text[], ${plainArray(steps.map((one) => one.attempt))}::int[],
+          ${textArray(steps.map((one) => one.startedAt))}::timestamptz[], ${plainArray(steps.map(({ undoable = false }) => undoable))}::boolean[])
+          s (run, place, key, type, status, output, error, attempt, started_at, undoable)
+        where s.run = r.number
+      )
+      select id, steps from counted`,
+  );
+  return new Map(stored.map((one) => [one.id, one.steps]));
+}
+
+const bytesOf = ({ steps }: PlainSteps): number =>
+  steps.reduce((sum, { output, error }) => sum + Buffer.byteLength(output ?? "") + Buffer.byteLength(error ?? ""), 0);
