@@ -50,8 +50,7 @@ describe("concurrent enqueue calls", () => {
       if (calls.length < 22) for (const n of numbers(10)) calls.push(queue.enqueue(n));
     };
     calls.push(queue.enqueue("first"));
-    await calls[0];
-    await Promise.all(calls);
+    for (let ended = 0; ended < calls.length; ) ended = (await Promise.all(calls)).length;
     expect(proxy.passed.length).toBeLessThanOrEqual(4);
     expect((await queue.jobs.list({ limit: 100 })).data).toHaveLength(calls.length);
   });
