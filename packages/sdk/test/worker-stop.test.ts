@@ -1,7 +1,9 @@
 import { Tidemill, Worker, type WorkerJob } from "@tidemill/sdk";
 import { describe, expect } from "vitest";
 import { until } from "../../server/test/harness/service.ts";
+import { take } from "../../server/test/harness/workers.ts";
 import { onSignals } from "../src/worker/signals.ts";
+import type { Passed } from "./harness/faulty-proxy.ts";
 import { Log, test } from "./harness/worker.ts";
 import { WorkerProcess } from "./harness/worker-process.ts";
 
@@ -77,6 +79,17 @@ describe("a worker that stops", () => {
     await one.done;
     expect(handled).toEqual(["a"]);
     expect(await service.job({ queue, id })).toMatchObject({ state: "waiting", last_error: null });
+  });
+
+  test("takes no job with it by a call that waits", async ({ service, clients: { proxy }, worker }) => {
+    const queue = await service.queue();
+    const one = worker({ [queue]: () => {} }, { url: proxy.url });
+    const waits = ({ path, body }: Passed) => path === "/v1/work" && (JSON.parse(body) as { wait?: number }).wait !== undefined;
+    await until(() => proxy.passed.some(waits), "the worker to wait");
+    await one.stop();
+    await one.done;
+    const { id } = await service.enqueue({ queue, attempts: 1 });
+    expect(await take(service, queue, { worker: "other", wait: 10 })).toMatchObject([{ id, attempt: 1 }]);
   });
 
   test("before it runs does not run", async ({ service }) => {

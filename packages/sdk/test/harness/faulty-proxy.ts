@@ -19,7 +19,10 @@ export interface Passed {
   readonly body: string;
 }
 
-/** A proxy between a client and a node. It records requests, and fails those that a test tells it to. */
+/**
+ * A proxy between a client and a node. It records requests, and fails those that a test tells it to. When a client breaks a request off, the
+ * proxy does so at the node, as others do. A request that was held back (`onRequest`) arrives whole though its client is gone.
+ */
 export class FaultyProxy {
   readonly passed: Passed[] = [];
   /** For each next request its fault; null lets it through. Beyond the end, all go through. */
@@ -58,7 +61,8 @@ export class FaultyProxy {
 
   async #pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = "", url = "", headers } = request;
-    const body = await buffer(request);
+    const body = await buffer(request).catch(() => null);
+    if (body === null) return;
     const passed = { method, path: url, headers, body: body.toString() };
     this.passed.push(passed);
     const fault = this.faultOf(passed);
@@ -74,9 +78,13 @@ export class FaultyProxy {
       } else {
         response.writeHead(reply.statusCode ?? 500, reply.headers);
         reply.pipe(response);
+        reply.on("error", () => request.socket.resetAndDestroy());
       }
     });
     forwarded.on("error", () => request.socket.resetAndDestroy());
+    response.on("close", () => {
+      if (!response.writableFinished) forwarded.destroy();
+    });
     forwarded.end(body);
   }
 

@@ -1,4 +1,5 @@
 export * from "./lane.ts";
+export * from "./lane-cache.ts";
 export * from "./not-found.ts";
 export * from "./read-together.ts";
 export * from "./signals.ts";

@@ -4,7 +4,7 @@ import type { Clock, Database, EmitEvent, Shares } from "#kernel";
 import { type AddressGuard, type HostsInUse, type Names, type OwnPorts, Sender } from "#outbound";
 import { ExecutionTokens, type FillSecrets } from "#workers";
 import { PushDeliverer } from "./deliverer.ts";
-import { Endpoints } from "./endpoint.ts";
+import { endpointsOf } from "./endpoint.ts";
 import { hookProgram, runProgram } from "./program.ts";
 
 export interface PushesOptions {
@@ -29,7 +29,7 @@ export interface Pushes extends Module {
 export function createPushes({ engine, guard, names, hosts, ownPorts, shares, secrets, clock, version, emit }: PushesOptions): Pushes {
   const sender = new Sender(guard, ownPorts);
   const tokens = new ExecutionTokens(engine);
-  const common = { endpoints: new Endpoints(engine, guard), sender, names, hosts, shares, clock, version, emit };
+  const common = { endpoints: endpointsOf(engine, guard), sender, names, hosts, shares, clock, version, emit };
   return {
     runs: new PushDeliverer({ ...common, program: runProgram(engine, tokens, { secrets, loopTime: shares.loopTime }) }),
     hooks: new PushDeliverer({ ...common, program: hookProgram(tokens) }),

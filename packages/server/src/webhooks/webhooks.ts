@@ -17,7 +17,7 @@ import type { SecretAccess } from "#vault";
 import { WebhookDeliverer } from "./deliverer.ts";
 import { mountDeliveries } from "./delivery-routes.ts";
 import { disableFailingAcrossWorkspaces } from "./disable-failing.ts";
-import { Endpoints } from "./endpoint.ts";
+import { endpointsOf } from "./endpoint.ts";
 import { endOverdueAcrossWorkspaces, sweepWebhookEventsAcrossWorkspaces } from "./expire.ts";
 import { TRIED_FOR } from "./expiry-store.ts";
 import { webhookKind } from "./kind.ts";
@@ -53,7 +53,7 @@ export function createWebhookSender({
   emit,
 }: WebhookSenderOptions): Module & { readonly kind: JobKind } {
   const sender = new Sender(guard, ownPorts);
-  const endpoints = new Endpoints(engine, guard);
+  const endpoints = endpointsOf(engine, guard);
   const deliverer = new WebhookDeliverer({ sender, endpoints, names, hosts, secrets, shares, clock, version, emit });
   return { kind: webhookKind(deliverer), services: [{ start: () => {}, stop: () => sender.close() }] };
 }

@@ -22,5 +22,4 @@ export { releaseParked } from "./unfit.ts";
 export { VERSION_GONE_SECONDS } from "./unfit-store.ts";
 export * from "./version-store.ts";
 export type { HeldRun, RunHolder, WaitingWorkers } from "./waiting-workers.ts";
-export type { Workflow } from "./workflow.ts";
 export * from "./workflows.ts";

@@ -1,0 +1,42 @@
+import { LRUCache } from "lru-cache";
+import type { LaneId, LaneKey } from "./lane.ts";
+
+const MAX_LANES = 10_000;
+
+/** A lane as a claim knows it. */
+interface LaneOfClaim extends LaneKey {
+  readonly revision: number;
+}
+
+/**
+ * Caches what is read of lanes. Every claim carries the revision of its lane, so that a claim made after a change of its settings never uses
+ * older ones, and a change costs one read.
+ */
+export class LaneCache<Read extends { readonly revision: number }> {
+  readonly #read: (lane: LaneKey) => Promise<Read | null>;
+  readonly #known = new LRUCache<LaneId, Read>({ max: MAX_LANES });
+  readonly #reading = new Map<LaneId, Promise<Read | null>>();
+
+  /** @param read reads a lane. Null: there is nothing to use any more */
+  constructor(read: (lane: LaneKey) => Promise<Read | null>) {
+    this.#read = read;
+  }
+
+  /** What was read of the lane of a claim, if it is cached, otherwise a promise of it. */
+  of(claim: LaneOfClaim): Read | Promise<Read | null> {
+    const known = this.#known.get(claim.laneId);
+    if (known && known.revision >= claim.revision) return known;
+    const reading = this.#reading.get(claim.laneId);
+    if (reading) return reading.then((read) => (read && read.revision < claim.revision ? this.of(claim) : read));
+    const begun = this.#readAnew(claim).finally(() => this.#reading.delete(claim.laneId));
+    this.#reading.set(claim.laneId, begun);
+    return begun;
+  }
+
+  async #readAnew({ workspaceId, laneId }: LaneKey): Promise<Read | null> {
+    this.#known.delete(laneId);
+    const read = await this.#read({ workspaceId, laneId });
+    if (read) this.#known.set(laneId, read);
+    return read;
+  }
+}
