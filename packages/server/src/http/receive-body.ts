@@ -31,8 +31,9 @@ export function receiveBody(payload: Readable, { limit, announced, onPiece }: Ex
     const before = length;
     const pieceLength = piece.length;
     length += pieceLength;
-    if (length > limit) end(tooLarge(limit));
-    else if (whole) move(piece, whole, before);
+    // Nobody may wait for a turn to read more of it.
+    if (length > limit) return end(tooLarge(limit));
+    if (whole) move(piece, whole, before);
     else if (pieces.push(piece) && length > MIN_GATHERED_BYTES) {
       // Memory that is not written to yet takes none. It is not one of the pool's, which would be kept by others.
       whole = Buffer.allocUnsafeSlow(Number.isNaN(announced) ? limit : announced);

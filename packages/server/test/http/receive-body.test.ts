@@ -40,6 +40,17 @@ test("a body over the limit is refused, announced or not", async () => {
   await expect(receive(bodyOf(10), 10, LIMIT + 1)).rejects.toMatchObject(refusal);
 });
 
+test("no more of a body is asked for once it is over the limit", async () => {
+  let received = 0;
+  const onPiece = (bytes: number) => {
+    received += bytes;
+  };
+  const payload = Readable.from(piecesOf(bodyOf(LIMIT + 3 * 65_536), 65_536));
+  const error = await new Promise((resolve) => receiveBody(payload, { limit: LIMIT, announced: Number.NaN, onPiece }, resolve));
+  expect(error).toMatchObject({ code: "PAYLOAD_TOO_LARGE" });
+  expect(received).toBe(LIMIT);
+});
+
 test("the memory of a large body's pieces is given back, unless they share it with others", async () => {
   const body = bodyOf(700_001);
   const pieces = piecesOf(body, 65_536);
