@@ -145,6 +145,7 @@ export function createApi(options: ApiOptions): Api {
           done(null, parsed);
         }
       } catch (refused) {
+        freeBody(body);
         done(refused as Error);
       }
     });
