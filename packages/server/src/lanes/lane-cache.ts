@@ -15,7 +15,7 @@ interface LaneOfClaim extends LaneKey {
 export class LaneCache<Read extends { readonly revision: number }> {
   readonly #read: (lane: LaneKey) => Promise<Read | null>;
   readonly #known = new LRUCache<LaneId, Read>({ max: MAX_LANES });
-  readonly #reading = new Map<LaneId, Promise<Read | null>>();
+  readonly #reading = new Map<LaneId, { readonly revision: number; readonly result: Promise<Read | null> }>();
 
   /** @param read reads a lane. Null: there is nothing to use any more */
   constructor(read: (lane: LaneKey) => Promise<Read | null>) {
@@ -27,10 +27,11 @@ export class LaneCache<Read extends { readonly revision: number }> {
     const known = this.#known.get(claim.laneId);
     if (known && known.revision >= claim.revision) return known;
     const reading = this.#reading.get(claim.laneId);
-    if (reading) return reading.then((read) => (read && read.revision < claim.revision ? this.of(claim) : read));
-    const begun = this.#readAnew(claim).finally(() => this.#reading.delete(claim.laneId));
-    this.#reading.set(claim.laneId, begun);
-    return begun;
+    // A read that found nothing is as old as the claim that began it.
+    if (reading) return reading.result.then((read) => ((read ?? reading).revision < claim.revision ? this.of(claim) : read));
+    const result = this.#readAnew(claim).finally(() => this.#reading.delete(claim.laneId));
+    this.#reading.set(claim.laneId, { revision: claim.revision, result });
+    return result;
   }
 
   async #readAnew({ workspaceId, laneId }: LaneKey): Promise<Read | null> {

@@ -41,6 +41,16 @@ test("claims share a read, and one that knows a newer revision than it brings re
   expect(await asked[2]).toEqual({ revision: 2 });
 });
 
+test("a claim that is newer than a read that found nothing reads again", async () => {
+  const { cache, reads } = setUp();
+  const asked = [2, 2, 3].map((revision) => cache.of(claimOf(revision)));
+  reads[0]?.resolve(null);
+  expect([await asked[0], await asked[1]]).toEqual([null, null]);
+  await expect.poll(() => reads.length).toBe(2);
+  reads[1]?.resolve({ revision: 3 });
+  expect(await asked[2]).toEqual({ revision: 3 });
+});
+
 test("what is gone, and a read that failed, are read again", async () => {
   const { cache, reads } = setUp();
   const gone = cache.of(claimOf(1));
