@@ -20,7 +20,7 @@ interface Bind {
   readonly valueMapper?: (value: unknown) => string | Buffer | null;
 }
 
-/** pg's connection, of which every message of a statement goes through `_send`. */
+/** pg's connection, whose messages go through `_send`, all but Flush and Terminate. No statement of ours makes pg send a Flush. */
 interface Connection {
   readonly stream: Writable;
   bind(message: Bind): void;

@@ -15,6 +15,11 @@ export class LargeTexts {
     this.#values = values;
   }
 
+  /** Called by a client that does not send it in pieces: pg would make an empty array of it. */
+  toPostgres(): never {
+    throw new Error("LargeTexts need the Client of bind.ts.");
+  }
+
   /** Finds its length in PostgreSQL's binary format. That takes as long as to encode it, so it pauses after each value. */
   *measure(): Generator<null, number> {
     let sum = HEADER_FIELDS * INT32_BYTES;
