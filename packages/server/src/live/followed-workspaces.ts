@@ -63,9 +63,12 @@ export class FollowedWorkspaces {
       followed.streams.delete(stream);
       this.#forgetUnless(workspaceId, followed);
     });
-    if (this.#closed) stream.finish();
-    else if (followed.streams.size === 1) this.#announce(workspaceId, this.#options.notify);
-    // The reader may have lost their rights since the request was authenticated. Nothing told this stream, which was not there.
+    if (this.#closed) {
+      stream.finish();
+      return stream;
+    }
+    if (followed.streams.size === 1) this.#announce(workspaceId, this.#options.notify);
+    // The reader may have lost their rights after the request was authenticated, before a message could reach this stream.
     void stream.checkAccess();
     return stream;
   }

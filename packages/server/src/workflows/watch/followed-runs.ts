@@ -39,9 +39,12 @@ export class FollowedRuns {
       shares.eventStreams.giveBack(workspaceId);
       this.#leave(followed, stream);
     });
-    if (this.#closed) stream.finish();
-    else followed.look();
-    // The reader may have lost their rights since the request was authenticated. Nothing told this stream, which was not there.
+    if (this.#closed) {
+      stream.finish();
+      return stream;
+    }
+    followed.look();
+    // The reader may have lost their rights after the request was authenticated, before a message could reach this stream.
     void stream.checkAccess();
     return stream;
   }
