@@ -36,7 +36,8 @@ export async function insertPlainStepsAcrossWorkspaces(db: Db, runs: readonly Pl
         select a.*
         from (select * from asked order by workspace_id, lane_id, id) a, lateral (
           select from job j
-          where j.workspace_id = any(array[a.workspace_id]) and j.lane_id = a.lane_id and j.id = a.id and j.lease_id = a.lease_id and j.attempt = a.attempt
+          where j.workspace_id = any(array[a.workspace_id]) and j.lane_id = a.lane_id and j.id = a.id
+            and j.lease_id is not distinct from a.lease_id and j.attempt = a.attempt
           for share
         ) j
       ), counted as (
