@@ -89,7 +89,8 @@ describe("a worker that stops", () => {
     await one.stop();
     await one.done;
     const { id } = await service.enqueue({ queue, attempts: 1 });
-    expect(await take(service, queue, { worker: "other", wait: 10 })).toMatchObject([{ id, attempt: 1 }]);
+    // The node may see the end of the call only after it has taken the job for it: then it gives the job back, and no attempt is used.
+    expect(await take(service, queue, { worker: "other", wait: 10 })).toMatchObject([{ id }]);
   });
 
   test("before it runs does not run", async ({ service }) => {
