@@ -1,3 +1,4 @@
+import { ARRAY_HEADER_BYTES, arrayHeaderOf, INT32_BYTES, NULL_LENGTH } from "./binary-format.ts";
 import { LargeTexts } from "./large-texts.ts";
 
 /** A search for text takes half the time of one for a pattern: 0.6 µs for a payload of 110 characters, not 1.2. */
@@ -27,11 +28,6 @@ export function plainArray(values: readonly (number | boolean | string | null)[]
 
 /** Longer texts are encoded and sent in pieces. */
 const MAX_WHOLE_CHARACTERS = 64 * 1024;
-/** PostgreSQL's `oid` of the type text. */
-const TEXT_OID = 25;
-const HEADER_BYTES = 20;
-const LENGTH_BYTES = 4;
-const NULL_LENGTH = -1;
 
 /**
  * An array of texts that may be large or have many quotes, such as JSON, for a parameter of the type `text[]`. It is sent in binary, so nothing
@@ -43,15 +39,14 @@ export function largeTextArray(values: readonly (string | null)[]): Buffer | Lar
   return characters > MAX_WHOLE_CHARACTERS ? new LargeTexts(values) : binaryTextArray(values);
 }
 
-/** PostgreSQL's binary format of an array: dimensions, whether it has nulls, type, size, first index; then each value's length and bytes. */
 function binaryTextArray(values: readonly (string | null)[]): Buffer {
-  let length = HEADER_BYTES + values.length * LENGTH_BYTES;
+  let length = ARRAY_HEADER_BYTES + values.length * INT32_BYTES;
   for (const value of values) if (value !== null) length += Buffer.byteLength(value);
   const bytes = Buffer.allocUnsafe(length);
   let at = 0;
-  for (const field of [1, Number(values.includes(null)), TEXT_OID, values.length, 1]) at = bytes.writeInt32BE(field, at);
+  for (const field of arrayHeaderOf(values)) at = bytes.writeInt32BE(field, at);
   for (const value of values) {
-    const written = value === null ? NULL_LENGTH : bytes.write(value, at + LENGTH_BYTES);
+    const written = value === null ? NULL_LENGTH : bytes.write(value, at + INT32_BYTES);
     at = bytes.writeInt32BE(written, at) + Math.max(0, written);
   }
   return bytes;

@@ -1,10 +1,9 @@
 import type { Writable } from "node:stream";
 import pg from "pg";
+import { INT32_BYTES, NULL_LENGTH } from "./binary-format.ts";
 import { LargeTexts, Pieces } from "./large-texts.ts";
 
 const BIND = "B".charCodeAt(0);
-const NULL_LENGTH = -1;
-const INT32_BYTES = 4;
 const [TEXT, BINARY] = [0, 1];
 
 /** A longer message is encoded and sent in pieces of this size. */

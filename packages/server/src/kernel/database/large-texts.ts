@@ -1,8 +1,4 @@
-/** PostgreSQL's `oid` of the type text. */
-const TEXT_OID = 25;
-const HEADER_FIELDS = 5;
-const INT32_BYTES = 4;
-const NULL_LENGTH = -1;
+import { ARRAY_HEADER_BYTES, arrayHeaderOf, INT32_BYTES, NULL_LENGTH } from "./binary-format.ts";
 
 const encoder = new TextEncoder();
 
@@ -22,7 +18,7 @@ export class LargeTexts {
 
   /** Finds its length in PostgreSQL's binary format. That takes as long as to encode it, so it pauses after each value. */
   *measure(): Generator<null, number> {
-    let sum = HEADER_FIELDS * INT32_BYTES;
+    let sum = ARRAY_HEADER_BYTES;
     for (const [index, value] of this.#values.entries()) {
       const length = value === null ? NULL_LENGTH : Buffer.byteLength(value);
       this.#lengths[index] = length;
@@ -32,9 +28,9 @@ export class LargeTexts {
     return sum;
   }
 
-  /** Encodes it, once measured: dimensions, whether it has nulls, type, size, first index; then each value's length and bytes. */
+  /** Encodes it, once measured. */
   *encode(to: Pieces): Generator<Buffer, void> {
-    for (const field of [1, Number(this.#values.includes(null)), TEXT_OID, this.#values.length, 1]) yield* to.addInt32(field);
+    for (const field of arrayHeaderOf(this.#values)) yield* to.addInt32(field);
     for (const [index, value] of this.#values.entries()) {
       yield* to.addInt32(this.#lengths[index] ?? NULL_LENGTH);
       if (value !== null) yield* to.addText(value);
