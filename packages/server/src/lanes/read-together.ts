@@ -17,8 +17,7 @@ export const readTogether = <OfLane extends { readonly id: LaneId }>(
     writers: READERS,
     workspaceOf: ({ workspaceId }) => workspaceId,
     write: async (lanes) => {
-      const distinct = new Map(lanes.map((lane) => [lane.laneId, lane]));
-      const found = new Map((await read([...distinct.values()])).map((one) => [one.id, one]));
+      const found = new Map((await read(lanes)).map((one) => [one.id, one]));
       return lanes.map(({ laneId }) => found.get(laneId) ?? null);
     },
   });
