@@ -2,9 +2,10 @@ import net from "node:net";
 import { PassThrough } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { createApi, listen, type Principal } from "#http";
-import { systemRandom, type Uuid, type WorkspaceId } from "#kernel";
+import { createApi, listen } from "#http";
+import { systemRandom, type WorkspaceId } from "#kernel";
 import { BodyTurns } from "../../src/http/body-turns.ts";
+import { principalOf } from "../harness/principal.ts";
 import { until } from "../harness/service.ts";
 
 const KIB = 1024;
@@ -54,16 +55,7 @@ test("a workspace's body has its turn beside those of another with many", async 
 });
 
 test("large bodies that come together are read whole, a few megabytes of them in a turn of the event loop", async ({ onTestFinished }) => {
-  const principal: Principal = {
-    keyId: "a" as Uuid,
-    workspaceId: "a" as WorkspaceId,
-    role: "admin",
-    queues: null,
-    workflows: null,
-    plan: "enterprise",
-    requestsPerMinute: null,
-    executionsPerMonth: null,
-  };
+  const principal = principalOf("a");
   const sent = Promise.withResolvers<void>();
   const findPrincipal = async () => {
     await sent.promise;

@@ -1,8 +1,9 @@
 import net from "node:net";
 import { Readable } from "node:stream";
 import { afterEach, expect, test } from "vitest";
-import { type Api, createApi, jsonText, listen, type Principal } from "#http";
-import { LoopTime, SharedResource, systemRandom, type Uuid, type WorkspaceId } from "#kernel";
+import { type Api, createApi, jsonText, listen } from "#http";
+import { LoopTime, SharedResource, systemRandom } from "#kernel";
+import { principalOf } from "../harness/principal.ts";
 import { sendRaw } from "../harness/raw-request.ts";
 import { until } from "../harness/service.ts";
 
@@ -10,17 +11,6 @@ const MIB = 1024 * 1024;
 const CAPACITY = 64 * MIB;
 /** More than the buffers of a connection hold. */
 const LARGE = 40 * MIB;
-
-const principalOf = (key: string): Principal => ({
-  keyId: key as Uuid,
-  workspaceId: key as WorkspaceId,
-  role: "admin",
-  queues: null,
-  workflows: null,
-  plan: "enterprise",
-  requestsPerMinute: null,
-  executionsPerMonth: null,
-});
 
 const opened: { api: Api; sockets: net.Socket[] }[] = [];
 
