@@ -1,6 +1,6 @@
 import { LIMITS } from "@tidemill/contract";
 import type { NamedClaim } from "#jobs";
-import { type Db, largeTextArray, plainArray, type RunId, rows, sql, textArray } from "#kernel";
+import { binaryTextArray, type Db, plainArray, type RunId, rows, sql, textArray } from "#kernel";
 import { LIVE, type RunKey } from "./run.ts";
 import type { StepToInsert } from "./step-store.ts";
 
@@ -52,8 +52,8 @@ export async function insertPlainStepsAcrossWorkspaces(db: Db, runs: readonly Pl
           s.undoable
         from counted r, unnest(${plainArray(steps.map(({ run }) => run))}::int[], ${plainArray(runs.flatMap((one) => one.steps.map((_, at) => at + 1)))}::int[],
           ${textArray(steps.map((one) => one.key))}::text[], ${textArray(steps.map((one) => one.type))}::text[],
-          ${textArray(steps.map((one) => one.status))}::step_status[], ${largeTextArray(steps.map((one) => one.output))}::text[],
-          ${largeTextArray(steps.map((one) => one.error))}::text[], ${plainArray(steps.map((one) => one.attempt))}::int[],
+          ${textArray(steps.map((one) => one.status))}::step_status[], ${binaryTextArray(steps.map((one) => one.output))}::text[],
+          ${binaryTextArray(steps.map((one) => one.error))}::text[], ${plainArray(steps.map((one) => one.attempt))}::int[],
           ${textArray(steps.map((one) => one.startedAt))}::timestamptz[], ${plainArray(steps.map(({ undoable = false }) => undoable))}::boolean[])
           s (run, place, key, type, status, output, error, attempt, started_at, undoable)
         where s.run = r.number
