@@ -12,7 +12,7 @@ export interface StreamReader {
   /**
    * Authenticates them again, and checks their role.
    *
-   * @throws UNAUTHORIZED, FORBIDDEN or NOT_FOUND, as for a new request
+   * @throws UNAUTHORIZED, FORBIDDEN or NOT_FOUND, as for a new request; UNAVAILABLE while the database is away
    */
   readonly reauthenticate: () => Promise<void>;
   /** Null for the holder of a key. */
