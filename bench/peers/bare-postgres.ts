@@ -1,5 +1,5 @@
 import pg from "pg";
-import { DatabaseClock, largeTextArray, plainArray, systemRandom, UuidSource } from "../../packages/server/src/kernel/index.ts";
+import { binaryTextArray, DatabaseClock, plainArray, systemRandom, UuidSource } from "../../packages/server/src/kernel/index.ts";
 import { carryOut, concurrently, FEW, LIST, LISTS, PAYLOAD, TAKEN } from "../client-orders.ts";
 
 /**
@@ -63,7 +63,7 @@ carryOut(async ({ kind, url, jobs }) => {
 function insert(pool: pg.Pool, jobs: number, size: number): Promise<void> {
   const payloads = Array.from({ length: size }, () => payload);
   return concurrently(LISTS, Math.ceil(jobs / size), () => {
-    const values = [WORKSPACE, plainArray(payloads.map(() => ids.next())), largeTextArray(payloads)];
+    const values = [WORKSPACE, plainArray(payloads.map(() => ids.next())), binaryTextArray(payloads)];
     return pool.query({ name: "insert", text: INSERT, values });
   });
 }
