@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { inject } from "vitest";
 import { MASTER_KEY, until } from "./service.ts";
@@ -24,7 +25,10 @@ export interface RunAs {
   readonly gid: number;
 }
 
-/** The `tidemill` command as a process of its own, bundled (`harness/command.ts`), with all that it writes. Nothing of our own environment reaches it. */
+/**
+ * The `tidemill` command as a process of its own, bundled (`harness/command.ts`), with all that it writes. Nothing of our own environment
+ * reaches it.
+ */
 export class Program {
   readonly #child: ChildProcess;
   readonly #ending: Promise<Ending>;
@@ -33,9 +37,12 @@ export class Program {
   ended: Ending | null = null;
 
   constructor(args: readonly string[], settings: Settings = {}, runAs?: RunAs) {
-    this.#child = spawn(process.execPath, [inject("command"), ...args], {
+    const command = inject("command");
+    // The compiled code of a bundle is removed with it.
+    const compiled = path.join(path.dirname(command), "compiled");
+    this.#child = spawn(process.execPath, [command, ...args], {
       cwd: REPOSITORY,
-      env: { PATH: process.env.PATH ?? "", HOME: process.env.HOME ?? "/", ...settings },
+      env: { PATH: process.env.PATH ?? "", HOME: process.env.HOME ?? "/", NODE_COMPILE_CACHE: compiled, ...settings },
       stdio: ["ignore", "pipe", "pipe"],
       ...runAs,
     });
