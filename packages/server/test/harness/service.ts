@@ -20,9 +20,10 @@ import { serviceLog } from "./service-log.ts";
 /** The master key of every node, so that none creates a key file in the repository. */
 export const MASTER_KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 
-const BOUND_MS = 20_000;
+/** Only ends what hangs. */
+const BOUND_MS = 60_000;
 
-/** Polls until a condition holds, for at most 20 seconds. It waits for a condition, never for a duration. */
+/** Polls until a condition holds, for at most a minute. It waits for a condition, never for a duration. */
 export async function until(holds: () => boolean | Promise<boolean>, what = "the condition"): Promise<void> {
   const deadline = performance.now() + BOUND_MS;
   while (!(await holds())) {
