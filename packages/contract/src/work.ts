@@ -253,11 +253,16 @@ export const WorkResponse = Type.Object(
     hooks: Type.Array(TakenHook, { description: "The lifecycle hooks of runs that were taken." }),
     settled: Type.Array(Settled, { description: "What became of each outcome, in the order sent." }),
     cancelled,
+    waited_ms: Nullable(Type.Number(), {
+      description:
+        "How long the request had waited before its jobs, runs and hooks were taken: their leases began at least this long after it was " +
+        "received. Milliseconds. Null: an earlier call with the same `request` took them.",
+    }),
   },
   {
     title: "WorkResponse",
     description: "What the worker is to do next.",
-    examples: [{ jobs: [taken], runs: [], hooks: [], settled: [settled], cancelled: [] }],
+    examples: [{ jobs: [taken], runs: [], hooks: [], settled: [settled], cancelled: [], waited_ms: 1_843.2 }],
   },
 );
 export type WorkResponse = Static<typeof WorkResponse>;
