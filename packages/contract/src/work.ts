@@ -25,7 +25,9 @@ const LeaseSeconds = Type.Integer({
 const WaitSeconds = Type.Integer({
   minimum: 0,
   maximum: LIMITS.workWaitSeconds,
-  description: "How long the request waits for a job when there is none. Seconds; 0 unless given.",
+  description:
+    "How long the request waits for a job when there is none. Seconds; 0 unless given. Requests that wait are ended together, so that one may " +
+    "end without a job after two thirds of this time.",
 });
 
 const settleFields = {

@@ -63,7 +63,8 @@ export class Poll {
   /** It has waited long enough. */
   overdue: boolean;
   ended = false;
-  timer: NodeJS.Timeout | undefined;
+  /** Those that end together with it. */
+  group: Set<Poll> | undefined;
 
   constructor(asked: PollRequest) {
     this.asked = asked;

@@ -6,6 +6,7 @@ import { busyRetryMs } from "./busy-retry.ts";
 import type { KnownWorker } from "./known-worker.ts";
 import { type Ask, holderOf, planClaim, planSlowClaim } from "./plan-claim.ts";
 import { type Brought, Poll, type PolledLane, type PollRequest, type TakenJob } from "./poll.ts";
+import { PollEnds } from "./poll-ends.ts";
 import { PolledLanes } from "./polled-lanes.ts";
 
 export interface PollsOptions {
@@ -39,6 +40,7 @@ export class Polls {
   readonly #options: PollsOptions;
   /** Polls that wait, workspaces in turns. */
   readonly #line = new Line<Poll>();
+  readonly #ends: PollEnds;
   #claiming = false;
   #again = false;
   /** Lanes whose last claim took too long, alone or together with others. They are claimed from one by one, apart from all others. */
@@ -49,6 +51,7 @@ export class Polls {
 
   constructor(options: PollsOptions) {
     this.#options = options;
+    this.#ends = new PollEnds(options.clock, (poll) => this.#endOverdue(poll));
   }
 
   /** Takes jobs, at once or when there are some. Empty after `waitMs`, when the client is gone, and when the node stops. */
@@ -61,7 +64,7 @@ export class Polls {
       if (this.#hasOtherFilter(lane)) lane.mayHaveJobs = true;
     }
     asked.signal.addEventListener("abort", () => this.#end(poll, this.#nothing()), { once: true });
-    if (asked.waitMs > 0) poll.timer = setTimeout(() => this.#endOverdue(poll), asked.waitMs);
+    if (asked.waitMs > 0) this.#ends.add(poll);
     if (poll.hasProspects) this.#claimSoon();
     else this.#endIfOverdue(poll);
     return poll.result.promise;
@@ -94,7 +97,7 @@ export class Polls {
   #leave(poll: Poll): boolean {
     if (poll.ended) return false;
     poll.ended = true;
-    clearTimeout(poll.timer);
+    poll.group?.delete(poll);
     this.#line.delete(poll);
     for (const lane of poll.asked.lanes) lane.polls.delete(poll);
     return true;
@@ -162,6 +165,7 @@ export class Polls {
   close(): void {
     this.#closed = true;
     clearTimeout(this.#retryTimer);
+    this.#ends.close();
     for (const poll of [...this.#line.inTurns()]) this.#end(poll, this.#nothing());
     for (const lane of this.lanes) clearTimeout(lane.timer);
   }
