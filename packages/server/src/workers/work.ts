@@ -148,16 +148,22 @@ async function lanesOf(
   version: string,
 ): Promise<PolledLane[]> {
   const nowMs = clock.elapsedMs();
-  const lanes = new Map(names.map((name) => [name, polls.lanes.fresh(workspaceId, { kind, name, version }, nowMs)]));
-  const unknown = names.filter((name) => !lanes.get(name));
-  const found = new Map((unknown.length > 0 ? await findLanes(db, workspaceId, kind, unknown) : []).map((one) => [one.name, one]));
-  for (const name of unknown) {
-    const lane = found.get(name);
-    if (!lane) throw await laneNotFound(db, workspaceId, kind, name);
-    if (lane.served !== "pull") throw kind === "queue" ? servedByNodes(name) : servedByEndpoint(name);
-    if (kind === "workflow") versions.check(lane.laneId, name, version);
-    lanes.set(name, polls.lanes.found(lane, { kind, name, version }, nowMs));
-  }
+  const laneNames = names.map((name) => ({ kind, name, version }));
+  const lanes = new Map(laneNames.map((one) => [one.name, polls.lanes.fresh(workspaceId, one, nowMs)]));
+  const unknown = laneNames.filter(({ name }) => !lanes.get(name));
+  const lookUp = async () => {
+    const wanted = unknown.map(({ name }) => name);
+    const found = new Map((await findLanes(db, workspaceId, kind, wanted)).map((one) => [one.name, one]));
+    for (const one of unknown) {
+      const { name } = one;
+      const lane = found.get(name);
+      if (!lane) throw await laneNotFound(db, workspaceId, kind, name);
+      if (lane.served !== "pull") throw kind === "queue" ? servedByNodes(name) : servedByEndpoint(name);
+      if (kind === "workflow") versions.check(lane.laneId, name, version);
+      lanes.set(name, polls.lanes.found(lane, one, nowMs));
+    }
+  };
+  if (unknown.length > 0) await polls.lanes.lookUpAgain(workspaceId, unknown, nowMs, lookUp);
   return [...lanes.values()].filter((lane) => lane !== undefined);
 }
 
