@@ -158,8 +158,7 @@ export function createEngine(options: EngineOptions): Engine {
     masterKeyIds: masterKeys.ids,
     onKeyMissing: masterKeys.onMissing,
     onLost: () => dispatcher.abortAll(),
-    onHeld: look,
-    onPeerGone: look,
+    onGap: look,
   });
   const notify = (message: Message) => {
     if (lease.peers > 0) broadcaster.send(message);

@@ -205,6 +205,10 @@ const STATEMENTS_OF_RUNS: Record<string, (db: Db) => Promise<unknown>> = {
     insertStepsAcrossWorkspaces(db, [{ ...RUN, claim: { ...SETTLED, run: RUN.id } as never, steps: [completedStep("a", "run", "1")] }]),
   "store plain steps": (db) =>
     insertPlainStepsAcrossWorkspaces(db, [
+      { ...RUN, claim: { ...SETTLED, run: RUN.id } as never, steps: [completedStep("a", "run", "1"), completedStep("b", "run", "1")] },
+    ]),
+  "store one plain step": (db) =>
+    insertPlainStepsAcrossWorkspaces(db, [
       { ...RUN, claim: { ...SETTLED, run: RUN.id } as never, steps: [completedStep("a", "run", "1")] },
     ]),
   "store triggers": (db) => storeTriggersAcrossWorkspaces(db, 1, [{ ...RUN, ...TRIGGER }]),

@@ -1,5 +1,5 @@
 import type { JobState } from "@tidemill/contract";
-import { type Db, type JobId, largeTextArray, plainArray, row, sql, type Timestamp, textArray, toMoment, toRfc3339 } from "#kernel";
+import { binaryTextArray, type Db, type JobId, plainArray, row, sql, type Timestamp, textArray, toMoment, toRfc3339 } from "#kernel";
 import { DELIVERING_PLANS, type LaneId, type LaneService } from "#lanes";
 import { RECORD_EXECUTIONS } from "#usage";
 import { distinctLanes, type LaneName } from "../distinct-lanes.ts";
@@ -157,7 +157,7 @@ async function insert(
             n.tag, n.concurrency_key, n.idempotency_key, n.payload, n.schedule, n.scheduled_for, n.traceparent, n.tracestate
           from named cross join unnest(
             ${plainArray(requests.flatMap((request, index) => request.jobs.map(() => (laneOf[index] ?? 0) + 1)))}::int[],
-            ${plainArray(jobs.map(({ id }) => id))}::uuid[], ${largeTextArray(jobs.map(({ payload }) => payload))}::text[],
+            ${plainArray(jobs.map(({ id }) => id))}::uuid[], ${binaryTextArray(jobs.map(({ payload }) => payload))}::text[],
             ${unlessAll(null, ({ delaySeconds }) => delaySeconds || null, plainArray)}::int[],
             ${unlessAll(null, ({ runAtMs }) => (runAtMs === null ? null : toMoment(runAtMs)), textArray)}::timestamptz[],
             ${unlessAll(null, ({ tag }) => tag, textArray)}::text[],

@@ -156,6 +156,15 @@ describe("canonical JSON", () => {
     expect(pausesOf(`{${members.join()}}`)).toBeGreaterThan(50);
   });
 
+  test("canonical JSON that is dropped before its end frees its memory at once", () => {
+    const chunks: Uint8Array[] = [];
+    const work = canonicalJson(`[${"1,".repeat(500_000)}1]`, (bytes) => chunks.push(bytes));
+    while (chunks.length === 0) work.next();
+    expect(chunks[0]?.buffer).toMatchObject({ detached: false });
+    work.return();
+    expect(chunks[0]?.buffer).toMatchObject({ detached: true });
+  });
+
   test("canonical JSON of long strings and of many members comes in chunks", () => {
     const long = `"${"x".repeat(200_000)}"`;
     const members = Array.from({ length: 20_000 }, (_, index) => `"m${(index * 7_919) % 20_000}":"é"`);
