@@ -76,6 +76,11 @@ export function createPool({ connection, size, statementTimeoutMs, inOrder = fal
   return pool;
 }
 
+/** Opens as many connections as the pool may have. One that fails is tried again by the statement that needs it. */
+export async function openAll(pool: pg.Pool): Promise<void> {
+  await Promise.allSettled(Array.from({ length: pool.options.max }, async () => (await pool.connect()).release()));
+}
+
 /** Runs `work` on one connection of the pool. Closes the connection if it broke. */
 export async function onConnection<Result>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
   const client = await pool.connect().catch(rethrow);
@@ -127,6 +132,11 @@ export class Database implements Transactional {
 
   transaction<Result>(work: (tx: Db) => Promise<Result>): Promise<Result> {
     return onConnection(this.#pool, (client) => inTransaction(client, work));
+  }
+
+  /** Opens all connections, so that no statement has to wait for a new one. */
+  open(): Promise<void> {
+    return openAll(this.#pool);
   }
 
   async close(): Promise<void> {
