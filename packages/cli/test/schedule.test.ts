@@ -3,6 +3,7 @@ import { Client } from "../../server/test/harness/client.ts";
 import type { TestDatabase } from "../../server/test/harness/database.ts";
 import { type Stage, test } from "../../server/test/harness/stage.ts";
 import { output, outputHere, readRows, readTable } from "./output.ts";
+import { runHere } from "./run-here.ts";
 
 interface Stored {
   readonly name: string;
@@ -26,7 +27,8 @@ async function workspaceOf(stage: Stage) {
   );
   const list = (...args: string[]) => output(stage, ["schedule", "list", id, ...args], settings);
   const listHere = (...args: string[]) => outputHere(["schedule", "list", id, ...args], settings);
-  return { list, listHere, put: (stored: Stored) => putSchedules(database, stored) };
+  const listNewest = () => runHere(["schedule", "list", id, "--json"], settings);
+  return { list, listHere, listNewest, put: (stored: Stored) => putSchedules(database, stored) };
 }
 
 async function putSchedules(database: TestDatabase, { name, queue = "reports", ...stored }: Stored): Promise<void> {
@@ -123,11 +125,13 @@ describe("tidemill schedule list", () => {
   });
 
   test("tidemill schedule list shows them to the last one, whatever a page holds", async ({ stage }) => {
-    const { listHere, put } = await workspaceOf(stage);
+    const { listHere, listNewest, put } = await workspaceOf(stage);
     await put({ name: "nightly", count: 201 });
     const listed = JSON.parse(await listHere("--all", "--json")) as { name: string }[];
     expect([listed.length, new Set(listed.map(({ name }) => name)).size]).toEqual([201, 201]);
-    expect(JSON.parse(await listHere("--json"))).toHaveLength(50);
+    const newest = await listNewest();
+    expect(JSON.parse(newest.stdout)).toHaveLength(50);
+    expect(newest.stderr).toBe("tidemill: There are more. --limit or --all lists them.\n");
     expect(JSON.parse(await listHere("--limit", "120", "--json"))).toEqual(listed.slice(0, 120));
   });
 

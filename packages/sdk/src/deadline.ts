@@ -2,11 +2,11 @@
 export class Deadline {
   readonly #timer: ReturnType<typeof setTimeout>;
   readonly #outer: AbortSignal | undefined;
-  readonly #abort = (): void => this.#come(this.#outer?.reason);
+  readonly #abortWithOuter = (): void => this.#abort(this.#outer?.reason);
   #controller: AbortController | undefined;
-  #onCome: () => void = () => {};
+  #onAbort: () => void = () => {};
   #reason: unknown;
-  #hasCome = false;
+  #isAborted = false;
   #passed = false;
 
   /** @param reason makes the reason of the signal when the time has passed */
@@ -14,23 +14,23 @@ export class Deadline {
     this.#outer = outer;
     this.#timer = setTimeout(() => {
       this.#passed = true;
-      this.#come(reason?.());
+      this.#abort(reason?.());
     }, ms);
-    if (outer?.aborted) this.#abort();
-    else outer?.addEventListener("abort", this.#abort, { once: true });
+    if (outer?.aborted) this.#abortWithOuter();
+    else outer?.addEventListener("abort", this.#abortWithOuter, { once: true });
   }
 
-  /** Aborted when it has come. Made when it is asked for, because requests by `node:http` do better without one. */
+  /** Aborted at the end. Made when it is asked for, because requests by `node:http` do better without one. */
   get signal(): AbortSignal {
     this.#controller ??= new AbortController();
-    if (this.#hasCome) this.#controller.abort(this.#reason);
+    if (this.#isAborted) this.#controller.abort(this.#reason);
     return this.#controller.signal;
   }
 
-  /** Calls this when it comes, in place of what was to be called before. */
-  onCome(listener: () => void): void {
-    if (this.#hasCome) listener();
-    else this.#onCome = listener;
+  /** Calls this at the end, in place of the listener before. */
+  onAbort(listener: () => void): void {
+    if (this.#isAborted) listener();
+    else this.#onAbort = listener;
   }
 
   /** Whether the time has passed. */
@@ -40,14 +40,14 @@ export class Deadline {
 
   end(): void {
     clearTimeout(this.#timer);
-    this.#outer?.removeEventListener("abort", this.#abort);
+    this.#outer?.removeEventListener("abort", this.#abortWithOuter);
   }
 
-  #come(reason: unknown): void {
-    if (this.#hasCome) return;
-    this.#hasCome = true;
+  #abort(reason: unknown): void {
+    if (this.#isAborted) return;
+    this.#isAborted = true;
     this.#reason = reason;
     this.#controller?.abort(reason);
-    this.#onCome();
+    this.#onAbort();
   }
 }

@@ -7,7 +7,7 @@ interface HttpRequestToSend {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
   /** Ends it without a response. */
-  readonly until: { onCome(end: () => void): void };
+  readonly until: { onAbort(end: () => void): void };
 }
 
 /** Where requests go, in the parts that `node:http` takes. It would take a URL apart for each request. */
@@ -111,7 +111,7 @@ function senderOf({ Agent, request: open }: Http, opened: "connect" | "secureCon
       const options = { protocol, hostname, port, path: base + path, method, headers, agent };
       const request = open(options, (response) => readWhole(response).then(resolve, reject));
       request.on("error", reject);
-      until.onCome(() => request.destroy(new Error("The request was ended.")));
+      until.onAbort(() => request.destroy(new Error("The request was ended.")));
       request.on("socket", (socket) => {
         if (!socket.connecting) return;
         const late = () => request.destroy(Object.assign(new Error(`No connection in ${CONNECT_MS} ms.`), { code: CONNECT_TIMEOUT }));

@@ -2,12 +2,10 @@ import type { List } from "@tidemill/sdk";
 import { type Command, InvalidArgumentError } from "commander";
 import { type ListOptions, printPages } from "../output/print-pages.ts";
 
-const DEFAULT_LIMIT = 50;
-
 /** Adds the options that say how many records a list shows. */
 export const withLimit = (command: Command): Command =>
   command
-    .option("--limit <number>", "The largest number of records to list", readLimit, DEFAULT_LIMIT)
+    .option("--limit <number>", "The largest number of records to list, 50 by default", readLimit)
     .option("--all", "List all records, however many there are");
 
 /**

@@ -2,15 +2,17 @@ import { recordPrinter } from "./table.ts";
 
 /** How many records of a list are printed. */
 export interface ListOptions {
-  readonly limit: number;
+  readonly limit?: number;
   readonly all?: boolean;
   readonly json?: boolean;
 }
 
 const PAGE = 100;
+const DEFAULT_LIMIT = 50;
 
 /**
- * Prints a list page by page, until there are as many records as were asked for.
+ * Prints a list page by page, until there are as many records as were asked for. If there are more, it says so on the standard error; a
+ * script that set the limit knows.
  *
  * @param read the pages of the list, by their size
  * @param rowsOf the row of a record in a table, or its rows
@@ -22,7 +24,7 @@ export async function printPages<Item extends object>(
   rowsOf: (record: Item) => object | readonly object[] = (record) => record,
 ): Promise<void> {
   const printer = recordPrinter(columns, json, rowsOf);
-  let left = all ? Number.POSITIVE_INFINITY : limit;
+  let left = all ? Number.POSITIVE_INFINITY : (limit ?? DEFAULT_LIMIT);
   let isRead = true;
   const stop = () => {
     isRead = false;
@@ -32,7 +34,8 @@ export async function printPages<Item extends object>(
     printer.print(records.slice(0, left));
     const isCut = records.length > left;
     left = Math.max(0, left - records.length);
-    if (isCut && process.stderr.isTTY) process.stderr.write(`tidemill: There are more. --limit or --all lists them.\n`);
+    if (isCut && (limit === undefined || process.stderr.isTTY))
+      process.stderr.write(`tidemill: There are more. --limit or --all lists them.\n`);
     if (isCut || !isRead) break;
   }
   process.stdout.off("error", stop);

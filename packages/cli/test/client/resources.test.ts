@@ -125,7 +125,9 @@ test("a list ends at its limit, and has all records when it is asked to", async 
     `/v1/queues/${queue}/jobs/batch`,
     Array.from({ length: 130 }, (_, n) => ({ payload: n })),
   );
-  expect(await command.json("job", "list", queue)).toHaveLength(50);
+  const { stdout, stderr } = await command.run("job", "list", queue, "--json");
+  expect(JSON.parse(stdout)).toHaveLength(50);
+  expect(stderr).toBe("tidemill: There are more. --limit or --all lists them.\n");
   expect(await command.json("job", "list", queue, "--limit", "120")).toHaveLength(120);
   expect(await command.json("job", "list", queue, "--all")).toHaveLength(130);
 });

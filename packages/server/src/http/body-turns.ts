@@ -38,7 +38,9 @@ export class BodyTurns {
 
   readonly #turn = (): void => {
     const bodies = Math.min(this.#line.size, TURN_BYTES / PIECE_BYTES);
-    for (const reading of [...this.#line.inTurns()].slice(0, bodies)) {
+    const next: Reading[] = [];
+    for (const reading of this.#line.inTurns()) if (next.push(reading) === bodies) break;
+    for (const reading of next) {
       this.#line.finish(reading);
       reading.left = TURN_BYTES / bodies;
       reading.payload.resume();

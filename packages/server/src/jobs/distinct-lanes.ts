@@ -8,10 +8,8 @@ export interface LaneName {
 
 export const laneName = ({ workspaceId, queue }: LaneName): string => `${workspaceId}${queue}`;
 
-/** The distinct queues; the position of each among them by its `laneName`; and that of the queue of each of `named`. */
-export function distinctLanes<Named extends LaneName>(
-  named: readonly Named[],
-): { distinct: Named[]; positions: ReadonlyMap<string, number>; laneOf: number[] } {
+/** The distinct queues, and for each of `named` the position of its queue among them. */
+export function distinctLanes<Named extends LaneName>(named: readonly Named[]): { distinct: Named[]; laneOf: number[] } {
   const positions = new Map<string, number>();
   const distinct: Named[] = [];
   const laneOf: number[] = [];
@@ -27,5 +25,5 @@ export function distinctLanes<Named extends LaneName>(
     }
     laneOf.push(lane);
   }
-  return { distinct, positions, laneOf };
+  return { distinct, laneOf };
 }

@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import type { RecordKind } from "@tidemill/contract";
 import type { StreamReader } from "#http";
-import type { PersonId } from "#kernel";
+import { isAway, type PersonId } from "#kernel";
 
 const BEAT_MS = 15_000;
 const HEARTBEAT = ": heartbeat\n\n";
@@ -47,12 +47,13 @@ export class LiveStream extends Readable {
     return this.#options.reader.personId === personId;
   }
 
-  /** Ends it if its reader is no longer authenticated, or no longer has the role. */
+  /** Ends it if its reader is no longer authenticated, or no longer has the role. Breaks it if nobody can say so while the database is away. */
   async checkAccess(): Promise<void> {
     try {
       await this.#options.reader.reauthenticate();
-    } catch {
-      this.finish();
+    } catch (error) {
+      if (isAway(error)) this.destroy();
+      else this.finish();
     }
   }
 

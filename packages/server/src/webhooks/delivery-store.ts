@@ -1,5 +1,5 @@
 import { LIMITS } from "@tidemill/contract";
-import { type Db, type JobId, largeTextArray, plainArray, row, rows, sql, textArray, type Uuid, type WorkspaceId } from "#kernel";
+import { binaryTextArray, type Db, type JobId, plainArray, row, rows, sql, textArray, type Uuid, type WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import type { Delivery } from "./delivery.ts";
 
@@ -19,7 +19,7 @@ export const insertEventsAcrossWorkspaces = (tx: Db, events: readonly EventToIns
       insert into webhook_event (workspace_id, id, type, body, expires_at)
       select e.workspace_id, e.id, e.type, e.body, coalesce(moment() + w.retention_days * interval '1 day', 'infinity')
       from unnest(${plainArray(events.map((one) => one.workspaceId))}::uuid[], ${plainArray(events.map((one) => one.id))}::uuid[],
-        ${textArray(events.map((one) => one.type))}::text[], ${largeTextArray(events.map((one) => one.body))}::text[]) e (workspace_id, id, type, body)
+        ${textArray(events.map((one) => one.type))}::text[], ${binaryTextArray(events.map((one) => one.body))}::text[]) e (workspace_id, id, type, body)
       join workspace w on w.id = e.workspace_id`,
   );
 

@@ -21,6 +21,8 @@ export interface PolledLane extends LaneKey {
   wakes: number;
   /** Whether it had limits when it was last claimed from. */
   limited: boolean;
+  /** Whether its last claim brought all that was asked for: there are probably more. */
+  hasBacklog: boolean;
   /** Mean length of the payloads that the last claim brought. Null before the first. */
   payloadLength: number | null;
   /** Since when claims have found it, or jobs of it, held by other transactions. Null: the last one has not. Milliseconds of the elapsed clock. */

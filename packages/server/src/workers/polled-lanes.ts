@@ -51,6 +51,7 @@ export class PolledLanes {
         mayHaveJobs: true,
         wakes: 0,
         limited: false,
+        hasBacklog: false,
         payloadLength: null,
         busySinceMs: null,
         foundMs: nowMs,

@@ -10,6 +10,7 @@ import { PolledLanes } from "./polled-lanes.ts";
 
 export interface PollsOptions {
   readonly claim: Engine["claimForWorkers"];
+  readonly claimFromBacklog: Engine["claimFromBacklog"];
   /** Which runs of a workflow its workers of a version may take. Null: all; else it may be more after `othersGoneInMs`. */
   readonly filterOf: (lane: PolledLane) => (VersionFilter & { readonly othersGoneInMs: number }) | null;
   /** Gives back jobs that were claimed for a poll whose client is gone. */
@@ -232,10 +233,10 @@ export class Polls {
 
   /** Claims from lanes that all have limits, or all have none, and from one alone that has a filter. */
   async #claimFrom(asks: readonly Ask[]): Promise<void> {
-    const { limited = false, filter = null } = asks[0]?.lane ?? {};
+    const limited = asks[0]?.lane.limited ?? false;
     for (const { poll } of asks) poll.claiming = true;
     try {
-      const { claims, found } = await this.#options.claim(asks.map(holderOf), limited, filter);
+      const { claims, found } = await this.#claim(asks);
       for (const [poll, got] of divide(asks, claims)) this.#end(poll, got);
       this.#learn(asks, claims, found, limited);
     } catch (error) {
@@ -244,6 +245,18 @@ export class Polls {
     } finally {
       for (const { poll } of asks) poll.claiming = false;
     }
+  }
+
+  async #claim(asks: readonly Ask[]): ReturnType<Engine["claimForWorkers"]> {
+    const { limited = false, filter = null } = asks[0]?.lane ?? {};
+    const holders = asks.map(holderOf);
+    if (haveBacklog(asks)) {
+      const claims = await this.#options.claimFromBacklog(holders);
+      // If it brings less than was asked for, there may be more: the next claim finds out.
+      const found = asks.slice(0, 1).map(({ lane: { laneId } }) => ({ laneId, limited: false, isPulled: true, opensInMs: 0 }));
+      if (claims.length > 0) return { claims, found };
+    }
+    return this.#options.claim(holders, limited, filter);
   }
 
   /** A lane that gave less than was asked for is empty, unless it was woken meanwhile. */
@@ -262,6 +275,7 @@ export class Polls {
         continue;
       }
       const asked = ofLane.reduce((sum, { take }) => sum + take, 0);
+      lane.hasBacklog = got.length >= asked;
       const isEmpty = got.length < asked && opensInMs !== 0;
       if (isEmpty && ofLane.every(({ wakes }) => wakes === lane.wakes)) lane.mayHaveJobs = false;
       lane.busySinceMs = isBusy ? (lane.busySinceMs ?? this.#options.clock.elapsedMs()) : null;
@@ -281,6 +295,14 @@ export class Polls {
 function groupAsks(asks: readonly Ask[]): Ask[][] {
   const groups = Map.groupBy(asks, ({ lane }) => (lane.filter ? lane : lane.limited));
   return [...groups.values()];
+}
+
+/** Whether all are of one queue that has no limits and probably more jobs. */
+function haveBacklog(asks: readonly Ask[]): boolean {
+  const [first] = asks;
+  return (
+    first?.lane.hasBacklog === true && !first.lane.limited && first.lane.kind === "queue" && asks.every(({ lane }) => lane === first.lane)
+  );
 }
 
 /** A filter, without what changes with time. */

@@ -1,6 +1,6 @@
 import { LIMITS } from "@tidemill/contract";
 import { COUNT_DISCARDED, DISCARD_READY, type NamedClaim } from "#jobs";
-import { type Db, largeTextArray, plainArray, rows, sql, textArray } from "#kernel";
+import { binaryTextArray, type Db, plainArray, rows, sql, textArray } from "#kernel";
 import { LIVE, type RunKey } from "./run.ts";
 import type { StepToInsert } from "./step-store.ts";
 
@@ -25,7 +25,7 @@ export async function completeRunsAcrossWorkspaces(db: Db, runs: readonly RunToC
       with asked as (
         select * from unnest(${plainArray(runs.map((one) => one.workspaceId))}::uuid[], ${plainArray(runs.map((one) => one.id))}::uuid[],
           ${plainArray(runs.map(({ claim }) => claim.laneId))}::bigint[], ${plainArray(runs.map(({ claim }) => claim.leaseId))}::bigint[],
-          ${plainArray(runs.map(({ claim }) => claim.attempt))}::int[], ${largeTextArray(runs.map((one) => one.result))}::text[])
+          ${plainArray(runs.map(({ claim }) => claim.attempt))}::int[], ${binaryTextArray(runs.map((one) => one.result))}::text[])
           with ordinality a (workspace_id, id, lane_id, lease_id, attempt, result, number)
       ), claimed as (
         select a.*
@@ -46,7 +46,7 @@ export async function completeRunsAcrossWorkspaces(db: Db, runs: readonly RunToC
         select *, row_number() over (partition by run order by place) as seq
         from unnest(${plainArray(steps.map(({ run }) => run))}::int[], ${textArray(steps.map((one) => one.key))}::text[],
           ${textArray(steps.map((one) => one.type))}::text[], ${textArray(steps.map((one) => one.status))}::step_status[],
-          ${largeTextArray(steps.map((one) => one.output))}::text[], ${largeTextArray(steps.map((one) => one.error))}::text[],
+          ${binaryTextArray(steps.map((one) => one.output))}::text[], ${binaryTextArray(steps.map((one) => one.error))}::text[],
           ${plainArray(steps.map((one) => one.attempt))}::int[], ${textArray(steps.map((one) => one.startedAt))}::timestamptz[],
           ${plainArray(steps.map(({ undoable = false }) => undoable))}::boolean[])
           with ordinality s (run, key, type, status, output, error, attempt, started_at, undoable, place)

@@ -1,5 +1,5 @@
 import type { Hook, RunStatus } from "@tidemill/contract";
-import { type Db, largeTextArray, plainArray, type RunId, rows, sql, textArray } from "#kernel";
+import { binaryTextArray, type Db, plainArray, type RunId, rows, sql, textArray } from "#kernel";
 import type { LaneId } from "#lanes";
 import { LIVE, type RunKey } from "./run.ts";
 
@@ -48,8 +48,8 @@ export function markEndedAcrossWorkspaces(tx: Db, ends: readonly RunEnd[]): Prom
           error = case when e.status = 'completed' then null else coalesce(e.error, r.error) end,
           expires_at = coalesce(moment() + w.retention_days * interval '1 day', 'infinity')
         from unnest(${workspaceIds}::uuid[], ${ids}::uuid[],
-          ${textArray(ends.map((one) => one.status))}::run_status[], ${largeTextArray(ends.map(({ result = null }) => result))}::text[],
-          ${largeTextArray(ends.map(({ error = null }) => error))}::text[], ${plainArray(ends.map((one) => one.executions))}::int[],
+          ${textArray(ends.map((one) => one.status))}::run_status[], ${binaryTextArray(ends.map(({ result = null }) => result))}::text[],
+          ${binaryTextArray(ends.map(({ error = null }) => error))}::text[], ${plainArray(ends.map((one) => one.executions))}::int[],
           ${textArray(ends.map(({ retrySteps }) => (retrySteps ? textArray(retrySteps) : null)))}::text[])
           as e (workspace_id, id, status, result, error, executions, retry_steps)
         join workspace w on w.id = e.workspace_id
@@ -79,7 +79,7 @@ export const recordFailuresAcrossWorkspaces = (tx: Db, failures: readonly RunFai
     sql`
       update run r set failures = r.failures + 1, error = f.error, next_attempt_at = moment() + f.wait_ms * interval '1 millisecond'
       from unnest(${plainArray(failures.map((one) => one.workspaceId))}::uuid[], ${plainArray(failures.map((one) => one.id))}::uuid[],
-        ${largeTextArray(failures.map((one) => one.error))}::text[], ${plainArray(failures.map((one) => one.waitMs))}::float8[])
+        ${binaryTextArray(failures.map((one) => one.error))}::text[], ${plainArray(failures.map((one) => one.waitMs))}::float8[])
         as f (workspace_id, id, error, wait_ms)
       where r.workspace_id = any(array[f.workspace_id]) and r.id = f.id and r.${LIVE}`,
   );

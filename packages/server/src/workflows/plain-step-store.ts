@@ -1,6 +1,6 @@
 import { LIMITS } from "@tidemill/contract";
 import type { NamedClaim } from "#jobs";
-import { type Db, largeTextArray, plainArray, type RunId, rows, sql, textArray } from "#kernel";
+import { binaryTextArray, type Db, plainArray, type RunId, row, rows, sql, textArray } from "#kernel";
 import { LIVE, type RunKey } from "./run.ts";
 import type { StepToInsert } from "./step-store.ts";
 
@@ -22,6 +22,9 @@ export const isPlain = ({ type, status }: StepToInsert): boolean =>
  * @throws the database's error of a duplicate if a journal has one of the steps: then nothing is stored (`isDuplicate`)
  */
 export async function insertPlainStepsAcrossWorkspaces(db: Db, runs: readonly PlainSteps[]): Promise<ReadonlyMap<RunId, number>> {
+  const [only] = runs;
+  const [step] = only?.steps ?? [];
+  if (only && step && runs.length === 1 && only.steps.length === 1) return insertPlainStep(db, only, step);
   const steps = runs.flatMap((run, at) => run.steps.map((step) => ({ ...step, run: at + 1 })));
   const stored = await rows<{ id: RunId; steps: number }>(
     db,
@@ -52,8 +55,8 @@ export async function insertPlainStepsAcrossWorkspaces(db: Db, runs: readonly Pl
           s.undoable
         from counted r, unnest(${plainArray(steps.map(({ run }) => run))}::int[], ${plainArray(runs.flatMap((one) => one.steps.map((_, at) => at + 1)))}::int[],
           ${textArray(steps.map((one) => one.key))}::text[], ${textArray(steps.map((one) => one.type))}::text[],
-          ${textArray(steps.map((one) => one.status))}::step_status[], ${largeTextArray(steps.map((one) => one.output))}::text[],
-          ${largeTextArray(steps.map((one) => one.error))}::text[], ${plainArray(steps.map((one) => one.attempt))}::int[],
+          ${textArray(steps.map((one) => one.status))}::step_status[], ${binaryTextArray(steps.map((one) => one.output))}::text[],
+          ${binaryTextArray(steps.map((one) => one.error))}::text[], ${plainArray(steps.map((one) => one.attempt))}::int[],
           ${textArray(steps.map((one) => one.startedAt))}::timestamptz[], ${plainArray(steps.map(({ undoable = false }) => undoable))}::boolean[])
           s (run, place, key, type, status, output, error, attempt, started_at, undoable)
         where s.run = r.number
@@ -61,6 +64,34 @@ export async function insertPlainStepsAcrossWorkspaces(db: Db, runs: readonly Pl
       select id, steps from counted`,
   );
   return new Map(stored.map((one) => [one.id, one.steps]));
+}
+
+/** The same for one step of one run. Without arrays it takes PostgreSQL a fifth less. */
+async function insertPlainStep(db: Db, run: PlainSteps, step: StepToInsert): Promise<ReadonlyMap<RunId, number>> {
+  const { workspaceId, id, claim } = run;
+  const { key, type, status, output, error, attempt, startedAt, undoable = false } = step;
+  const stored = await row<{ steps: number }>(
+    db,
+    sql`
+      with claimed as (
+        select from job j
+        where j.workspace_id = ${workspaceId} and j.lane_id = ${claim.laneId} and j.id = ${id}
+          and j.lease_id is not distinct from ${claim.leaseId}::bigint and j.attempt = ${claim.attempt}
+        for share
+      ), counted as (
+        update run r set steps = r.steps + 1, last_seq = r.last_seq + 1, journal_bytes = r.journal_bytes + ${bytesOf(run)}
+        where r.workspace_id = ${workspaceId} and r.id = ${id} and r.${LIVE} and exists (select from claimed)
+          and r.steps < ${LIMITS.journalSteps} and r.journal_bytes + ${bytesOf(run)} <= ${LIMITS.journalBytes}
+        returning r.last_seq, r.steps
+      ), stored as (
+        insert into run_step (workspace_id, run_id, key, seq, type, status, output, error, attempt, started_at, ended_at, undoable)
+        select ${workspaceId}, ${id}, ${key}, last_seq, ${type}, ${status}::step_status, ${output}, ${error}, ${attempt}::int,
+          coalesce(${startedAt}::timestamptz, moment()), moment(), ${undoable}::boolean
+        from counted
+      )
+      select steps from counted`,
+  );
+  return new Map(stored ? [[id, stored.steps]] : []);
 }
 
 const bytesOf = ({ steps }: PlainSteps): number =>

@@ -1,6 +1,6 @@
 import { LIMITS } from "@tidemill/contract";
 import type { NamedClaim } from "#jobs";
-import { type Db, invalid, largeTextArray, plainArray, problem, row, rows, type SlicedWork, sql } from "#kernel";
+import { binaryTextArray, type Db, invalid, plainArray, problem, row, rows, type SlicedWork, sql } from "#kernel";
 import type { TextRedactor } from "#redaction";
 import type { RunKey } from "./run.ts";
 
@@ -61,6 +61,6 @@ export const storeProgressAcrossWorkspaces = (tx: Db, runs: readonly ProgressToS
     sql`
       update run r set progress = p.progress
       from unnest(${plainArray(runs.map((one) => one.workspaceId))}::uuid[], ${plainArray(runs.map((one) => one.id))}::uuid[],
-        ${largeTextArray(runs.map((one) => one.progress))}::text[]) as p (workspace_id, id, progress)
+        ${binaryTextArray(runs.map((one) => one.progress))}::text[]) as p (workspace_id, id, progress)
       where r.workspace_id = any(array[p.workspace_id]) and r.id = p.id`,
   );

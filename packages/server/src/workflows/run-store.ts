@@ -1,4 +1,4 @@
-import { type Db, fragment, largeTextArray, plainArray, type RunId, row, rows, sql, textArray, type WorkspaceId } from "#kernel";
+import { binaryTextArray, type Db, fragment, plainArray, type RunId, row, rows, sql, textArray, type WorkspaceId } from "#kernel";
 import type { LaneKey } from "#lanes";
 import { RECORD_RUNS } from "#usage";
 import type { RunKey, RunWithData, StepRow } from "./run.ts";
@@ -21,7 +21,7 @@ export function insertRuns(tx: Db, runs: readonly RunToInsert[]): Promise<unknow
     sql`
       with started as (
         insert into run (workspace_id, lane_id, id, attempts, input, trigger, idempotency_key, parent_run_id, depth, created_at)
-        select r.workspace_id, r.lane_id, r.id, r.attempts, (${largeTextArray([...inputs.keys()])}::text[])[r.input], r.trigger, r.key, r.parent, r.depth,
+        select r.workspace_id, r.lane_id, r.id, r.attempts, (${binaryTextArray([...inputs.keys()])}::text[])[r.input], r.trigger, r.key, r.parent, r.depth,
           moment()
         from unnest(${plainArray(runs.map(({ workspaceId }) => workspaceId))}::uuid[], ${plainArray(runs.map(({ laneId }) => laneId))}::bigint[],
           ${plainArray(runs.map(({ id }) => id))}::uuid[], ${plainArray(runs.map(({ attempts }) => attempts))}::int[],

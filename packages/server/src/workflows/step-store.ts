@@ -1,6 +1,6 @@
 import { LIMITS, type RunError, type StepStatus, type StepType } from "@tidemill/contract";
 import type { NamedClaim } from "#jobs";
-import { type Db, largeTextArray, plainArray, type RunId, rows, sql, type Timestamp, textArray } from "#kernel";
+import { binaryTextArray, type Db, plainArray, type RunId, rows, sql, type Timestamp, textArray } from "#kernel";
 import type { CallToBegin } from "./calls/read-call.ts";
 import { LIVE, type RunKey } from "./run.ts";
 
@@ -104,7 +104,7 @@ export async function insertStepsAcrossWorkspaces(db: Db, runs: readonly StepsTo
         select *, row_number() over (partition by run_id order by number) as place
         from unnest(${plainArray(steps.map(({ run }) => run.id))}::uuid[], ${textArray(steps.map((one) => one.key))}::text[],
           ${textArray(steps.map((one) => one.type))}::text[], ${textArray(steps.map((one) => one.status))}::step_status[],
-          ${largeTextArray(steps.map((one) => one.output))}::text[], ${largeTextArray(steps.map((one) => one.error))}::text[],
+          ${binaryTextArray(steps.map((one) => one.output))}::text[], ${binaryTextArray(steps.map((one) => one.error))}::text[],
           ${plainArray(steps.map((one) => one.attempt))}::int[], ${textArray(steps.map((one) => one.startedAt))}::timestamptz[],
           ${textArray(steps.map((one) => one.wakeAt))}::timestamptz[], ${plainArray(steps.map((one) => one.wakeInMs))}::float8[],
           ${textArray(steps.map((one) => one.signal))}::text[],

@@ -1,5 +1,5 @@
 import { CLAIMABLE, COUNT_ADDED, INSERT_RUN_JOBS } from "#jobs";
-import { type Db, largeTextArray, plainArray, type RunId, rows, sql, type Timestamp, textArray, toMoment } from "#kernel";
+import { binaryTextArray, type Db, plainArray, type RunId, rows, sql, type Timestamp, textArray, toMoment } from "#kernel";
 import type { LaneId } from "#lanes";
 import { RECORD_RUNS } from "#usage";
 import { TRIGGERED_BY_API, type TriggerOfRun } from "./trigger.ts";
@@ -70,7 +70,7 @@ export async function storeTriggersAcrossWorkspaces(
       ), started as (
         insert into run (workspace_id, lane_id, id, status, version, attempts, input, trigger, idempotency_key, created_at, started_at)
         select workspace_id, lane_id, id, case when is_held then 'running' else 'pending' end::run_status, case when is_held then version end, attempts,
-          (${largeTextArray([...inputs.keys()])}::text[])[input], ${TRIGGERED_BY_API}::text, key, moment(), case when is_held then moment() end
+          (${binaryTextArray([...inputs.keys()])}::text[])[input], ${TRIGGERED_BY_API}::text, key, moment(), case when is_held then moment() end
         from ready
         returning workspace_id, lane_id
       ), used as (

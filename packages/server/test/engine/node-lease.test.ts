@@ -10,7 +10,7 @@ class FakeNodes {
   away = false;
   slowMs = 0;
   vaultKey: string | null = null;
-  peers = 0;
+  peers: string[] = [];
   readonly leases = new Map<number, number>();
 
   query = async ({ text, values }: Statement): Promise<{ rows: unknown[]; rowCount: number | null }> => {
@@ -49,8 +49,7 @@ beforeEach(async () => {
     masterKeyIds: () => keys,
     onKeyMissing: (id) => told.push(`missing ${id}`),
     onLost: () => told.push("lost"),
-    onHeld: () => told.push("held"),
-    onPeerGone: () => told.push("peer gone"),
+    onGap: () => told.push("gap"),
   });
   await lease.start();
 });
@@ -67,7 +66,7 @@ describe("a node's lease", () => {
     expect(lease.heldBy).toBe(1);
     await pass(600);
     expect(lease.heldBy).toBe(1);
-    expect(told).toEqual(["held"]);
+    expect(told).toEqual(["gap"]);
     expect(nodes.leases.get(1)).toBeGreaterThan(Date.now() + 9_000);
   });
 
@@ -77,7 +76,7 @@ describe("a node's lease", () => {
     expect(lease.heldBy).toBe(1);
     await pass(0.2);
     expect(lease.heldBy).toBeNull();
-    expect(told).toEqual(["held", "lost"]);
+    expect(told).toEqual(["gap", "lost"]);
     expect(nodes.leases.get(1)).toBeGreaterThan(Date.now());
   });
 
@@ -87,7 +86,7 @@ describe("a node's lease", () => {
     nodes.away = false;
     await pass(20);
     expect(lease.heldBy).toBe(2);
-    expect(told.at(-1)).toBe("held");
+    expect(told.at(-1)).toBe("gap");
   });
 
   test("a node's lease counts from when its renewal was sent, not from when the answer came", async () => {
@@ -102,21 +101,21 @@ describe("a node's lease", () => {
   test("a node's lease that was given up in time and is renewed in time after all is held again, and says so", async () => {
     nodes.away = true;
     await pass(12.5);
-    expect(told).toEqual(["held", "lost"]);
+    expect(told).toEqual(["gap", "lost"]);
     nodes.away = false;
     for (let step = 0; step < 20 && lease.heldBy === null; step += 1) {
       lease.refresh();
       await pass(0.1);
     }
     expect(lease.heldBy).not.toBeNull();
-    expect(told).toEqual(["held", "lost", "held"]);
+    expect(told).toEqual(["gap", "lost", "gap"]);
   });
 
   test("a node's lease that the database has forgotten is lost", async () => {
     nodes.leases.set(1, 0);
     lease.refresh();
     await pass(0);
-    expect(told).toEqual(["held", "lost", "held"]);
+    expect(told).toEqual(["gap", "lost", "gap"]);
     expect(lease.heldBy).toBe(2);
   });
 
@@ -127,19 +126,31 @@ describe("a node's lease", () => {
     await pass(5);
     nodes.leases.set(1, 0);
     await pass(5);
-    expect(told).toEqual(["held", "missing new", "lost", "held", "missing new"]);
+    expect(told).toEqual(["gap", "missing new", "lost", "gap", "missing new"]);
     keys = ["old", "new"];
     await pass(600);
     expect(told).toHaveLength(5);
   });
 
   test("a node's lease tells when a peer is gone, not when one has come", async () => {
-    nodes.peers = 2;
+    nodes.peers = ["8", "9"];
     await pass(5);
-    expect(told).toEqual(["held"]);
-    nodes.peers = 1;
+    expect(told).toEqual(["gap"]);
+    nodes.peers = ["9"];
     await pass(600);
-    expect(told).toEqual(["held", "peer gone"]);
+    expect(told).toEqual(["gap", "gap"]);
+  });
+
+  test("a node's lease tells once when a peer is gone while another has come, also if the lease is new", async () => {
+    nodes.peers = ["8", "9"];
+    await pass(5);
+    nodes.peers = ["9", "10"];
+    await pass(600);
+    expect(told).toEqual(["gap", "gap"]);
+    nodes.leases.set(1, 0);
+    nodes.peers = ["10"];
+    await pass(600);
+    expect(told).toEqual(["gap", "gap", "lost", "gap"]);
   });
 
   test("a node's lease ends at once when it is released", async () => {

@@ -3,6 +3,7 @@ import {
   cancelMany,
   claimAcrossWorkspaces,
   claimForWorkersAcrossWorkspaces,
+  claimFromBacklogAcrossWorkspaces,
   completeAcrossWorkspaces,
   countAttemptsAcrossWorkspaces,
   decideSharesAcrossWorkspaces,
@@ -120,6 +121,8 @@ const STATEMENTS: Record<string, (db: Db) => Promise<unknown>> = {
   claim: (db) => claimAcrossWorkspaces(db, { leaseId: 1, served: "push" }, [{ ...LANE, take: 1 }]),
   "claim for workers": (db) =>
     claimForWorkersAcrossWorkspaces(db, 1, [{ ...LANE, take: 1, leaseId: 1, leaseSeconds: 30, request: null, version: null }], false),
+  "claim from a backlog": (db) =>
+    claimFromBacklogAcrossWorkspaces(db, 1, [{ ...LANE, take: 1, leaseId: 1, leaseSeconds: 30, request: null, version: null }]),
   "claim runs of a version": (db) =>
     claimForWorkersAcrossWorkspaces(db, 1, [{ ...LANE, take: 1, leaseId: 1, leaseSeconds: 30, request: null, version: "v1" }], false, {
       version: "v1",
@@ -204,6 +207,10 @@ const STATEMENTS_OF_RUNS: Record<string, (db: Db) => Promise<unknown>> = {
   "store steps": (db) =>
     insertStepsAcrossWorkspaces(db, [{ ...RUN, claim: { ...SETTLED, run: RUN.id } as never, steps: [completedStep("a", "run", "1")] }]),
   "store plain steps": (db) =>
+    insertPlainStepsAcrossWorkspaces(db, [
+      { ...RUN, claim: { ...SETTLED, run: RUN.id } as never, steps: [completedStep("a", "run", "1"), completedStep("b", "run", "1")] },
+    ]),
+  "store one plain step": (db) =>
     insertPlainStepsAcrossWorkspaces(db, [
       { ...RUN, claim: { ...SETTLED, run: RUN.id } as never, steps: [completedStep("a", "run", "1")] },
     ]),

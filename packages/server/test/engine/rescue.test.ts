@@ -30,6 +30,18 @@ describe("a node whose lease has run out", () => {
     expect(two?.id).toBeGreaterThan(one?.id ?? Number.NaN);
   });
 
+  test("a node learns the other live nodes with its lease, and at each renewal", async ({ database, engine }) => {
+    const [dead, live] = [String(await putNode(database, { alive: false })), String(await putNode(database))];
+    const node = await register(engine, 15);
+    const id = node?.id as number;
+    const renewed = await renew(engine, id, 15);
+    for (const peers of [node?.peers, renewed?.peers]) {
+      expect(peers).toContain(live);
+      expect(peers).not.toContain(dead);
+      expect(peers).not.toContain(String(id));
+    }
+  });
+
   test("a node whose lease has run out is forgotten after an hour, unless jobs are still under its name", async ({ database, engine }) => {
     const [gone, holding] = [await putNode(database, { alive: false }), await putNode(database, { alive: false })];
     await database.query("update lease set expires_at = now() - interval '61 minutes' where id = any($1)", [[gone, holding]]);

@@ -1,6 +1,6 @@
 import { Duplex } from "node:stream";
 import { describe, expect } from "vitest";
-import { largeTextArray, rows, sql } from "#kernel";
+import { binaryTextArray, rows, sql } from "#kernel";
 import { Client } from "../../src/kernel/database/bind.ts";
 import { test } from "../harness/engine.ts";
 
@@ -12,7 +12,7 @@ describe("a statement with large values", () => {
         engine,
         sql`
           select ${"é"}::text as text, ${null}::text as nothing, ${""}::text as empty, ${7}::int as number, ${true}::boolean as yes,
-            ${largeTextArray(large)}::text[] as large, ${Buffer.from("ab")}::bytea as bytes, ${largeTextArray(large.toReversed())}::text[] as other`,
+            ${binaryTextArray(large)}::text[] as large, ${Buffer.from("ab")}::bytea as bytes, ${binaryTextArray(large.toReversed())}::text[] as other`,
       );
     const values = {
       text: "é",
@@ -29,7 +29,7 @@ describe("a statement with large values", () => {
   });
 
   test("a statement that fails with a large value leaves its connection usable", async ({ engine }) => {
-    const large = largeTextArray(Array(300).fill("x".repeat(1_000)));
+    const large = binaryTextArray(Array(300).fill("x".repeat(1_000)));
     await expect(rows(engine, sql`select ${large}::text[] as large, 1 / ${0}::int as failed`)).rejects.toThrow("division by zero");
     expect(await rows(engine, sql`select cardinality(${large}::text[]) as count`)).toEqual([{ count: 300 }]);
   });
@@ -38,7 +38,7 @@ describe("a statement with large values", () => {
     const pieceBytes = 128 * 1024;
     for (const shift of [0, 1, 2, 3, 4, 5]) {
       const large = ["x".repeat(shift), "🌊".repeat(pieceBytes), null, "", "é".repeat(pieceBytes - shift), "中", null];
-      expect(await rows(engine, sql`select ${largeTextArray(large)}::text[] as large, ${shift}::int as number`)).toEqual([
+      expect(await rows(engine, sql`select ${binaryTextArray(large)}::text[] as large, ${shift}::int as number`)).toEqual([
         { large, number: shift },
       ]);
     }
@@ -47,7 +47,7 @@ describe("a statement with large values", () => {
   test("a large value is encoded piece by piece, as the connection takes it; what follows it waits", async () => {
     const socket = new Socket();
     const { connection } = new Client({ stream: () => socket } as object) as unknown as { connection: Sender };
-    connection.bind({ statement: "name", values: [largeTextArray(Array(300).fill("x".repeat(10_000))), 7] });
+    connection.bind({ statement: "name", values: [binaryTextArray(Array(300).fill("x".repeat(10_000))), 7] });
     connection.execute({});
     connection.sync();
     expect(socket.taken).toHaveLength(0);
@@ -68,7 +68,7 @@ describe("a statement with large values", () => {
   test("a connection that closes while a large value is sent takes no more of it", async () => {
     const socket = new Socket();
     const { connection } = new Client({ stream: () => socket } as object) as unknown as { connection: Sender };
-    connection.bind({ statement: "name", values: [largeTextArray(Array(300).fill("x".repeat(10_000)))] });
+    connection.bind({ statement: "name", values: [binaryTextArray(Array(300).fill("x".repeat(10_000)))] });
     await socket.takeOne();
     socket.destroy();
     await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));

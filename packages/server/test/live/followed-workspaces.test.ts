@@ -1,7 +1,7 @@
 import { Writable } from "node:stream";
 import { RECORD_KINDS } from "@tidemill/contract";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { Changes, SharedResource, systemRandom, type WorkspaceId } from "#kernel";
+import { Changes, SharedResource, systemRandom, unavailable, type WorkspaceId } from "#kernel";
 import { FollowedWorkspaces, type LiveMessage } from "../../src/live/followed-workspaces.ts";
 
 const OURS = "01994a5b-0000-7000-8000-000000000001" as WorkspaceId;
@@ -163,6 +163,18 @@ describe("a workspace that is followed", () => {
     isAllowed = false;
     await advance(15_000);
     expect(stream.readableEnded).toBe(true);
+    expect(one.shares.eventStreams.total).toBe(0);
+  });
+
+  test("breaks off when a reader cannot be authenticated while the database is away: that is no lost right", async () => {
+    const { one, advance } = fixture();
+    let isDatabaseAway = false;
+    const { stream } = await one.open(OURS, async () => {
+      if (isDatabaseAway) throw unavailable();
+    });
+    isDatabaseAway = true;
+    await advance(15_000);
+    expect([stream.destroyed, stream.readableEnded]).toEqual([true, false]);
     expect(one.shares.eventStreams.total).toBe(0);
   });
 

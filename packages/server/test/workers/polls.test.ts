@@ -15,14 +15,22 @@ const TIMED_OUT = Object.assign(unavailable("The database is unavailable."), { c
 
 /** Polls whose claims bring one job for each holder, when the test lets them. */
 function setUp() {
-  const calls: { holders: readonly Holder[]; bring: () => void; bringNothing: () => void; fail: (error: unknown) => void }[] = [];
+  const calls: {
+    holders: readonly Holder[];
+    isFromBacklog: boolean;
+    bring: () => void;
+    bringNothing: () => void;
+    fail: (error: unknown) => void;
+  }[] = [];
+  const claimsOf = (holders: readonly Holder[]) =>
+    holders.map(({ laneId, leaseId, request }) => ({ laneId, leaseId, request, place: 1, payload: "{}" })) as WorkerClaim[];
+  const call = (holders: readonly Holder[], isFromBacklog: boolean) =>
+    new Promise<WorkerClaim[]>((resolve, reject) => {
+      calls.push({ holders, isFromBacklog, bring: () => resolve(claimsOf(holders)), bringNothing: () => resolve([]), fail: reject });
+    });
   const polls = new Polls({
-    claim: (holders) =>
-      new Promise((resolve, reject) => {
-        const claims = holders.map(({ laneId, leaseId, request }) => ({ laneId, leaseId, request, place: 1, payload: "{}" }));
-        const bring = (brought: object[]) => resolve({ claims: brought as WorkerClaim[], found: [] });
-        calls.push({ holders, bring: () => bring(claims), bringNothing: () => bring([]), fail: reject });
-      }),
+    claim: async (holders) => ({ claims: await call(holders, false), found: [] }),
+    claimFromBacklog: (holders) => call(holders, true),
     filterOf: () => null,
     giveBack: () => {},
     emit: () => {},
@@ -106,6 +114,56 @@ describe("a claim that takes too long", () => {
     expect(lanesOf(again)).toEqual([1]);
     again.bring();
     expect(await first).toHaveLength(1);
+    polls.close();
+  });
+});
+
+describe("a queue whose last claim brought all that was asked for", () => {
+  test("is claimed from as a backlog, until that brings nothing: then the general claim says why", async () => {
+    const { polls, poll, next } = setUp();
+    const kinds: boolean[] = [];
+    const nextOf = async () => {
+      const claim = await next();
+      kinds.push(claim.isFromBacklog);
+      return claim;
+    };
+    for (let jobs = 0; jobs < 2; jobs += 1) {
+      const taking = poll(1);
+      (await nextOf()).bring();
+      expect(await taking).toMatchObject([{ laneId: 1 }]);
+    }
+    const waiting = poll(1);
+    (await nextOf()).bringNothing();
+    (await nextOf()).bringNothing();
+    polls.wake([{ workspaceId: workspaceOf(1), laneId: 1 as LaneId }]);
+    (await nextOf()).bring();
+    expect(await waiting).toMatchObject([{ laneId: 1 }]);
+    expect(kinds).toEqual([false, true, true, false, false]);
+    polls.close();
+  });
+
+  test("is claimed from generally together with other queues", async () => {
+    const { polls, poll, next } = setUp();
+    const first = poll(1);
+    (await next()).bring();
+    expect(await first).toHaveLength(1);
+    const together = [poll(1), poll(2)];
+    const claim = await next();
+    expect([lanesOf(claim), claim.isFromBacklog]).toEqual([[1, 2], false]);
+    claim.bring();
+    expect((await Promise.all(together)).flat()).toHaveLength(2);
+    polls.close();
+  });
+
+  test("is claimed from generally if it is a workflow", async () => {
+    const { polls, poll, next } = setUp();
+    for (let runs = 0; runs < 2; runs += 1) {
+      const taking = poll(1, "workflow");
+      const claim = await next();
+      expect(claim.isFromBacklog).toBe(false);
+      claim.bring();
+      expect(await taking).toHaveLength(1);
+    }
     polls.close();
   });
 });

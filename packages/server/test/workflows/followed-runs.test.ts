@@ -1,6 +1,6 @@
 import { Writable } from "node:stream";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { type RunId, SharedResource, type Statement, type WorkspaceId } from "#kernel";
+import { problem, type RunId, SharedResource, type Statement, unavailable, type WorkspaceId } from "#kernel";
 import { FollowedRuns } from "../../src/workflows/watch/followed-runs.ts";
 
 const KEY = { workspaceId: "w" as WorkspaceId, id: "01994a5b-0000-7000-8000-000000000000" as RunId };
@@ -59,8 +59,8 @@ function fixture() {
 }
 
 /** A stream that has sent the run. */
-async function opened({ followed, advance }: ReturnType<typeof fixture>, reader: Writable) {
-  const stream = followed.open(KEY, null, { reauthenticate: async () => {}, personId: null });
+async function opened({ followed, advance }: ReturnType<typeof fixture>, reader: Writable, reauthenticate = async () => {}) {
+  const stream = followed.open(KEY, null, { reauthenticate, personId: null });
   await advance(0);
   stream.pipe(reader);
   await advance(0);
@@ -94,6 +94,23 @@ describe("a run that is followed", () => {
     expect(one.state.marks).toBe(1);
     await one.advance(480_000);
     expect(one.state.marks).toBe(3);
+  });
+
+  test("ends for a reader who has lost the right, and breaks off when that cannot be asked while the database is away", async () => {
+    const one = fixture();
+    let isRefused = false;
+    const readers = Array.from({ length: 2 }, () => new Writable({ write: (_chunk, _encoding, done) => done() }));
+    const [lost, unknown] = await Promise.all(
+      [problem("UNAUTHORIZED"), unavailable()].map((error, at) =>
+        opened(one, readers[at] as Writable, async () => {
+          if (isRefused) throw error;
+        }),
+      ),
+    );
+    isRefused = true;
+    await one.advance(15_000);
+    expect([lost?.readableEnded, unknown?.readableEnded]).toEqual([true, false]);
+    expect([lost?.destroyed, unknown?.destroyed]).toEqual([true, true]);
   });
 
   test("gives a slow reader what it had not taken, and then the newest: nothing piles up", async () => {

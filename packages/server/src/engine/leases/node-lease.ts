@@ -20,9 +20,8 @@ export interface LeaseOptions {
   readonly onKeyMissing: (masterKeyId: string) => void;
   /** Called when the lease was not renewed in time: others may take the jobs, so attempts must end. */
   readonly onLost: () => void;
-  readonly onHeld: () => void;
-  /** Called when fewer nodes are alive than before: messages of one that was lost may be lost with it. */
-  readonly onPeerGone: () => void;
+  /** Called when messages may be lost: this node had no valid lease, or a node that was alive is gone. */
+  readonly onGap: () => void;
 }
 
 /**
@@ -34,7 +33,7 @@ export class NodeLease {
   readonly #loop: PeriodicLoop;
   #id: number | null = null;
   #trustedUntilMs = 0;
-  #peers = 0;
+  #peers: readonly string[] = [];
   #isDraining = false;
   readonly #startedMs: number;
   #watch: NodeJS.Timeout | undefined;
@@ -53,7 +52,7 @@ export class NodeLease {
 
   /** The number of other nodes that were alive at the last renewal. */
   get peers(): number {
-    return this.#peers;
+    return this.#peers.length;
   }
 
   async start(): Promise<void> {
@@ -108,17 +107,15 @@ export class NodeLease {
   }
 
   #hold({ id, peers, now_ms, vault_key }: NodeLeaseRow, sentMs: number): void {
-    const { clock, leaseSeconds, onHeld, onPeerGone, masterKeyIds, onKeyMissing } = this.#options;
+    const { clock, leaseSeconds, onGap, masterKeyIds, onKeyMissing } = this.#options;
     clock.follow(now_ms, sentMs);
-    const fresh = this.heldBy === null;
-    const isPeerGone = peers < this.#peers;
+    const hasGap = this.heldBy === null || this.#peers.some((peer) => !peers.includes(peer));
     this.#id = id;
     this.#peers = peers;
     this.#trustedUntilMs = sentMs + leaseSeconds * 1000 * TRUSTED_PART;
     clearTimeout(this.#watch);
     this.#watch = setTimeout(() => this.#lose(), this.#trustedUntilMs - clock.elapsedMs());
-    if (fresh) onHeld();
-    if (isPeerGone) onPeerGone();
+    if (hasGap) onGap();
     if (vault_key !== null && !masterKeyIds().includes(vault_key)) onKeyMissing(vault_key);
   }
 

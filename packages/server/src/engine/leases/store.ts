@@ -1,10 +1,10 @@
 import { type Db, row, sql, textArray } from "#kernel";
 import type { NodeFacts, NodeLoad } from "./node-facts.ts";
 
-/** A node's lease, the number of other live nodes, the database's time, and the vault's master key. */
+/** A node's lease, the leases of other live nodes, the database's time, and the vault's master key. */
 export interface NodeLeaseRow {
   id: number;
-  peers: number;
+  peers: string[];
   now_ms: number;
   vault_key: string | null;
 }
@@ -38,7 +38,7 @@ export const registerNode = (
           ${memoryBytes}, ${maxMemoryBytes}, ${maxInFlight}, ${url}, case when ${isDraining} then now() end
         from opened
       )
-      select id, (select count(*) from lease where holder = 'node' and expires_at > now()) as peers,
+      select id, array(select id from lease where holder = 'node' and expires_at > now()) as peers,
         (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms, (select master_key_id from vault) as vault_key
       from opened`,
   );
@@ -63,7 +63,7 @@ export const renewNode = (
           draining_at = case when ${isDraining} then coalesce(draining_at, now()) end
         from renewed where node.lease_id = renewed.id
       )
-      select id, (select count(*) from lease where holder = 'node' and expires_at > now()) - 1 as peers,
+      select id, array(select id from lease where holder = 'node' and expires_at > now() and id <> ${leaseId}) as peers,
         (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms, (select master_key_id from vault) as vault_key
       from renewed`,
   );

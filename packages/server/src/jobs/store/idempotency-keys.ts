@@ -39,7 +39,7 @@ export async function claimKeysAcrossWorkspaces(
   queues: readonly LaneName[],
   claims: readonly KeyClaim[],
 ): Promise<{ lanes: ReadonlyMap<string, LaneId>; won: ReadonlySet<JobId> }> {
-  const { distinct, positions } = distinctLanes(queues);
+  const { distinct, laneOf } = distinctLanes<LaneName>([...queues, ...claims]);
   const claimed = await row<{ lanes: string[]; won: JobId[] | null }>(
     tx,
     sql`
@@ -55,7 +55,7 @@ export async function claimKeysAcrossWorkspaces(
       ), won as (
         insert into idempotency_key (workspace_id, lane_id, key, job_id, fingerprint, check_at)
         select named.workspace_id[n.lane], named.id[n.lane], n.key, n.job_id, decode(n.fingerprint, 'hex'), named.check_at[n.lane]
-        from named cross join unnest(${plainArray(claims.map((claim) => (positions.get(laneName(claim)) ?? 0) + 1))}::int[],
+        from named cross join unnest(${plainArray(laneOf.slice(queues.length).map((lane) => lane + 1))}::int[],
           ${textArray(claims.map(({ key }) => key))}::text[], ${plainArray(claims.map(({ jobId }) => jobId))}::uuid[],
           ${plainArray(claims.map(({ fingerprint }) => fingerprint))}::text[]) as n (lane, key, job_id, fingerprint)
         where named.id[n.lane] > 0

@@ -1,4 +1,4 @@
-import { type Db, fragment, largeTextArray, plainArray, row, sql, textArray, toMoment } from "#kernel";
+import { binaryTextArray, type Db, fragment, plainArray, row, sql, textArray, toMoment } from "#kernel";
 import type { JobKey } from "../job.ts";
 import { COUNT_ADDED } from "./counts.ts";
 import { ASSIGN_SLOTS_OF_WAITING } from "./fragments.ts";
@@ -35,7 +35,7 @@ export const insertOfKind = async (tx: Db, jobs: readonly JobOfKind[]): Promise<
             ${plainArray(jobs.map(({ id }) => id))}::uuid[], ${textArray(jobs.map(({ kind }) => kind))}::job_kind[],
             ${plainArray(jobs.map(({ priority = 0 }) => priority))}::smallint[], ${plainArray(jobs.map(({ spared = 0 }) => spared))}::int[], ${plainArray(jobs.map(({ attempts }) => attempts))}::int[], ${plainArray(jobs.map(({ backoffDelayMs }) => backoffDelayMs))}::int[],
             ${textArray(jobs.map(({ runAtMs }) => (runAtMs === null ? null : toMoment(runAtMs))))}::timestamptz[],
-            ${textArray(jobs.map(({ concurrencyKey }) => concurrencyKey))}::text[], ${largeTextArray(jobs.map(({ payload }) => payload))}::text[],
+            ${textArray(jobs.map(({ concurrencyKey }) => concurrencyKey))}::text[], ${binaryTextArray(jobs.map(({ payload }) => payload))}::text[],
             ${textArray(jobs.map(({ version = null }) => version))}::text[])
             as j (workspace_id, lane_id, id, kind, priority, spared, attempts, backoff_delay_ms, run_at, concurrency_key, payload, version)
           returning workspace_id, lane_id, state, concurrency_key

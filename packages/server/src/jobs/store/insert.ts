@@ -1,9 +1,9 @@
 import type { JobState } from "@tidemill/contract";
 import {
+  binaryTextArray,
   type Db,
   fragment,
   type JobId,
-  largeTextArray,
   plainArray,
   row,
   sql,
@@ -217,7 +217,7 @@ async function insert(
             n.tag, n.concurrency_key, n.idempotency_key, n.payload, n.schedule, n.scheduled_for, n.traceparent, n.tracestate
           from named cross join unnest(
             ${plainArray(requests.flatMap((request, index) => request.jobs.map(() => (laneOf[index] ?? 0) + 1)))}::int[],
-            ${plainArray(jobs.map(({ id }) => id))}::uuid[], ${largeTextArray(jobs.map(({ payload }) => payload))}::text[],
+            ${plainArray(jobs.map(({ id }) => id))}::uuid[], ${binaryTextArray(jobs.map(({ payload }) => payload))}::text[],
             ${unlessAll(null, ({ delaySeconds }) => delaySeconds || null, plainArray)}::int[],
             ${unlessAll(null, ({ runAtMs }) => (runAtMs === null ? null : toMoment(runAtMs)), textArray)}::timestamptz[],
             ${unlessAll(null, ({ tag }) => tag, textArray)}::text[],

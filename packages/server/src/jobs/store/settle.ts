@@ -1,6 +1,6 @@
 import type { AttemptError, JobState } from "@tidemill/contract";
 import { OPEN_CIRCUITS, type Opening, RECORD_OPENED, RECORD_SPENT_PROBES, type SpentProbe } from "#circuits";
-import { type Db, fragment, type JobId, largeTextArray, plainArray, row, rows, sql, textArray } from "#kernel";
+import { binaryTextArray, type Db, fragment, type JobId, plainArray, row, rows, sql, textArray } from "#kernel";
 import type { LaneKey } from "#lanes";
 import { RECORD_FAILED_ATTEMPTS, RECORD_SUCCEEDED_ATTEMPTS } from "#usage";
 import type { JobKey } from "../job.ts";
@@ -54,7 +54,7 @@ export const completeAcrossWorkspaces = async (
         using unnest(${plainArray(settled.map((one) => one.workspaceId))}::uuid[], ${plainArray(settled.map((one) => one.laneId))}::bigint[],
           ${plainArray(settled.map((one) => one.id))}::uuid[], ${plainArray(settled.map((one) => one.leaseId))}::bigint[],
           ${plainArray(settled.map((one) => one.attempt))}::int[],
-          ${largeTextArray(settled.map((one) => one.result))}::text[], ${largeTextArray(settled.map((one) => one.logEntry))}::text[])
+          ${binaryTextArray(settled.map((one) => one.result))}::text[], ${binaryTextArray(settled.map((one) => one.logEntry))}::text[])
           as s (workspace_id, lane_id, id, lease_id, attempt, result, log_entry)
         where j.workspace_id = any(array[s.workspace_id]) and j.lane_id = s.lane_id and j.id = s.id
           and j.lease_id is not distinct from s.lease_id and j.attempt = s.attempt
@@ -157,7 +157,7 @@ export const refuseAcrossWorkspaces = async (
             ${textArray(settled.map((one) => one.to))}::job_state[], ${plainArray(settled.map((one) => one.waitMs))}::float8[],
             ${plainArray(settled.map((one) => one.aloneWaitMs))}::float8[],
             ${textArray(settled.map((one) => one.error))}::text[], ${textArray(settled.map((one) => one.errorCode))}::text[],
-            ${largeTextArray(settled.map((one) => one.logEntry))}::text[], ${plainArray(settled.map((one) => one.spared))}::boolean[],
+            ${binaryTextArray(settled.map((one) => one.logEntry))}::text[], ${plainArray(settled.map((one) => one.spared))}::boolean[],
             ${plainArray(settled.map((one) => one.recorded))}::boolean[], ${plainArray(places)}::int[])
             as u (workspace_id, lane_id, id, lease_id, attempt, state, wait_ms, alone_wait_ms, error, error_code, log_entry, spared, recorded, failure)
           cross join lateral (

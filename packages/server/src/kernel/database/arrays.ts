@@ -30,16 +30,16 @@ export function plainArray(values: readonly (number | boolean | string | null)[]
 const MAX_WHOLE_CHARACTERS = 64 * 1024;
 
 /**
- * An array of texts that may be large or have many quotes, such as JSON, for a parameter of the type `text[]`. It is sent in binary, so nothing
- * is escaped: of a payload of 110 characters that takes 0.2 µs in place of 0.7, and of a megabyte of quotes it took 20 ms.
+ * An array of texts in PostgreSQL's binary format, for a parameter of the type `text[]`. Nothing is escaped: of a payload of 110 characters that
+ * takes 0.2 µs in place of 0.7, and of a megabyte of quotes it took 20 ms. It pays for JSON and for texts that may be large.
  */
-export function largeTextArray(values: readonly (string | null)[]): Buffer | LargeTexts {
+export function binaryTextArray(values: readonly (string | null)[]): Buffer | LargeTexts {
   let characters = 0;
   for (const value of values) characters += value?.length ?? 0;
-  return characters > MAX_WHOLE_CHARACTERS ? new LargeTexts(values) : binaryTextArray(values);
+  return characters > MAX_WHOLE_CHARACTERS ? new LargeTexts(values) : encodeWhole(values);
 }
 
-function binaryTextArray(values: readonly (string | null)[]): Buffer {
+function encodeWhole(values: readonly (string | null)[]): Buffer {
   let length = ARRAY_HEADER_BYTES + values.length * INT32_BYTES;
   for (const value of values) if (value !== null) length += Buffer.byteLength(value);
   const bytes = Buffer.allocUnsafe(length);

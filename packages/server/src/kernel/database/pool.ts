@@ -38,6 +38,13 @@ const BY_INDEX = "-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejo
 /** Rows are read in the order of an index, and not sorted, wherever there is one. */
 const IN_ORDER = "-c enable_sort=off";
 
+/**
+ * How long a connection stays open that no statement uses. A new one reads PostgreSQL's catalogs and plans each statement again: when a burst
+ * comes after a pause, requests wait for that, for hundreds of milliseconds if the processors are busy.
+ */
+const IDLE_MS = 600_000;
+const KEEP_ALIVE_MS = 30_000;
+
 export interface PoolOptions {
   readonly connection: Connection;
   readonly size: number;
@@ -58,7 +65,10 @@ export function createPool({ connection, size, statementTimeoutMs, inOrder = fal
     connectionTimeoutMillis: 5_000,
     // For a server that does not respond at all: longer than the server's own timeout.
     query_timeout: statementTimeoutMs + 5_000,
-    idleTimeoutMillis: 60_000,
+    idleTimeoutMillis: IDLE_MS,
+    // Firewalls forget connections over which nothing comes for some minutes.
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
   });
   // The pool removes idle connections that break. If the database is gone, the next statement fails.
   pool.on("error", () => {});

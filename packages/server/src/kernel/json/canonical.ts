@@ -24,12 +24,15 @@ export function* canonicalJson(text: string, write: (bytes: Uint8Array) => unkno
   const bytes = Buffer.from(text);
   const outline = new Outline(bytes);
   const pauses = new Pauses();
-  const length = yield* compact(bytes, outline, pauses);
-  if (outline.objects.length > 0) yield* writeSorted(bytes, length, outline, write, pauses);
-  else if (length <= CHUNK_BYTES) write(length === bytes.length ? bytes : bytes.subarray(0, length));
-  else yield* writeAll(bytes.subarray(0, length), write, pauses);
-  outline.free();
-  if (bytes.length > MIN_FREED_BYTES) bytes.buffer.transfer(0);
+  try {
+    const length = yield* compact(bytes, outline, pauses);
+    if (outline.objects.length > 0) yield* writeSorted(bytes, length, outline, write, pauses);
+    else if (length <= CHUNK_BYTES) write(length === bytes.length ? bytes : bytes.subarray(0, length));
+    else yield* writeAll(bytes.subarray(0, length), write, pauses);
+  } finally {
+    outline.free();
+    if (bytes.length > MIN_FREED_BYTES) bytes.buffer.transfer(0);
+  }
 }
 
 /** Moves the tokens of a text together, so that white space goes. Returns their length. */

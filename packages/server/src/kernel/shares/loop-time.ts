@@ -75,11 +75,12 @@ export class LoopTime {
     }
   }
 
-  /** Drops work that has not ended: nobody wants its result any more. Its promise rejects with a `WorkDroppedError`. */
+  /** Drops work that has not ended: nobody wants its result any more. Its `finally` runs, and its promise rejects with a `WorkDroppedError`. */
   drop(work: SlicedWork<unknown>): void {
     const task = this.#tasks.get(work);
     if (!task) return;
     this.#end(task);
+    work.return(undefined);
     task.reject(new WorkDroppedError("The result of the work is no longer wanted."));
   }
 

@@ -1,4 +1,4 @@
-import { type Db, fragment, largeTextArray, plainArray, type RunId, rows, sql, type WorkspaceId } from "#kernel";
+import { binaryTextArray, type Db, fragment, plainArray, type RunId, rows, sql, type WorkspaceId } from "#kernel";
 import { type BegunRun, INPUT_AND_SIZE } from "../execution-store.ts";
 import type { RunKey } from "../run.ts";
 import type { RunToUndo } from "./enqueue-undos.ts";
@@ -81,7 +81,7 @@ export const recordLeftUndosAcrossWorkspaces = (tx: Db, ends: readonly UndoEnd[]
       with locked as (
         select r.workspace_id, r.id, r.last_seq, e.error
         from unnest(${plainArray(ends.map((one) => one.workspaceId))}::uuid[], ${plainArray(ends.map((one) => one.id))}::uuid[],
-          ${largeTextArray(ends.map((one) => one.error))}::text[]) as e (workspace_id, id, error)
+          ${binaryTextArray(ends.map((one) => one.error))}::text[]) as e (workspace_id, id, error)
         join run r on r.workspace_id = any(array[e.workspace_id]) and r.id = e.id
         order by r.workspace_id, r.id for no key update of r
       ), unfinished as (

@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import type { StreamReader } from "#http";
-import type { PersonId, SharedResource } from "#kernel";
+import { isAway, type PersonId, type SharedResource } from "#kernel";
 import { isEnded, type RunKey } from "../run.ts";
 import type { EventCursor } from "./cursor.ts";
 import { framesFor, type RunLook } from "./frames.ts";
@@ -118,12 +118,13 @@ export class RunEventStream extends Readable {
     return this.#options.reader.personId === personId;
   }
 
-  /** Ends it if its reader is no longer authenticated, or no longer has the role. */
+  /** Ends it if its reader is no longer authenticated, or no longer has the role. Breaks it if nobody can say so while the database is away. */
   async checkAccess(): Promise<void> {
     try {
       await this.#options.reader.reauthenticate();
-    } catch {
-      this.finish();
+    } catch (error) {
+      if (isAway(error)) this.fail(error);
+      else this.finish();
     }
   }
 

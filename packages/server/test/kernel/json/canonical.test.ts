@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { canonicalJson, runAtOnce } from "#kernel";
+import { anyCharacter } from "../../harness/any-character.ts";
 
 function chunksOf(text: string): Buffer[] {
   const chunks: Buffer[] = [];
@@ -81,7 +82,7 @@ const delicate = fc.constantFrom(
   "🌋",
   "{,}",
 );
-const name = fc.oneof(delicate, fc.string({ unit: "binary", maxLength: 4 })).map((text) => JSON.stringify(text.toWellFormed()));
+const name = fc.oneof(delicate, fc.string({ unit: anyCharacter, maxLength: 4 })).map((text) => JSON.stringify(text.toWellFormed()));
 const spaced = (text: string) => fc.constantFrom("", "", " ", "\n\t").map((space) => `${space}${text}${space}`);
 const { text: anyJson } = fc.letrec<{ text: string }>((tie) => {
   const member = fc.tuple(name, tie("text")).chain(([key, value]) => spaced(key).map((around) => `${around}:${value}`));
@@ -154,6 +155,15 @@ describe("canonical JSON", () => {
   test("canonical JSON of few members with long names that begin alike is written in slices", () => {
     const members = Array.from({ length: 2_000 }, (_, index) => `"${"n".repeat(490)}${(index * 7_919) % 2_000}":1`);
     expect(pausesOf(`{${members.join()}}`)).toBeGreaterThan(50);
+  });
+
+  test("canonical JSON that is dropped before its end frees its memory at once", () => {
+    const chunks: Uint8Array[] = [];
+    const work = canonicalJson(`[${"1,".repeat(500_000)}1]`, (bytes) => chunks.push(bytes));
+    while (chunks.length === 0) work.next();
+    expect(chunks[0]?.buffer).toMatchObject({ detached: false });
+    work.return();
+    expect(chunks[0]?.buffer).toMatchObject({ detached: true });
   });
 
   test("canonical JSON of long strings and of many members comes in chunks", () => {

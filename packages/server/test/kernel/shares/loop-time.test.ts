@@ -47,6 +47,22 @@ describe("the event loop's time", () => {
     expect(loopTime.waiting).toBe(0);
   });
 
+  test("work that is dropped after its first slice frees at once what it holds", async () => {
+    const notes: string[] = [];
+    const loopTime = new LoopTime();
+    const work = (function* () {
+      try {
+        yield* slices("slice", 2, notes);
+      } finally {
+        notes.push("freed");
+      }
+    })();
+    const dropped = loopTime.run(a, LONG, work);
+    loopTime.drop(work);
+    expect(notes).toEqual(["slice", "freed"]);
+    await expect(dropped).rejects.toThrow(WorkDroppedError);
+  });
+
   test("long work runs in slices, between which the event loop does other things", async () => {
     const notes: string[] = [];
     const loopTime = new LoopTime();
