@@ -49,7 +49,7 @@ function setUp() {
       waitMs: 60_000,
       signal: new AbortController().signal,
     };
-    return polls.take(asked);
+    return polls.take(asked).then(({ claims }) => claims);
   };
   const next = async () => {
     await expect.poll(() => calls.length).toBeGreaterThan(0);

@@ -56,6 +56,7 @@ export interface PoolOptions {
 
 /** Creates a pool. Its statements look for tables in `schemas`, in this order. */
 export function createPool({ connection, size, statementTimeoutMs, inOrder = false }: PoolOptions, schemas: readonly string[]): pg.Pool {
+  // The time in which a large value arrives in a transaction counts as idle, too. A longer limit would let a node that hangs hold its locks longer.
   const timeouts = `-c statement_timeout=${statementTimeoutMs} -c idle_in_transaction_session_timeout=${Math.ceil(statementTimeoutMs / 2)}`;
   const pool = new pg.Pool({
     ...clientConfig(connection),
@@ -73,6 +74,11 @@ export function createPool({ connection, size, statementTimeoutMs, inOrder = fal
   // The pool removes idle connections that break. If the database is gone, the next statement fails.
   pool.on("error", () => {});
   return pool;
+}
+
+/** Opens as many connections as the pool may have. One that fails is tried again by the statement that needs it. */
+export async function openAll(pool: pg.Pool): Promise<void> {
+  await Promise.allSettled(Array.from({ length: pool.options.max }, async () => (await pool.connect()).release()));
 }
 
 /** Runs `work` on one connection of the pool. Closes the connection if it broke. */
@@ -126,6 +132,11 @@ export class Database implements Transactional {
 
   transaction<Result>(work: (tx: Db) => Promise<Result>): Promise<Result> {
     return onConnection(this.#pool, (client) => inTransaction(client, work));
+  }
+
+  /** Opens all connections, so that no statement has to wait for a new one. */
+  open(): Promise<void> {
+    return openAll(this.#pool);
   }
 
   async close(): Promise<void> {
