@@ -1,6 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { type WorkflowContext, workflow } from "@tidemill/sdk";
-import { Database, row, rows, sql } from "../../packages/server/src/kernel/index.ts";
+import { Database, Fragment, row, rows, sql } from "../../packages/server/src/kernel/index.ts";
 import type { LaneKey } from "../../packages/server/src/lanes/index.ts";
 import { register } from "../../packages/server/test/harness/node-leases.ts";
 import { fillQueue, giveBack, TAKE, timeClaim } from "../claims.ts";
@@ -72,30 +72,37 @@ async function suspendOne(node: BenchNode, key: string, database: Database): Pro
 
 /** Copies these two runs, with all that they have in the database. Copies go on at any time in the next month. */
 async function multiply(database: Database): Promise<void> {
+  const copied = async (table: string, idColumn: string, changed: Readonly<Record<string, string>>): Promise<Fragment> => {
+    const { columns } = (await row<{ columns: string[] }>(
+      database,
+      sql`
+        select array_agg(attname::text) as columns from pg_attribute
+        where attrelid = ${`tidemill.${table}`}::regclass and attnum > 0 and not attisdropped and attgenerated = ''`,
+    )) ?? { columns: [] };
+    const values = columns.map((column) => changed[column] ?? `t.${column}`);
+    return new Fragment(`insert into ${table} (${columns}) select ${values} from copies c join ${table} t
+      on t.workspace_id = c.workspace_id and t.${idColumn} = c.of`);
+  };
+  const signal = "'order-' || c.id";
+  const runs = await copied("run", "id", { id: "c.id" });
+  const steps = await copied("run_step", "run_id", {
+    run_id: "c.id",
+    wake_at: "c.at",
+    signal: `case when t.signal is not null then ${signal} end`,
+  });
+  const signals = await copied("signal", "run_id", { id: signal, run_id: "c.id" });
+  const jobs = await copied("job", "id", { id: "c.id", run_at: "c.at" });
   await insertJobs(
     database,
     sql`
       with copies as materialized (
         select r.workspace_id, r.id as of, gen_random_uuid() as id, now() + interval '1 hour' + random() * interval '30 days' as at
         from run r, generate_series(1, ${RUNS / 2 - 1}::int) where r.status in ('sleeping', 'waiting')
-      ), runs as (
-        insert into run select (jsonb_populate_record(r, jsonb_build_object('id', c.id))).*
-        from copies c join run r on r.workspace_id = c.workspace_id and r.id = c.of
-      ), steps as (
-        insert into run_step
-        select (jsonb_populate_record(s, jsonb_build_object('run_id', c.id, 'wake_at', c.at) ||
-          case when s.signal is null then '{}' else jsonb_build_object('signal', 'order-' || c.id) end)).*
-        from copies c join run_step s on s.workspace_id = c.workspace_id and s.run_id = c.of
-      ), signals as (
-        insert into signal select (jsonb_populate_record(g, jsonb_build_object('id', 'order-' || c.id, 'run_id', c.id))).*
-        from copies c join signal g on g.workspace_id = c.workspace_id and g.run_id = c.of
-      )
-      insert into job select (jsonb_populate_record(j, jsonb_build_object('id', c.id, 'run_at', c.at))).*
-      from copies c join job j on j.workspace_id = c.workspace_id and j.id = c.of`,
+      ), runs as (${runs}), steps as (${steps}), signals as (${signals})
+      ${jobs}`,
   );
-  const { runs = 0 } =
-    (await row<{ runs: number }>(database, sql`select count(*) as runs from run where status in ('sleeping', 'waiting')`)) ?? {};
-  if (runs !== RUNS) throw new Error(`${runs} runs sleep or wait.`);
+  const found = await row<{ runs: number }>(database, sql`select count(*) as runs from run where status in ('sleeping', 'waiting')`);
+  if (found?.runs !== RUNS) throw new Error(`${found?.runs} runs sleep or wait.`);
   for (const statement of [sql`vacuum analyze job`, sql`vacuum analyze run`, sql`vacuum analyze run_step`, sql`vacuum analyze signal`]) {
     await rows(database, statement);
   }
