@@ -292,6 +292,16 @@ describe("on a connection of a workspace, whose rows are taken to be few, a plan
   );
 });
 
+// "register signals" names the lane of a run, too.
+test.for(Object.entries(STATEMENTS_OF_RUNS).filter(([name]) => name !== "register signals"))(
+  "a plan that is made while there are no runs looks a run up by its primary key, and not in each status and lane: %s",
+  async ([, ask], { database }) => {
+    const plans = await plansOf(database, ask, { of: "runs" });
+    const found = plans.flatMap(nodesOf).filter((node) => node["Relation Name"] === "run" && node["Index Name"] !== undefined);
+    expect(found.map((node) => node["Index Name"])).toEqual(found.map(() => "run_pkey"));
+  },
+);
+
 test.for(["claim", "explain"])("%s looks its lane up by its id, and not among all those of the workspace", async (name, { database }) => {
   const plans = await plansOf(database, STATEMENTS[name] as (db: Db) => Promise<unknown>);
   const found = plans.flatMap(nodesOf).filter((node) => node["Relation Name"] === "lane");

@@ -56,6 +56,7 @@ export interface PoolOptions {
 
 /** Creates a pool. Its statements look for tables in `schemas`, in this order. */
 export function createPool({ connection, size, statementTimeoutMs, inOrder = false }: PoolOptions, schemas: readonly string[]): pg.Pool {
+  // The time in which a large value arrives in a transaction counts as idle, too. A longer limit would let a node that hangs hold its locks longer.
   const timeouts = `-c statement_timeout=${statementTimeoutMs} -c idle_in_transaction_session_timeout=${Math.ceil(statementTimeoutMs / 2)}`;
   const pool = new pg.Pool({
     ...clientConfig(connection),
