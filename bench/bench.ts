@@ -26,8 +26,9 @@ import { secrets } from "./scenarios/secrets.ts";
 import { singleEnqueue } from "./scenarios/single-enqueue.ts";
 import { sleepingRuns } from "./scenarios/sleeping-runs.ts";
 import { workerLatency } from "./scenarios/worker-latency.ts";
-import { workers } from "./scenarios/workers.ts";
+import { FLOORS, type WorkersOptions, workers } from "./scenarios/workers.ts";
 import { workflows } from "./scenarios/workflows.ts";
+import { PEERS } from "./sides.ts";
 import { describeMachine, type Figure, printTable } from "./table.ts";
 
 /**
@@ -64,10 +65,12 @@ const SCENARIOS: Record<string, (environment: Environment, options: ScenarioOpti
 };
 
 /** Options of scenarios. Those that do not know one leave it. */
-type ScenarioOptions = DashboardOptions;
+type ScenarioOptions = DashboardOptions & WorkersOptions;
 
 /** Runs alone, and only when it is named. */
 const NEIGHBOURS = "neighbours";
+
+const PEER_NAMES = [...Object.keys(PEERS), FLOORS];
 
 const HELP = `Measures Tidemill's speed and prints a table of figures.
 
@@ -75,6 +78,8 @@ const HELP = `Measures Tidemill's speed and prints a table of figures.
   npm run bench -- SCENARIO ...  runs only these
   npm run bench -- dashboard --jobs 50000
                                  runs it with fewer jobs, which shows only that it works
+  npm run bench -- workers [--peers redis,floors] [--jobs 30000]
+                                 compares with these only: ${PEER_NAMES.join(", ")}
   npm run bench -- ${NEIGHBOURS} [--attacks 1,4+6,all] [--seconds 15] [--nodes 1]
                                  attacks a node from one workspace and measures another; takes ten minutes and up to 8 GB
 
@@ -126,11 +131,15 @@ function readNeighboursOptions(): NeighboursOptions {
 
 /** Takes the options out of what is wanted. */
 function takeScenarioOptions(): ScenarioOptions {
-  const at = wanted.indexOf("--jobs");
-  if (at === -1) return {};
-  const [, text] = wanted.splice(at, 2);
-  const jobs = Number(text);
-  return Number.isInteger(jobs) && jobs >= 1_000 ? { jobs } : refuse("--jobs takes a whole number from 1000.");
+  const [jobs, peers] = [takeOption("--jobs"), takeOption("--peers")?.split(",")];
+  if (jobs !== null && !(Number.isInteger(Number(jobs)) && Number(jobs) >= 1_000)) refuse("--jobs takes a whole number from 1000.");
+  if (peers && !peers.every((name) => PEER_NAMES.includes(name))) refuse(`--peers takes some of ${PEER_NAMES.join(", ")}.`);
+  return { ...(jobs && { jobs: Number(jobs) }), ...(peers && { peers }) };
+}
+
+function takeOption(name: string): string | null {
+  const at = wanted.indexOf(name);
+  return at === -1 ? null : (wanted.splice(at, 2)[1] ?? "");
 }
 
 function refuse(why: string): never {

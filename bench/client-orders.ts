@@ -16,12 +16,16 @@ export interface Took {
 
 /** Enqueues under way at the same time. */
 const CALLERS = 64;
+/** Jobs of a request of Tidemill's client, while 64 callers enqueue: it has two under way. */
+export const FEW = 32;
 /** Jobs of a list. */
-const LIST = 100;
+export const LIST = 100;
 /** Lists under way at the same time. */
-const LISTS = 4;
+export const LISTS = 4;
 /** Jobs under way at the same time. */
 export const CONCURRENCY = 500;
+/** Jobs that Tidemill's worker takes in a call. */
+export const TAKEN = 250;
 export const PAYLOAD = { to: "ada@example.com", subject: "Welcome" };
 
 /** A client of one service. */
@@ -33,21 +37,34 @@ export interface Client {
   close(): Promise<unknown>;
 }
 
+/** An order, ready to be carried out. Only `run` is measured. */
+interface Prepared {
+  run(): Promise<unknown>;
+  close(): Promise<unknown>;
+}
+
+/** Carries out the orders of the parent process with a client of a service. */
+export const sayReady = (open: (order: Order) => Promise<Client> | Client): void =>
+  carryOut(async (order) => {
+    const client = await open(order);
+    return { run: () => WORK[order.kind](client, order.jobs), close: () => client.close() };
+  });
+
 /** Carries out the orders of the parent process. */
-export function sayReady(open: (order: Order) => Promise<Client> | Client): void {
-  process.on("message", (order: Order) => void carryOut(order, open).then((took) => process.send?.(took)));
+export function carryOut(prepare: (order: Order) => Promise<Prepared>): void {
+  process.on("message", (order: Order) => void measure(order, prepare).then((took) => process.send?.(took)));
   process.on("disconnect", () => process.exit(0));
   process.send?.({});
 }
 
-async function carryOut(order: Order, open: (order: Order) => Promise<Client> | Client): Promise<Took> {
-  const client = await open(order);
+async function measure(order: Order, prepare: (order: Order) => Promise<Prepared>): Promise<Took> {
+  const prepared = await prepare(order);
   const before = process.cpuUsage();
   const startedMs = performance.now();
-  await WORK[order.kind](client, order.jobs);
+  await prepared.run();
   const { user, system } = process.cpuUsage(before);
   const took = { perSecond: (order.jobs / (performance.now() - startedMs)) * 1_000, cpu: (user + system) / order.jobs };
-  await client.close();
+  await prepared.close();
   return took;
 }
 
@@ -70,7 +87,7 @@ const WORK: Record<Order["kind"], (client: Client, jobs: number) => Promise<void
   },
 };
 
-async function concurrently(callers: number, calls: number, call: () => Promise<unknown>): Promise<void> {
+export async function concurrently(callers: number, calls: number, call: () => Promise<unknown>): Promise<void> {
   let left = calls;
   const caller = async () => {
     while (left-- > 0) await call();

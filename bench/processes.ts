@@ -8,6 +8,11 @@ const STOP_MS = 20_000;
 export interface PeerOptions {
   /** How many file descriptors the process may have open. */
   readonly fileLimit?: number | undefined;
+  /**
+   * Whether it has a session of its own. Linux divides cores among sessions before it divides a session's part among its processes
+   * (autogroups, sched(7)), and each of PostgreSQL's processes has a session of its own.
+   */
+  readonly ownSession?: boolean;
   /** Called with each line that the process logs, which is not shown then. */
   readonly onLog?: (line: string) => void;
 }
@@ -24,12 +29,13 @@ export class Peer {
   static async start<Said>(
     file: string,
     env: Record<string, string> = {},
-    { fileLimit, onLog }: PeerOptions = {},
+    { fileLimit, ownSession = false, onLog }: PeerOptions = {},
   ): Promise<{ peer: Peer; said: Said }> {
     const args = ["--conditions=source"];
     const limited = ["-c", `ulimit -n ${fileLimit}; exec "$0" "$@"`, process.execPath, ...args];
     const child = fork(fileURLToPath(new URL(`peers/${file}.ts`, import.meta.url)), {
       ...(fileLimit === undefined ? { execArgv: args } : { execPath: "/bin/sh", execArgv: limited }),
+      detached: ownSession,
       env: { ...process.env, ...env },
       stdio: ["ignore", "inherit", onLog ? "pipe" : "inherit", "ipc"],
     });

@@ -1,18 +1,35 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
 import { createConnection } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { freePort } from "../packages/server/test/harness/free-port.ts";
 
-/** A Redis in memory, on a port of its own. Null when redis-server is not installed. */
-export async function startRedis(): Promise<{ url: string; stop: () => Promise<void> } | null> {
+/** What Redis keeps when the machine fails: nothing, all but the last second, or all that it has acknowledged. */
+export type RedisDurability = "memory" | "everysec" | "always";
+
+export interface Redis {
+  readonly url: string;
+  readonly pid: number;
+  stop(): Promise<void>;
+}
+
+/** A Redis on a port of its own. Null when redis-server is not installed. */
+export async function startRedis(durability: RedisDurability): Promise<Redis | null> {
   const port = await freePort();
-  const child = spawn("redis-server", ["--port", String(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"], {
-    stdio: "ignore",
-  });
+  const directory = await mkdtemp(join(tmpdir(), "tidemill-redis-"));
+  const appends = durability === "memory" ? ["--appendonly", "no"] : ["--appendonly", "yes", "--appendfsync", durability];
+  const data = ["--dir", directory, "--save", ""];
+  const child = spawn("redis-server", ["--port", String(port), "--bind", "127.0.0.1", ...data, ...appends], { stdio: "ignore" });
   const missing = await Promise.race([once(child, "error").then(() => true), listens(port).then(() => false)]);
-  if (missing) return null;
-  return { url: `redis://127.0.0.1:${port}`, stop: () => stop(child) };
+  const remove = () => rm(directory, { recursive: true, force: true });
+  if (missing) {
+    await remove();
+    return null;
+  }
+  return { url: `redis://127.0.0.1:${port}`, pid: child.pid as number, stop: () => stop(child).finally(remove) };
 }
 
 async function stop(child: ChildProcess): Promise<void> {

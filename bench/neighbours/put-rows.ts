@@ -34,16 +34,21 @@ export const putLanes = (db: Db, { workspaceId, prefix, lanes, url, timeoutSecon
 export const resumeLanes = (db: Db, workspaceId: string, prefix: string): Promise<unknown> =>
   rows(db, sql`update lane set paused = false where workspace_id = ${workspaceId} and starts_with(name, ${prefix})`);
 
-/** Inserts failed jobs into a queue. */
+/** Inserts failed jobs into a queue. Their fingerprint is made once, and not for each of them. */
 export const putDeadLetters = (db: Db, workspaceId: string, queue: string, jobs: number): Promise<unknown> =>
   insertJobs(
     db,
     sql`
+      with failed as materialized (
+        select workspace_id, id as lane_id, error, (failure_of_error(queue_host(workspace_id, id), error)).fingerprint
+        from lane, (values ('{"code":"HTTP_STATUS","message":"The handler answered 500.","status":500}')) of_job (error)
+        where workspace_id = ${workspaceId} and name = ${queue}
+      )
       insert into job (workspace_id, lane_id, id, state, priority, attempt, attempts, backoff_delay_ms, run_at, created_at, finished_at, tag,
-        payload, error_code, last_error)
-      select l.workspace_id, l.id, gen_random_uuid(), 'failed', 0, 1, 1, 1000, now(), now(), now(), 'tag', '{"to":"ada@example.com"}', 'HTTP_STATUS',
-        '{"code":"HTTP_STATUS","message":"The handler answered 500.","status":500}'
-      from lane l, generate_series(1, ${jobs}::int) n where l.workspace_id = ${workspaceId} and l.name = ${queue}`,
+        payload, error_code, last_error, fingerprint)
+      select workspace_id, lane_id, gen_random_uuid(), 'failed', 0, 1, 1, 1000, now(), now(), now(), 'tag', '{"to":"ada@example.com"}', 'HTTP_STATUS',
+        error, fingerprint
+      from failed, generate_series(1, ${jobs}::int) n`,
   );
 
 /** Inserts delayed jobs into a queue, all due at `dueMs`. */

@@ -37,7 +37,7 @@ export async function run(environment: Environment, { attacks, seconds, nodes: c
     return peer;
   };
   try {
-    const { peer: neighbour, said } = await Peer.start<{ namePort: number }>("neighbour");
+    const { peer: neighbour, said } = await Peer.start<{ namePort: number }>("neighbour", {}, { ownSession: true });
     started(neighbour);
     const env = nodeSettings(said.namePort);
     const limits = attacks.flatMap(({ fileLimit }) => fileLimit ?? []);
@@ -82,7 +82,7 @@ async function prepare(
   const options: AttackerOptions = { urls, key: workspace.key, workspaceId: workspace.uuid, connection: environment.connection };
   const attackers: Peer[] = [];
   for (const attack of attacks) {
-    const attacker = started((await Peer.start("attacker")).peer);
+    const attacker = started((await Peer.start("attacker", {}, { ownSession: true })).peer);
     const { error } = await attacker.ask<{ error?: string }>({ kind: "prepare", attack: attack.number, options });
     if (error) throw new Error(`Attack ${attack.number} could not be prepared: ${error}`);
     attackers.push(attacker);

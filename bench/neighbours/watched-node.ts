@@ -33,7 +33,7 @@ export class WatchedNode {
       const name = /"msg":"(\w+)"/.exec(line)?.[1] ?? "unstructured";
       events[name] = (events[name] ?? 0) + 1;
     };
-    return new WatchedNode(await environment.node(env, { fileLimit, onLog }), events);
+    return new WatchedNode(await environment.node(env, { fileLimit, ownSession: true, onLog }), events);
   }
 
   /** Begins anew: the peak of memory, the delays of the event loop, the log. */

@@ -1,3 +1,4 @@
+import { existsSync, writeFileSync } from "node:fs";
 import { constants, setPriority } from "node:os";
 import type { Start } from "../neighbours/attack.ts";
 import { Attacker, type AttackerOptions } from "../neighbours/attacker.ts";
@@ -8,8 +9,14 @@ type Order =
   | { readonly kind: "prepare"; readonly attack: number; readonly options: AttackerOptions }
   | { readonly kind: "start" | "report" };
 
-// In production, attackers do not take processor time from the node's machine.
-setPriority(constants.priority.PRIORITY_LOW);
+const AUTOGROUP = "/proc/self/autogroup";
+
+/** In production, attackers do not take processor time from the node's machine. The priority of a session counts before that of its processes. */
+function giveWay(): void {
+  const { PRIORITY_LOW } = constants.priority;
+  setPriority(PRIORITY_LOW);
+  if (existsSync(AUTOGROUP)) writeFileSync(AUTOGROUP, String(PRIORITY_LOW));
+}
 
 let attacker: Attacker | undefined;
 let start: Start | undefined;
@@ -21,6 +28,7 @@ async function run(order: Order): Promise<object> {
     start = await attack?.prepare(attacker);
     attacker.forgetCounts();
   } else if (order.kind === "start") {
+    giveWay();
     start?.().catch((error: Error) => attacker?.count(error.message));
   } else {
     return { counts: attacker?.counts };

@@ -8,7 +8,7 @@ import { countTransactions } from "../transactions.ts";
 const WORKERS = 1_000;
 /** Workers start one after the other in this time, so that their calls do not come all at once. */
 const START_SECONDS = 15;
-/** A multiple of how long a call waits (15 s) and of the intervals of the node's own loops. */
+/** About twice as long as a call waits (28 s), and a multiple of the intervals of the node's own loops. */
 const SECONDS = 60;
 const SETTLE_SECONDS = 20;
 const BAR_CPU = 0.02;

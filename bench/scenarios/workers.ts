@@ -1,141 +1,157 @@
 import { randomUUID } from "node:crypto";
-import type { Order, Took } from "../client-orders.ts";
-import { type Cost, costOf, medianOf } from "../cost.ts";
+import { cpus } from "node:os";
+import { setTimeout as wait } from "node:timers/promises";
+import { row, sql } from "../../packages/server/src/kernel/index.ts";
+import { FEW, LIST, type Order, TAKEN, type Took } from "../client-orders.ts";
 import type { Environment } from "../environment.ts";
-import { Peer } from "../processes.ts";
-import { startRedis } from "../redis.ts";
+import { type Floors, floors, PEERS, type Side, tidemill } from "../sides.ts";
 import { type Figure, median, thousands } from "../table.ts";
+
+export interface WorkersOptions {
+  /** Jobs of a round. */
+  readonly jobs?: number;
+  /** Names of `PEERS`, or FLOORS. */
+  readonly peers?: readonly string[];
+}
+
+/** The name of the floors among the peers. */
+export const FLOORS = "floors";
 
 const ROUNDS = 3;
 const JOBS = 30_000;
-const WARM_UP_JOBS = 10_000;
-/** Of the slower peers, on PostgreSQL. */
-const FEW_JOBS = 6_000;
+/**
+ * How many times as many jobs the first round has, which warms up. After 10,000 jobs V8 has not compiled all there is: Tidemill's client then
+ * took 15 µs for an enqueue, and 6 µs after 150,000.
+ */
+const WARM_UP = 2;
 const KINDS = ["enqueue", "enqueueMany", "work"] as const;
 
 type Kind = Order["kind"];
-type Rounds = Record<Kind, Took[]>;
-/** Has a queue with this name made, and measures the work on its jobs. */
-interface Service {
-  createQueue(name: string): Promise<unknown>;
-  measure(kind: Kind, jobs: number, work: () => Promise<Took>): Promise<Took>;
-}
-
-/** A client of a peer. */
-interface Rival {
-  readonly name: string;
-  readonly file: string;
-  readonly env?: Record<string, string>;
-  readonly url: string | null;
-  readonly jobs: number;
-  /** What Tidemill's speed must be, as a multiple of the peer's. */
-  readonly bars: Partial<Record<Kind, number>>;
-}
 
 const NAMES: Record<Kind, string> = {
   enqueue: "enqueue from 64 concurrent callers",
-  enqueueMany: "enqueue in lists of 100",
+  enqueueMany: `enqueue in lists of ${LIST}`,
   work: "jobs taken and settled by one worker process",
 };
 
-/** Jobs that do nothing, enqueued and run by one process: the client of Tidemill and those of other systems, one after the other. */
-export async function workers(environment: Environment): Promise<Figure[]> {
-  const redis = await startRedis();
-  const postgres = JSON.stringify(environment.connection);
-  const rivals: Rival[] = [
-    { name: "BullMQ on Redis", file: "bullmq", url: redis?.url ?? null, jobs: JOBS, bars: { enqueue: 1.5, enqueueMany: 2, work: 2 } },
-    { name: "graphile-worker with its local queue", file: "graphile-worker", url: postgres, jobs: JOBS, bars: { work: 1 } },
-    {
-      name: "graphile-worker with its local queue and completions in batches",
-      file: "graphile-worker",
-      env: { BENCH_BATCH_COMPLETIONS: "1" },
-      url: postgres,
-      jobs: JOBS,
-      bars: {},
-    },
-    { name: "BullMQ on PostgreSQL", file: "bullmq-postgres", url: postgres, jobs: FEW_JOBS, bars: {} },
-    { name: "pg-boss", file: "pg-boss", url: postgres, jobs: FEW_JOBS, bars: {} },
-  ];
-  try {
-    const { ours, figures } = await measureTidemill(environment);
-    for (const rival of rivals) figures.push(...(await compare(ours, rival)));
-    return figures;
-  } finally {
-    await redis?.stop();
-  }
+/** What the floors do for a kind of work: PostgreSQL and HTTP. */
+const FLOOR_NAMES: Record<Kind, readonly [string, string]> = {
+  enqueue: [`inserts of ${FEW} rows, durable`, `lists of ${FEW}, stored nowhere`],
+  enqueueMany: [`inserts of ${LIST} rows, durable`, `lists of ${LIST}, stored nowhere`],
+  work: [`${TAKEN} rows claimed, then moved to another table, durable`, `calls that settle and take ${TAKEN}, stored nowhere`],
+};
+
+/** What one round has shown of a side. Processor times are microseconds for each job: of the client, then of each server. */
+interface Measured {
+  readonly perSecond: number;
+  readonly costs: readonly number[];
 }
 
-async function measureTidemill(environment: Environment): Promise<{ ours: Rounds; figures: Figure[] }> {
+type Rounds = Record<Kind, Measured[]>;
+
+/**
+ * Jobs that do nothing, enqueued and run by one process: the client of Tidemill, those of other systems, and floors, round by round in turn. The
+ * first round warms up.
+ */
+export async function workers(
+  environment: Environment,
+  { jobs = JOBS, peers = [...Object.keys(PEERS), FLOORS] }: WorkersOptions = {},
+): Promise<Figure[]> {
   const profile = process.env.BENCH_PROFILE;
   const node = await environment.node(profile ? { BENCH_PROFILE: profile } : {});
-  const costs: Record<Kind, Cost[]> = { enqueue: [], enqueueMany: [], work: [] };
-  const ours = await roundsOf("sdk", { url: node.url, key: environment.key }, JOBS, {
-    createQueue: (name) => node.api("POST", "/v1/queues", { name }),
-    async measure(kind, jobs, work) {
-      let took: Took | undefined;
-      const cost = await costOf(node.peer, environment.connection.host, async () => {
-        took = await work();
-        return jobs;
-      });
-      costs[kind].push(cost);
-      return took as Took;
-    },
-  });
-  await node.stop();
-  const processor = (kind: Kind, part: "process" | "postgres") => medianOf(costs[kind].slice(1), part).toFixed(1);
-  const figures = KINDS.map((kind) => ({
-    name: NAMES[kind],
-    measured: `${shown(ours[kind])}, ${processor(kind, "process")} of the node, ${processor(kind, "postgres")} of PostgreSQL`,
-    ...NO_YARDSTICK,
-  }));
-  return { ours, figures };
-}
-
-const NO_YARDSTICK = { yardstick: "", ratio: "", bar: "", met: true };
-
-async function compare(ours: Rounds, { name, file, env, url, jobs, bars }: Rival): Promise<Figure[]> {
-  if (url === null) return [{ name, measured: "missing: not installed here", ...NO_YARDSTICK }];
-  const theirs = await roundsOf(
-    file,
-    { url, key: "" },
-    jobs,
-    { createQueue: async () => {}, measure: (_kind, _jobs, work) => work() },
-    env,
-  );
-  return KINDS.map((kind) => {
-    const ratio = speedOf(ours[kind]) / speedOf(theirs[kind]);
-    const bar = bars[kind];
-    return {
-      name: NAMES[kind],
-      measured: `${thousands(speedOf(ours[kind]))} jobs/s`,
-      yardstick: `${name}: ${shown(theirs[kind])}`,
-      ratio: ratio.toFixed(2),
-      bar: bar === undefined ? "" : `≥ ${bar}`,
-      met: ratio >= (bar ?? 0),
-    };
-  });
-}
-
-/** The rounds of each kind, without a first one to warm up. */
-async function roundsOf(file: string, where: Pick<Order, "url" | "key">, jobs: number, service: Service, env = {}): Promise<Rounds> {
-  const took: Rounds = { enqueue: [], enqueueMany: [], work: [] };
-  const { peer } = await Peer.start(file, env);
+  const ours = await tidemill(environment, node);
+  const bare = peers.includes(FLOORS) ? await floors(environment, node) : null;
+  const started = await Promise.all(peers.flatMap((name) => PEERS[name]?.(environment) ?? []));
+  const rivals = started.filter((one) => typeof one !== "string");
+  const sides = [ours, ...(bare ? Object.values<Side>({ ...bare }) : []), ...rivals];
+  const rounds = new Map(sides.map((side) => [side, { enqueue: [], enqueueMany: [], work: [] } as Rounds]));
   for (let round = 0; round <= ROUNDS; round += 1) {
-    const queue = `workers-${randomUUID().slice(0, 8)}`;
-    await service.createQueue(queue);
-    const some = round === 0 ? Math.min(jobs, WARM_UP_JOBS) : jobs;
-    for (const kind of KINDS) {
-      // What both kinds have enqueued is run.
-      const order: Order = { kind, ...where, queue, jobs: kind === "work" ? 2 * some : some };
-      const result = await service.measure(kind, order.jobs, () => peer.ask<Took>(order));
-      if (round > 0) took[kind].push(result);
+    for (const [side, measured] of rounds) {
+      await untilVacuumRests(environment);
+      if (round === 0) await measureRound(side, WARM_UP * jobs, null);
+      else await measureRound(side, jobs, measured);
     }
   }
-  await peer.stop();
-  return took;
+  await Promise.all(sides.map((side) => side.stop()));
+  const of = (side: Side): Rounds => rounds.get(side) as Rounds;
+  return [
+    ...KINDS.map((kind) => figure(NAMES[kind], shown(ours, of(ours)[kind]))),
+    ...rivals.flatMap((rival) => KINDS.map((kind) => compare(kind, of(ours), rival, of(rival)))),
+    ...started.filter((one) => typeof one === "string").map((name) => figure(name, "missing: not installed here")),
+    ...(bare ? showFloors(bare, of, ours) : []),
+  ];
 }
 
-const speedOf = (rounds: readonly Took[]): number => median(rounds.map(({ perSecond }) => perSecond));
+/** What one side leaves behind is not cleaned up while another is measured. */
+async function untilVacuumRests({ database }: Environment): Promise<void> {
+  const runs = sql`select from pg_stat_activity where backend_type = 'autovacuum worker' limit 1`;
+  for (let tries = 0; tries < 100 && (await row(database, runs)); tries += 1) await wait(50);
+}
 
-const shown = (rounds: readonly Took[]): string =>
-  `${thousands(speedOf(rounds))} jobs/s, ${median(rounds.map(({ cpu }) => cpu)).toFixed(1)} µs of the client`;
+/** @param into null to warm up */
+async function measureRound(side: Side, jobs: number, into: Rounds | null): Promise<void> {
+  const { client, where, servers } = side;
+  const queue = `workers-${randomUUID().slice(0, 8)}`;
+  await side.createQueue?.(queue);
+  const some = Math.max(1_000, Math.round(jobs * side.share));
+  for (const kind of KINDS) {
+    // What both kinds have enqueued is run.
+    const order: Order = { kind, ...where, queue, jobs: kind === "work" ? 2 * some : some };
+    const before = Object.values(servers).map((read) => read());
+    const { perSecond, cpu } = await client.ask<Took>(order);
+    const costs = Object.values(servers).map((read, index) => ((read() - (before[index] ?? 0)) / order.jobs) * 1e6);
+    const measured = { perSecond, costs: [cpu, ...costs] };
+    into?.[kind].push(measured);
+    process.stderr.write(`${into ? "" : "warm-up: "}${side.name}, ${NAMES[kind]}: ${shown(side, [measured])}\n`);
+  }
+}
+
+function compare(kind: Kind, ours: Rounds, rival: Side, theirs: Rounds): Figure {
+  const ratio = speedOf(ours[kind]) / speedOf(theirs[kind]);
+  const bar = rival.bars[kind];
+  return {
+    name: NAMES[kind],
+    measured: `${thousands(speedOf(ours[kind]))} jobs/s`,
+    yardstick: `${rival.name}: ${shown(rival, theirs[kind])}`,
+    ratio: ratio.toFixed(2),
+    bar: bar === undefined ? "" : `≥ ${bar}`,
+    met: ratio >= (bar ?? 0),
+  };
+}
+
+/** What the floors do by themselves, how many jobs they would leave room for, and how much more processor time a job of Tidemill takes. */
+function showFloors({ postgres, indexed, http }: Floors, of: (side: Side) => Rounds, ours: Side): Figure[] {
+  const cores = cpus().length;
+  return KINDS.flatMap((kind) => {
+    const [inPostgres, overHttp] = FLOOR_NAMES[kind];
+    const own = totalOf(of(ours)[kind]);
+    const beside = (database: Side): Figure => {
+      const floor = totalOf(of(database)[kind]) + totalOf(of(http)[kind]);
+      return {
+        ...figure(`processor time of all parts, ${NAMES[kind]}`, `${own.toFixed(1)} µs a job`),
+        yardstick: `${database.name}, with HTTP alone: ${floor.toFixed(1)} µs; at most ${thousands((cores * 1e6) / floor)} jobs/s on ${cores} cores`,
+        ratio: (own / floor).toFixed(2),
+      };
+    };
+    return [
+      ...[postgres, indexed].map((side) => figure(`${side.name}: ${inPostgres}`, shown(side, of(side)[kind]))),
+      figure(`${http.name}: ${overHttp}`, shown(http, of(http)[kind])),
+      beside(postgres),
+      beside(indexed),
+    ];
+  });
+}
+
+const figure = (name: string, measured: string): Figure => ({ name, measured, yardstick: "", ratio: "", bar: "", met: true });
+
+const speedOf = (rounds: readonly Measured[]): number => median(rounds.map(({ perSecond }) => perSecond));
+
+const totalOf = (rounds: readonly Measured[]): number => median(rounds.map(({ costs }) => costs.reduce((sum, one) => sum + one, 0)));
+
+function shown({ servers }: Side, rounds: readonly Measured[]): string {
+  const parts = ["the client", ...Object.keys(servers)].map((name, index) => {
+    const cost = median(rounds.map(({ costs }) => costs[index] ?? Number.NaN)).toFixed(1);
+    return `${cost}${index === 0 ? " µs" : ""} of ${name}`;
+  });
+  return `${thousands(speedOf(rounds))} jobs/s, ${parts.join(", ")}`;
+}

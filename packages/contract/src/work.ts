@@ -25,7 +25,9 @@ const LeaseSeconds = Type.Integer({
 const WaitSeconds = Type.Integer({
   minimum: 0,
   maximum: LIMITS.workWaitSeconds,
-  description: "How long the request waits for a job when there is none. Seconds; 0 unless given.",
+  description:
+    "How long the request waits for a job when there is none. Seconds; 0 unless given. Requests that wait are ended together, so that one may " +
+    "end without a job after two thirds of this time.",
 });
 
 const settleFields = {
@@ -253,11 +255,16 @@ export const WorkResponse = Type.Object(
     hooks: Type.Array(TakenHook, { description: "The lifecycle hooks of runs that were taken." }),
     settled: Type.Array(Settled, { description: "What became of each outcome, in the order sent." }),
     cancelled,
+    waited_ms: Nullable(Type.Number(), {
+      description:
+        "How long the request had waited before its jobs, runs and hooks were taken: their leases began at least this long after it was " +
+        "received. Milliseconds. Null: an earlier call with the same `request` took them.",
+    }),
   },
   {
     title: "WorkResponse",
     description: "What the worker is to do next.",
-    examples: [{ jobs: [taken], runs: [], hooks: [], settled: [settled], cancelled: [] }],
+    examples: [{ jobs: [taken], runs: [], hooks: [], settled: [settled], cancelled: [], waited_ms: 1_843.2 }],
   },
 );
 export type WorkResponse = Static<typeof WorkResponse>;

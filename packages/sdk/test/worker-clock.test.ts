@@ -1,13 +1,21 @@
 import type { WorkerJob, WorkerOptions } from "@tidemill/sdk";
 import { describe, expect } from "vitest";
-import { until } from "../../server/test/harness/service.ts";
+import { LONG_NODE_LEASE } from "../../server/test/harness/nodes.ts";
+import { type Service, startTestNode, until } from "../../server/test/harness/service.ts";
+import { untilWaiting } from "../../server/test/harness/workers.ts";
 import { WorkerCalls } from "../src/worker/calls.ts";
 import { readWorkerOptions } from "../src/worker/options.ts";
 import { WorkLoop } from "../src/worker/work-loop.ts";
+import type { FaultyProxy } from "./harness/faulty-proxy.ts";
 import { test as base, Log } from "./harness/worker.ts";
 
 /** Starts what a worker does until it stops, with a clock that a test moves on. */
 const test = base
+  .extend("node", { scope: "file" }, async ({ database, clock }, { onCleanup }) => {
+    const node = await startTestNode(database, clock, LONG_NODE_LEASE);
+    onCleanup(() => node.stop());
+    return node;
+  })
   .extend("ahead", () => ({ ms: 0 }))
   .extend("loop", async ({ service, ahead }, { onCleanup }) => {
     const started: WorkLoop[] = [];
@@ -26,6 +34,13 @@ const test = base
       loop.start();
     };
   });
+
+/** Responses as an older service makes them. */
+const withoutWaited: typeof fetch = async (input, init) => {
+  const response = await fetch(input, init);
+  const { waited_ms: _waited, ...rest } = (await response.json()) as Record<string, unknown>;
+  return Response.json(rest, { status: response.status });
+};
 
 const untilAborted = (signal: AbortSignal) => new Promise((resolve) => signal.addEventListener("abort", () => resolve(signal.reason)));
 
@@ -103,6 +118,93 @@ describe("a response that comes when its leases have ended", () => {
     loop({ [queue]: ({ attempt, signal }: WorkerJob) => ({ attempt, aborted: signal.aborted }) }, { fetch: slow });
     await service.untilState({ queue, id }, "completed");
     expect(await service.job({ queue, id })).toMatchObject({ result: { attempt: 1, aborted: false } });
+  });
+});
+
+describe("a job that comes at the end of a long wait", () => {
+  /** Lets time pass while a worker waits, for it and for the service. */
+  const waitLong = async (service: Service, queue: string, ahead: { ms: number }, seconds: number) => {
+    await untilWaiting(service, queue);
+    service.clock.pass(seconds);
+    ahead.ms += seconds * 1_000;
+  };
+
+  test("is executed at once: its lease counts from when it was taken", async ({ service, ahead, loop, clients: { proxy } }) => {
+    const queue = await service.queue();
+    loop({ [queue]: ({ signal }: WorkerJob) => signal.aborted }, { url: proxy.url });
+    await waitLong(service, queue, ahead, 29);
+    const { id } = await service.enqueue({ queue });
+    await service.untilState({ queue, id }, "completed");
+    expect(await service.job({ queue, id })).toMatchObject({ result: false, attempts_log: [{ attempt: 1, outcome: "completed" }] });
+    expect(proxy.lines).not.toContain("POST /v1/work/extend");
+  });
+
+  test("is executed when its lease is extended, if an older service does not say when it was taken", async ({
+    service,
+    ahead,
+    loop,
+    clients: { proxy },
+  }) => {
+    const queue = await service.queue();
+    loop({ [queue]: () => {} }, { url: proxy.url, fetch: withoutWaited });
+    await waitLong(service, queue, ahead, 29);
+    const { id } = await service.enqueue({ queue });
+    await service.untilState({ queue, id }, "completed");
+    const settles = proxy.passed.findIndex(({ body }) => body.includes("lease_token") && body.includes("settle"));
+    expect(proxy.lines.slice(0, settles)).toContain("POST /v1/work/extend");
+  });
+
+  test("is not executed when its lease has ended before the response came", async ({ service, ahead, loop }) => {
+    const queue = await service.queue();
+    const attempts: number[] = [];
+    const late: typeof fetch = async (input, init) => {
+      const response = await fetch(input, init);
+      const isFirst = ahead.ms < 40_000 && (await response.clone().text()).includes(`"attempt":1`);
+      if (isFirst) {
+        await service.advance(31);
+        await service.untilState({ queue, id }, "delayed");
+        // 31 s after the claim, and 51 s after the call.
+        ahead.ms += 31_000;
+      }
+      return response;
+    };
+    loop({ [queue]: ({ attempt }: WorkerJob) => void attempts.push(attempt) }, { fetch: late });
+    await waitLong(service, queue, ahead, 20);
+    const { id } = await service.enqueue({ queue });
+    await until(() => ahead.ms > 40_000, "the worker to get the job");
+    await service.advance(60);
+    await service.untilState({ queue, id }, "completed");
+    expect(attempts).toEqual([2]);
+  });
+
+  test("counts from the first try of a call that is repeated", async ({ service, ahead, loop, clients: { proxy } }) => {
+    const queue = await service.queue();
+    proxy.faults = ["cut after"];
+    loop({ [queue]: () => {} }, { url: proxy.url });
+    await waitLong(service, queue, ahead, 29);
+    const { id } = await service.enqueue({ queue });
+    await service.untilState({ queue, id }, "completed");
+    expect(await service.job({ queue, id })).toMatchObject({ attempts_log: [{ attempt: 1, outcome: "completed" }] });
+    expect(proxy.lines.slice(0, 3)).toEqual(["POST /v1/work", "POST /v1/work", "POST /v1/work/extend"]);
+  });
+});
+
+describe("a worker waits for jobs", () => {
+  const waitsOf = ({ passed }: FaultyProxy) =>
+    passed.flatMap(({ path, body }) => (path === "/v1/work" ? ((JSON.parse(body) as { wait?: number }).wait ?? []) : []));
+
+  test.for([
+    ["for 28 s, whatever its leases are, once the service has said when it took jobs", fetch, 28],
+    ["for half of its leases while an older service does not", withoutWaited, 5],
+  ] as const)("%s", async ([, fetch, next], { service, loop, clients: { proxy } }) => {
+    const queue = await service.queue();
+    loop({ [queue]: () => {} }, { url: proxy.url, fetch, leaseSeconds: 10 });
+    for (let calls = 1; calls <= 2; calls += 1) {
+      const { id } = await service.enqueue({ queue });
+      await service.untilState({ queue, id }, "completed");
+    }
+    await until(() => waitsOf(proxy).length >= 3, "the worker to wait again");
+    expect(waitsOf(proxy).slice(0, 3)).toEqual([5, next, next]);
   });
 });
 

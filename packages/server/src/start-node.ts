@@ -106,6 +106,8 @@ async function startOn(databases: OpenDatabases, parts: Parts): Promise<Awaited<
   try {
     const node = await composeNode({ ...parts, databases, openVault: vault });
     await node.services.start();
+    // A request of a burst would wait for each.
+    void Promise.all([databases.writes.open(), databases.tenants.open()]);
     emit("node_started", { leaseId: node.lease.id, url: node.listeners.url(), version: VERSION });
     return node;
   } catch (error) {

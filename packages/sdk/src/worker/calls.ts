@@ -9,11 +9,14 @@ import type { WorkerSettings } from "./options.ts";
 import type { WorkOutcome } from "./outcomes.ts";
 import { refusedSource } from "./sources.ts";
 import { StepReports } from "./step-reports.ts";
+import { type CallTimes, whenLeasesEnd } from "./when-leases-end.ts";
 
 /** What a worker asks for in a call. */
 export type Asked = Pick<contract.WorkRequest, "workflows" | "limit" | "wait"> & { queues: string[] };
 
 const CALL_TIMEOUT_MS = 30_000;
+/** How much longer than it may wait a call that waits for jobs may take. Milliseconds. */
+const ANSWER_MS = 15_000;
 const MIN_EXTEND_MS = 1_000;
 const ERROR_PAUSE_MS = 5_000;
 
@@ -23,9 +26,12 @@ const OF_OUTCOMES: ReadonlySet<string> = new Set(["VALIDATION_ERROR", "PAYLOAD_T
 const WORK_LISTS = ["jobs", "runs", "hooks", "settled", "cancelled"];
 const EXTEND_LISTS = ["leases", "cancelled"];
 
-/** What a call has brought, and until when what it took is certainly held, by `elapsedMs`. */
+/** An older service does not say how long a call had waited. */
+export type WorkResponse = Omit<contract.WorkResponse, "waited_ms"> & Partial<Pick<contract.WorkResponse, "waited_ms">>;
+
+/** What a call has brought, and until when what it took is certainly held, by `elapsedMs` (`whenLeasesEnd`). */
 export interface Worked {
-  readonly response: contract.WorkResponse;
+  readonly response: WorkResponse;
   readonly endsMs: number;
 }
 
@@ -35,11 +41,9 @@ export interface Extended {
   readonly endsMs: number;
 }
 
-/** A response, with when the call was sent for the first and the last time, by `elapsedMs`. */
-interface Answered {
+/** A response, with when the call was sent and answered. */
+interface Answered extends CallTimes {
   readonly response: unknown;
-  readonly firstSentMs: number;
-  readonly lastSentMs: number;
 }
 
 interface Call {
@@ -67,6 +71,7 @@ export class WorkerCalls {
   });
   #count = 0;
   #wasAnswered = false;
+  #saysWaited = false;
 
   constructor(settings: WorkerSettings) {
     this.#settings = settings;
@@ -76,6 +81,11 @@ export class WorkerCalls {
   /** Whether the service has accepted a call of this worker. */
   get wasAnswered(): boolean {
     return this.#wasAnswered;
+  }
+
+  /** Whether the last response said how long the call had waited, so that a lease need not be counted from when it was sent. */
+  get saysWaited(): boolean {
+    return this.#saysWaited;
   }
 
   /**
@@ -92,10 +102,12 @@ export class WorkerCalls {
     const settle = outcomes.length > 0 ? `,"settle":[${outcomes.map(({ text }) => text).join(",")}]` : "";
     const encode = (repeat: boolean) => `${JSON.stringify(repeat ? body : { ...body, repeat }).slice(0, -1)}${settle}}`;
     const isFinal = (error: TidemillError) => !this.#wasAnswered || isRefused(error, outcomes) || refusedSource(error, asked) !== null;
-    const { response, firstSentMs } = await this.#send({ path: "/v1/work", encode, isFinal, lists: WORK_LISTS }, signal);
+    const timeoutMs = asked.wait ? asked.wait * 1_000 + ANSWER_MS : CALL_TIMEOUT_MS;
+    const answered = await this.#send({ path: "/v1/work", encode, isFinal, lists: WORK_LISTS, timeoutMs }, signal);
+    const response = answered.response as WorkResponse;
     this.#wasAnswered = true;
-    // The first try may have taken them, as soon as it was sent.
-    return { response: response as contract.WorkResponse, endsMs: firstSentMs + leaseSeconds * 1_000 };
+    this.#saysWaited = response.waited_ms !== undefined;
+    return { response, endsMs: whenLeasesEnd(answered, response.waited_ms, leaseSeconds * 1_000) };
   }
 
   /** Lets leases last longer. A try that gets no response ends early enough for another one. */
@@ -174,7 +186,7 @@ export class WorkerCalls {
         const request = { method, path, ...(encode && { body: encode(tries > 1) }), repeatable: true };
         const response = await this.#transport.request(request, { signal, timeoutMs });
         checkLists(response, lists);
-        return { response, firstSentMs, lastSentMs };
+        return { response, firstSentMs, lastSentMs, answeredMs: elapsedMs() };
       } catch (error) {
         if (signal.aborted || !(error instanceof TidemillError)) throw error;
         const isOurs = error.status !== null && error.status < 500 && error.status !== 429;

@@ -1,8 +1,7 @@
-import type * as contract from "@tidemill/contract";
 import { TidemillError } from "../error.ts";
 import { wait } from "../wait.ts";
 import { turn } from "../workflow/turn.ts";
-import type { Asked, WorkerCalls } from "./calls.ts";
+import type { Asked, WorkerCalls, WorkResponse } from "./calls.ts";
 import { type Held, HeldLeases, type Lease } from "./held-leases.ts";
 import { LeaseKeeper } from "./lease-keeper.ts";
 import { LeaseWatch } from "./lease-watch.ts";
@@ -18,8 +17,10 @@ const MAX_JOBS = 500;
 const MIN_HALVED = 100;
 /** Calls that report outcomes at the same time: while one is on its way, the next one collects. */
 const MAX_REPORTS = 2;
-/** How long a call waits for a job or run at most. Seconds. */
-const MAX_WAIT_SECONDS = 20;
+/** How long a call waits for a job or run at most. Seconds. Proxies often end a request after 30. */
+const MAX_WAIT_SECONDS = 28;
+/** The same if the service does not say how long a call had waited. */
+const MAX_WAIT_SECONDS_BLIND = 20;
 /** The part of a lease that must be left when what it holds is begun. */
 const MIN_LEFT = 1 / 3;
 
@@ -125,9 +126,10 @@ export class WorkLoop {
     return Math.max(0, Math.min(MAX_JOBS, share, concurrency - this.#executing - this.#expected));
   }
 
-  /** What a call brings was taken at any moment since it was sent: half of the lease is left then. */
+  /** If it is not known when a call took what it brings, that was at any moment since it was sent: half of the lease is left then. */
   get #waitSeconds(): number {
-    return Math.min(MAX_WAIT_SECONDS, Math.max(1, Math.floor(this.#settings.leaseSeconds / 2)));
+    if (this.#calls.saysWaited) return MAX_WAIT_SECONDS;
+    return Math.min(MAX_WAIT_SECONDS_BLIND, Math.max(1, Math.floor(this.#settings.leaseSeconds / 2)));
   }
 
   /** Reports outcomes, takes jobs and runs for which there is room, and ends when it stops and nothing is left. */
@@ -205,7 +207,7 @@ export class WorkLoop {
     return limit === 0 || isEmpty(sources) ? NOTHING : { ...sources, limit };
   }
 
-  async #work(asked: Asked, outcomes: readonly WorkOutcome[], signal: AbortSignal): Promise<contract.WorkResponse> {
+  async #work(asked: Asked, outcomes: readonly WorkOutcome[], signal: AbortSignal): Promise<WorkResponse> {
     const { response, endsMs } = await this.#calls.work(asked, outcomes, signal);
     for (const id of response.cancelled) this.#held.lose(id, "cancelled");
     const taken = takenFrom(response, this.#settings, this.#calls, this.#held);

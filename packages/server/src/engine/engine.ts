@@ -1,6 +1,7 @@
 import type { Module } from "#http";
 import {
   claimForWorkersAcrossWorkspaces,
+  claimFromBacklogAcrossWorkspaces,
   type Holder,
   type LaneFound,
   type Outlet,
@@ -123,6 +124,8 @@ export interface Engine extends Required<Pick<Module, "due" | "operatorRoutes">>
     limited: boolean,
     filter: VersionFilter | null,
   ): Promise<{ claims: WorkerClaim[]; found: LaneFound[] }>;
+  /** The same from one queue that probably has more jobs than are asked for. It may bring fewer than there are. */
+  claimFromBacklog(holders: readonly Holder[]): Promise<WorkerClaim[]>;
   /** Settles attempts of a worker. Each result is false if the worker no longer held the job. */
   finishForWorker(results: readonly WorkerResult[]): Promise<boolean[]>;
   /** Stops claiming. From now on, attempts under way have the drain time to end. */
@@ -303,6 +306,12 @@ export function createEngine(options: EngineOptions): Engine {
       const claimed = await claimForWorkersAcrossWorkspaces(databases.claims, lease.heldBy, holders, limited, filter);
       for (const { workspaceId, kind } of claimed.claims) report(workspaceId, recordsOf(kind));
       return claimed;
+    },
+    claimFromBacklog: async (holders) => {
+      if (lease.heldBy === null) return [];
+      const claims = await claimFromBacklogAcrossWorkspaces(databases.claims, lease.heldBy, holders);
+      for (const { workspaceId, kind } of claims) report(workspaceId, recordsOf(kind));
+      return claims;
     },
     finishForWorker: (results) => finishAllForWorker({ clock, random, settler, waker: dispatcher }, results),
     drain,

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from "fastify";
 import type { Db, Uuid } from "#kernel";
+import type { RefusedPaths } from "./refused-paths.ts";
 
 /** A listener on which modules mount their routes. */
 export type Api = FastifyInstance<RawServerDefault, IncomingMessage, ServerResponse, FastifyBaseLogger, TypeBoxTypeProvider>;
@@ -25,12 +26,16 @@ declare module "fastify" {
   interface FastifyInstance {
     /** Requests that have arrived completely and are not answered yet. */
     inFlight: Set<FastifyRequest>;
+    /** What refuses the methods that no route has. */
+    refusedPaths: RefusedPaths;
     /** Who reads the stream that a request opens. */
     readerOf(request: FastifyRequest): StreamReader;
     /** For changes that give somebody rights. */
     holdAccess(request: FastifyRequest): HoldAccess;
   }
   interface FastifyRequest {
+    /** Whether no route has its path. */
+    isUnknown: boolean;
     /** `routeOptions`, of which Fastify makes a new object each time that it is read. */
     route: FastifyRequest["routeOptions"];
   }

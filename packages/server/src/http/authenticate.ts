@@ -44,7 +44,7 @@ export async function authenticate(authenticator: Authenticator, request: Fastif
   request.person = person;
   request.principal = principal;
   // A page reaches only routes of the API, and those of operators only as one.
-  if (!request.is404 && (config.access === undefined || (config.access === "operator") !== (scope.kind === "operator"))) {
+  if (!request.isUnknown && (config.access === undefined || (config.access === "operator") !== (scope.kind === "operator"))) {
     throw problem("FORBIDDEN", {}, { message: "Pages cannot use this route." });
   }
 }

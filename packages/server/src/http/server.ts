@@ -32,6 +32,7 @@ import { replyProblem } from "./problem-reply.ts";
 import { limitRate, type RateLimiter } from "./rate-limit.ts";
 import { readQuery } from "./read-query.ts";
 import { freeBody, receiveBody } from "./receive-body.ts";
+import { MAX_PARAM_LENGTH, RefusedPaths } from "./refused-paths.ts";
 import { RequestMemory } from "./request-memory.ts";
 import { endIfStalled } from "./stalled-responses.ts";
 import { compileSchema, MAX_ISSUES } from "./validate.ts";
@@ -108,7 +109,7 @@ export function createApi(options: ApiOptions): Api {
       return server;
     },
     ...(authenticator.pages && { rewriteUrl: rewritePageUrl }),
-    routerOptions: { maxParamLength: 512 },
+    routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
   }).withTypeProvider<TypeBoxTypeProvider>();
 
   api.setValidatorCompiler(compileSchema);
@@ -162,7 +163,10 @@ export function createApi(options: ApiOptions): Api {
   api.addHook("onRoute", (route) => {
     if (route.config?.page) route.bodyLimit ??= SIGN_IN_BODY_BYTES;
   });
+  const refusedPaths = new RefusedPaths();
+  api.decorate("refusedPaths", refusedPaths);
   api.decorateRequest("route");
+  api.decorateRequest("isUnknown", false);
   api.decorateRequest("principal", null);
   api.decorateRequest("person", null);
   api.decorateRequest("authenticatedMs", 0);
@@ -178,6 +182,9 @@ export function createApi(options: ApiOptions): Api {
   const expectBody = limitBodyTime(api as unknown as Api, smallBodyTimeoutMs);
   api.addHook("onRequest", async (request, reply) => {
     request.route = request.routeOptions;
+    const refused = request.is404 ? refusedPaths.find(request) : null;
+    if (refused) request.route = { ...request.route, config: { ...request.route.config, ...refused } };
+    request.isUnknown = request.is404 && !refused;
     // Not on `reply.raw`: then Node would set each header of the response by itself.
     void reply.header("x-request-id", request.id).header("x-content-type-options", "nosniff").header("cache-control", "no-store");
     if (request.headers.host === undefined && request.raw.httpVersion === "1.1") throw invalid("host", "is required in HTTP/1.1");
@@ -189,13 +196,13 @@ export function createApi(options: ApiOptions): Api {
     if (authenticator.pages && access === "operator" && !ofPage) throw unknownRoute(request);
     await authenticate(authenticator, request);
     request.authenticatedMs = performance.now();
-    if (rateLimiter && request.is404 && !ofPage && request.url.startsWith("/v1/")) await identify(authenticator, request);
+    if (rateLimiter && request.isUnknown && !ofPage && request.url.startsWith("/v1/")) await identify(authenticator, request);
     connections?.admit(request, reply);
     const limiting = rateLimiter && limitRate(rateLimiter, emit, request, reply);
     if (limiting) await limiting;
     checkRole(request);
     // Here and not in the handler, which runs when the body was read.
-    if (request.is404) throw unknownRoute(request);
+    if (request.isUnknown) throw unknownRoute(request);
     if (allow !== undefined) throw problem("METHOD_NOT_ALLOWED", {}, { headers: { Allow: allow } });
     const turn = requestMemory?.admit(request, reply);
     if (turn) await turn;

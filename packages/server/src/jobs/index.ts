@@ -15,6 +15,7 @@ export * from "./show-delivered.ts";
 export { lockKeysOf, reassignSomeAcrossWorkspaces } from "./store/assign-key-slots.ts";
 export * from "./store/bulk.ts";
 export * from "./store/claim.ts";
+export * from "./store/claim-from-backlog.ts";
 export { type DuePosition, FIRST_DUE, moveDueAcrossWorkspaces } from "./store/come-due.ts";
 export { COUNT_ADDED, COUNT_DISCARDED } from "./store/counts.ts";
 export { type ChunkDone, type DeadLetterChunk, type DeadLetterQuery, purgeFailed, retryFailed } from "./store/dead-letters.ts";

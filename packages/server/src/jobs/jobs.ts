@@ -13,9 +13,9 @@ import {
 import { Enqueuer, type Outlet } from "./enqueue.ts";
 import { recountJobsAcrossWorkspaces } from "./recount.ts";
 import { type JobRoutes, mountJobs } from "./routes.ts";
+import { OldestSampler } from "./sample-oldest.ts";
 import { foldCountsAcrossWorkspaces } from "./store/fold-counts.ts";
 import { forgetMetricsAcrossWorkspaces } from "./store/forget-metrics.ts";
-import { sampleOldestAcrossWorkspaces } from "./store/sample-oldest.ts";
 import { foldTallyAcrossWorkspaces, forgetTallyAcrossWorkspaces } from "./store/tally.ts";
 import { sweepBatchKeysAcrossWorkspaces, sweepIdempotencyKeysAcrossWorkspaces } from "./sweep-idempotency-keys.ts";
 
@@ -39,6 +39,7 @@ const FIRST_RECOUNT_MS = 600_000;
 export function createJobs({ writes, housekeeping, ids, random, emit, outlet, report, shares, ...routes }: JobsOptions): Module {
   const enqueuer = new Enqueuer({ db: writes, ids, outlet, emit, backlog: shares.enqueueBacklog, report });
   const loop = (name: string, everyMs: number, pass: () => Promise<unknown>) => new PeriodicLoop({ name, everyMs, pass }, emit, random);
+  const oldest = new OldestSampler(housekeeping, routes.clock);
   let isFirst = true;
   const recount = async () => {
     if (!isFirst) return recountJobsAcrossWorkspaces(housekeeping, emit);
@@ -52,7 +53,7 @@ export function createJobs({ writes, housekeeping, ids, random, emit, outlet, re
       loop("sweep-batch-keys", 60_000, () => sweepBatchKeysAcrossWorkspaces(housekeeping)),
       loop("fold-counts", 5_000, () => foldCountsAcrossWorkspaces(housekeeping)),
       loop("fold-tally", 30_000, () => foldTallyAcrossWorkspaces(housekeeping)),
-      loop("sample-oldest", 60_000, () => sampleOldestAcrossWorkspaces(housekeeping)),
+      loop("sample-oldest", 60_000, () => oldest.pass()),
       loop("forget-metrics", HOUR_MS, () => forgetMetricsAcrossWorkspaces(housekeeping, MINUTE_METRICS_DAYS)),
       loop("recount-jobs", 12 * HOUR_MS, recount),
       loop("forget-tally", HOUR_MS, () => forgetTallyAcrossWorkspaces(housekeeping)),

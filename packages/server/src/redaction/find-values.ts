@@ -15,6 +15,8 @@ const STEPS_PER_ENCODED_CHARACTER = 2;
 const STEPS_PER_MATCH = 100;
 /** How many codes an encoded value is indexed by. */
 const PREFIX_LENGTH = 4;
+/** The codes of encoded values share blocks of memory of this size. */
+const BLOCK_BYTES = 64 * 1024;
 const IGNORED = -1;
 /** After how many positions of a text it is checked whether to pause. */
 const POSITIONS_PER_CHECK = 1_024;
@@ -71,6 +73,9 @@ export class ValueFinder {
   /** Needles shorter than a prefix, by their first code. */
   readonly #short = new Map<number, Needle[]>();
   readonly #shortCodes = new Uint8Array(256);
+  /** Memory for the codes of needles. Thousands of arrays of their own make garbage collections. */
+  #block = new Uint8Array(0);
+  #blockUsed = 0;
   #minBytes = Number.POSITIVE_INFINITY;
 
   private constructor(alphabet: Alphabet) {
@@ -84,11 +89,24 @@ export class ValueFinder {
       if (encoded) {
         budget.spend(STEPS_PER_ENCODED_CHARACTER * encoded.bytes.length);
         if (budget.isExhausted) break;
-        finder.#add({ encoded, codes: normalize(encoded.bytes, alphabet).codes });
+        finder.#add({ encoded, codes: finder.#codesOf(encoded.bytes) });
       }
       yield* budget.pause();
     }
     return finder;
+  }
+
+  #codesOf(bytes: string): Uint8Array {
+    if (this.#block.length - this.#blockUsed < bytes.length) {
+      this.#block = new Uint8Array(Math.max(BLOCK_BYTES, bytes.length));
+      this.#blockUsed = 0;
+    }
+    const from = this.#blockUsed;
+    for (let at = 0; at < bytes.length; at += 1) {
+      const code = this.#alphabet[bytes.charCodeAt(at)] as number;
+      if (code >= 0) this.#block[this.#blockUsed++] = code;
+    }
+    return this.#block.subarray(from, this.#blockUsed);
   }
 
   #add(needle: Needle): void {

@@ -10,6 +10,7 @@ import {
   VERSION_GONE_SECONDS,
   type VersionSeen,
 } from "#workflows";
+import { growingTo } from "./growing-cache.ts";
 import { type Asking, type BoundedFilter, versionFilter } from "./version-filter.ts";
 
 const GONE_AFTER_MS = VERSION_GONE_SECONDS * 1_000;
@@ -33,7 +34,7 @@ export class CodeVersions {
   readonly #options: CodeVersionsOptions;
   readonly #byLane = new Map<LaneId, Map<string, Asking>>();
   /** What workers asked for last, by their leases. */
-  readonly #byWorker = new LRUCache<number, readonly AskedVersion[]>({ max: MAX_WORKERS });
+  readonly #byWorker = new LRUCache<number, readonly AskedVersion[]>(growingTo(MAX_WORKERS));
   readonly #recording = new Map<string, Promise<void>>();
   #unwritten = new Map<string, VersionSeen>();
 

@@ -1,11 +1,10 @@
 import { isAway, type WorkspaceId } from "#kernel";
 import type { HeldRun, RunHolder, WaitingWorkers } from "#workflows";
-import type { Poll, PolledLane } from "./poll.ts";
-import type { Polls } from "./polls.ts";
+import type { Polls, SetAside } from "./polls.ts";
 
 /** A poll that is set aside for runs of a workflow. */
-interface SetAside {
-  readonly poll: Poll;
+interface Aside {
+  readonly set: SetAside;
   readonly workflow: string;
   readonly holder: RunHolder;
   /** How many runs it may still get. */
@@ -18,13 +17,13 @@ export const waitingWorkers = (polls: Polls, nodeLeaseId: () => number | null): 
     return nodeLeaseId();
   },
   async handOver(write) {
-    const aside: SetAside[] = [];
+    const aside: Aside[] = [];
     const holderOf = (workspaceId: WorkspaceId, workflow: string): RunHolder | null => {
-      let one = aside.find(({ poll, workflow: of, left }) => left > 0 && of === workflow && poll.workspaceId === workspaceId);
+      let one = aside.find(({ set: { poll }, workflow: of, left }) => left > 0 && of === workflow && poll.workspaceId === workspaceId);
       if (!one) {
-        const found = polls.setAside(workspaceId, workflow);
-        if (!found) return null;
-        one = { poll: found.poll, workflow, holder: holderFor(found.poll, found.lane), left: found.poll.asked.limit };
+        const set = polls.setAside(workspaceId, workflow);
+        if (!set) return null;
+        one = { set, workflow, holder: holderFor(set), left: set.poll.asked.limit };
         aside.push(one);
       }
       one.left -= 1;
@@ -32,25 +31,28 @@ export const waitingWorkers = (polls: Polls, nodeLeaseId: () => number | null): 
     };
     try {
       const { result, held, unknown } = await write(holderOf);
-      for (const { poll, holder } of aside) {
+      for (const { set, holder } of aside) {
         const failure = unknown.get(holder);
-        if (failure) polls.giveUp(poll, failure);
-        else polls.give(poll, runsOf(poll, holder, held));
+        if (failure) polls.giveUp(set, failure);
+        else polls.give(set, runsOf(set, holder, held));
       }
       return result;
     } catch (error) {
-      for (const { poll } of aside) {
-        if (isAway(error)) polls.giveUp(poll, error);
-        else polls.give(poll, []);
+      for (const { set } of aside) {
+        if (isAway(error)) polls.giveUp(set, error);
+        else polls.give(set, []);
       }
       throw error;
     }
   },
 });
 
-const holderFor = ({ asked: { worker, leaseSeconds, request } }: Poll, { workspaceId, laneId, version }: PolledLane): RunHolder => ({
-  ...{ workspaceId, laneId, leaseId: worker.leaseId, leaseSeconds, request, version: version || null },
-});
+const holderFor = ({ poll, lane: { workspaceId, laneId, version } }: SetAside): RunHolder => {
+  const { worker, leaseSeconds, request } = poll.asked;
+  return { workspaceId, laneId, leaseId: worker.leaseId, leaseSeconds, request, version: version || null };
+};
 
-const runsOf = ({ asked: { request } }: Poll, holder: RunHolder, held: readonly HeldRun[]) =>
-  held.filter((run) => run.holder === holder).map(({ claim, begun }, at) => ({ ...claim, begun, request, place: at + 1 }));
+const runsOf = ({ poll }: SetAside, holder: RunHolder, held: readonly HeldRun[]) => {
+  const { request } = poll.asked;
+  return held.filter((run) => run.holder === holder).map(({ claim, begun }, at) => ({ ...claim, begun, request, place: at + 1 }));
+};

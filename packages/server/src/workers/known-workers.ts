@@ -1,6 +1,7 @@
 import { LRUCache } from "lru-cache";
 import { findWorkers, recordCallsAcrossWorkspaces, type WorkerCall, type WorkerLease } from "#engine";
 import { Batcher, type Db, type EmitEvent, MAX_WORKERS, type SharedResource, tolerate, type WorkspaceId } from "#kernel";
+import { growingTo } from "./growing-cache.ts";
 import { type KnownWorker, workerOf } from "./known-worker.ts";
 
 const MAX_CANCELLED = 1_000;
@@ -28,7 +29,7 @@ export class KnownWorkers {
     this.#db = db;
     this.#emit = emit;
     this.#share = share;
-    const bounds = { max: MAX_WORKERS, ttl: FORGET_AFTER_MS, updateAgeOnGet: true };
+    const bounds = { ...growingTo(MAX_WORKERS), ttl: FORGET_AFTER_MS, updateAgeOnGet: true };
     this.#byName = new LRUCache(bounds);
     this.#byLease = new LRUCache({ ...bounds, dispose: ({ workspaceId }) => share.giveBack(workspaceId) });
     this.#opening = new Batcher({

@@ -21,6 +21,8 @@ export interface PolledLane extends LaneKey {
   wakes: number;
   /** Whether it had limits when it was last claimed from. */
   limited: boolean;
+  /** Whether its last claim brought all that was asked for: there are probably more. */
+  hasBacklog: boolean;
   /** Mean length of the payloads that the last claim brought. Null before the first. */
   payloadLength: number | null;
   /** Since when claims have found it, or jobs of it, held by other transactions. Null: the last one has not. Milliseconds of the elapsed clock. */
@@ -46,17 +48,25 @@ export interface PollRequest {
 /** A job for a worker. Of a run, with its execution if that has begun. */
 export type TakenJob = WorkerClaim & { readonly begun?: BegunRun };
 
+/** What a request for jobs has led to. */
+export interface Brought {
+  readonly claims: readonly TakenJob[];
+  /** When the claim of these jobs was sent, or that there are none was known. Milliseconds of the elapsed clock. */
+  readonly askedMs: number;
+}
+
 /** A request for jobs that waits. */
 export class Poll {
   readonly asked: PollRequest;
   readonly workspaceId: WorkspaceId;
-  readonly result = Promise.withResolvers<TakenJob[]>();
+  readonly result = Promise.withResolvers<Brought>();
   /** Whether a claim under way, or a write that starts runs, may bring jobs for it. */
   claiming = false;
   /** It has waited long enough. */
   overdue: boolean;
   ended = false;
-  timer: NodeJS.Timeout | undefined;
+  /** Those that end together with it. */
+  group: Set<Poll> | undefined;
 
   constructor(asked: PollRequest) {
     this.asked = asked;

@@ -22,9 +22,33 @@ export class PolledLanes {
   readonly #idOf = new Map<string, LaneId>();
 
   /** The lane of a queue or a workflow, if it was looked up lately. */
-  fresh(workspaceId: WorkspaceId, { kind, name, version = "" }: LaneName, nowMs: number): PolledLane | undefined {
-    const lane = this.byName({ workspaceId, kind, name }).find((one) => one.version === version);
+  fresh(workspaceId: WorkspaceId, name: LaneName, nowMs: number): PolledLane | undefined {
+    const lane = this.#find(workspaceId, name);
     return lane && nowMs - lane.foundMs < FRESH_MS ? lane : undefined;
+  }
+
+  /**
+   * Looks up again lanes that were looked up longer ago. Meanwhile they count as fresh: calls that come together look up a lane once. One that
+   * the node does not know yet is looked up by each, since it may have been made a moment ago.
+   */
+  async lookUpAgain<Found>(
+    workspaceId: WorkspaceId,
+    names: readonly LaneName[],
+    nowMs: number,
+    lookUp: () => Promise<Found>,
+  ): Promise<Found> {
+    const lanes = names.flatMap((name) => this.#find(workspaceId, name) ?? []);
+    for (const lane of lanes) lane.foundMs = nowMs;
+    try {
+      return await lookUp();
+    } catch (error) {
+      for (const lane of lanes) lane.foundMs = Number.NEGATIVE_INFINITY;
+      throw error;
+    }
+  }
+
+  #find(workspaceId: WorkspaceId, { kind, name, version = "" }: LaneName): PolledLane | undefined {
+    return this.byName({ workspaceId, kind, name }).find((one) => one.version === version);
   }
 
   byName(name: Pick<PolledLane, "workspaceId" | "kind" | "name">): readonly PolledLane[] {
@@ -51,6 +75,7 @@ export class PolledLanes {
         mayHaveJobs: true,
         wakes: 0,
         limited: false,
+        hasBacklog: false,
         payloadLength: null,
         busySinceMs: null,
         foundMs: nowMs,

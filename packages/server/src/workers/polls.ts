@@ -5,17 +5,27 @@ import type { LaneId, LaneKey } from "#lanes";
 import { busyRetryMs } from "./busy-retry.ts";
 import type { KnownWorker } from "./known-worker.ts";
 import { type Ask, holderOf, planClaim, planSlowClaim } from "./plan-claim.ts";
-import { Poll, type PolledLane, type PollRequest, type TakenJob } from "./poll.ts";
+import { type Brought, Poll, type PolledLane, type PollRequest, type TakenJob } from "./poll.ts";
+import { PollEnds } from "./poll-ends.ts";
 import { PolledLanes } from "./polled-lanes.ts";
 
 export interface PollsOptions {
   readonly claim: Engine["claimForWorkers"];
+  readonly claimFromBacklog: Engine["claimFromBacklog"];
   /** Which runs of a workflow its workers of a version may take. Null: all; else it may be more after `othersGoneInMs`. */
   readonly filterOf: (lane: PolledLane) => (VersionFilter & { readonly othersGoneInMs: number }) | null;
   /** Gives back jobs that were claimed for a poll whose client is gone. */
-  readonly giveBack: (worker: KnownWorker, claims: readonly WorkerClaim[]) => void;
+  readonly giveBack: (worker: KnownWorker, claims: readonly TakenJob[]) => void;
   readonly emit: EmitEvent;
   readonly clock: Pick<Clock, "elapsedMs">;
+}
+
+/** A poll that gets nothing until it is given runs. */
+export interface SetAside {
+  readonly poll: Poll;
+  readonly lane: PolledLane;
+  /** When it was set aside. Milliseconds of the elapsed clock. */
+  readonly askedMs: number;
 }
 
 const PAUSE_AFTER_FAILURE_MS = 250;
@@ -31,6 +41,7 @@ export class Polls {
   readonly #options: PollsOptions;
   /** Polls that wait, workspaces in turns. */
   readonly #line = new Line<Poll>();
+  readonly #ends: PollEnds;
   #claiming = false;
   #again = false;
   /** Lanes whose last claim took too long, alone or together with others. They are claimed from one by one, apart from all others. */
@@ -41,19 +52,20 @@ export class Polls {
 
   constructor(options: PollsOptions) {
     this.#options = options;
+    this.#ends = new PollEnds(options.clock, (poll) => this.#endOverdue(poll));
   }
 
   /** Takes jobs, at once or when there are some. Empty after `waitMs`, when the client is gone, and when the node stops. */
-  take(asked: PollRequest): Promise<TakenJob[]> {
+  take(asked: PollRequest): Promise<Brought> {
     const poll = new Poll(asked);
-    if (asked.signal.aborted || this.#closed) return Promise.resolve([]);
+    if (asked.signal.aborted || this.#closed) return Promise.resolve(this.#nothing());
     this.#line.add(poll);
     for (const lane of asked.lanes) {
       lane.polls.add(poll);
       if (this.#hasOtherFilter(lane)) lane.mayHaveJobs = true;
     }
-    asked.signal.addEventListener("abort", () => this.#end(poll, []), { once: true });
-    if (asked.waitMs > 0) poll.timer = setTimeout(() => this.#endOverdue(poll), asked.waitMs);
+    asked.signal.addEventListener("abort", () => this.#end(poll, this.#nothing()), { once: true });
+    if (asked.waitMs > 0) this.#ends.add(poll);
     if (poll.hasProspects) this.#claimSoon();
     else this.#endIfOverdue(poll);
     return poll.result.promise;
@@ -66,12 +78,16 @@ export class Polls {
 
   /** A claim under way may still bring it jobs. */
   #endIfOverdue(poll: Poll): void {
-    if (poll.overdue && !poll.claiming) this.#end(poll, []);
+    if (poll.overdue && !poll.claiming) this.#end(poll, this.#nothing());
   }
 
-  #end(poll: Poll, claims: TakenJob[]): void {
-    if (this.#leave(poll)) poll.result.resolve(claims);
-    else if (claims.length > 0) this.#options.giveBack(poll.asked.worker, claims);
+  #end(poll: Poll, brought: Brought): void {
+    if (this.#leave(poll)) poll.result.resolve(brought);
+    else if (brought.claims.length > 0) this.#options.giveBack(poll.asked.worker, brought.claims);
+  }
+
+  #nothing(): Brought {
+    return { claims: [], askedMs: this.#options.clock.elapsedMs() };
   }
 
   #fail(poll: Poll, error: unknown): void {
@@ -82,7 +98,7 @@ export class Polls {
   #leave(poll: Poll): boolean {
     if (poll.ended) return false;
     poll.ended = true;
-    clearTimeout(poll.timer);
+    poll.group?.delete(poll);
     this.#line.delete(poll);
     for (const lane of poll.asked.lanes) lane.polls.delete(poll);
     return true;
@@ -92,19 +108,19 @@ export class Polls {
    * Sets aside a poll that waits for runs of a workflow, if claims have found the workflow empty and without limits, and workers of one version
    * ask for all of its runs. The poll gets nothing until it is given runs.
    */
-  setAside(workspaceId: WorkspaceId, workflow: string): { readonly poll: Poll; readonly lane: PolledLane } | null {
+  setAside(workspaceId: WorkspaceId, workflow: string): SetAside | null {
     const [lane, ...others] = this.lanes.byName({ workspaceId, kind: "workflow", name: workflow });
     if (!lane || others.length > 0 || lane.mayHaveJobs || lane.limited || this.#slow.has(lane) || this.#filterOf(lane)) return null;
     const poll = [...lane.polls].find(({ claiming }) => !claiming);
     if (!poll) return null;
     poll.claiming = true;
-    return { poll, lane };
+    return { poll, lane, askedMs: this.#options.clock.elapsedMs() };
   }
 
   /** Gives runs to a poll that was set aside. Without any, it waits on. */
-  give(poll: Poll, runs: TakenJob[]): void {
+  give({ poll, askedMs }: SetAside, runs: readonly TakenJob[]): void {
     poll.claiming = false;
-    if (runs.length > 0) this.#end(poll, runs);
+    if (runs.length > 0) this.#end(poll, { claims: runs, askedMs });
     else {
       this.#endIfOverdue(poll);
       if (!poll.ended && poll.hasProspects) this.#claimSoon();
@@ -112,7 +128,7 @@ export class Polls {
   }
 
   /** Ends a poll that was set aside, with an error: it may have got runs all the same, which a repetition of its call finds. */
-  giveUp(poll: Poll, error: unknown): void {
+  giveUp({ poll }: SetAside, error: unknown): void {
     poll.claiming = false;
     this.#fail(poll, error);
   }
@@ -137,20 +153,21 @@ export class Polls {
   forget(laneId: LaneId): void {
     for (const lane of this.lanes.delete(laneId)) {
       this.#slow.delete(lane);
-      for (const poll of [...lane.polls]) this.#end(poll, []);
+      for (const poll of [...lane.polls]) this.#end(poll, this.#nothing());
     }
   }
 
   /** Ends the polls of a workspace: the next calls of its workers are authenticated anew. */
   endOf(workspaceId: WorkspaceId): void {
-    for (const poll of [...this.#line.inTurns()]) if (poll.workspaceId === workspaceId) this.#end(poll, []);
+    for (const poll of [...this.#line.inTurns()]) if (poll.workspaceId === workspaceId) this.#end(poll, this.#nothing());
   }
 
   /** Ends all polls, for good. */
   close(): void {
     this.#closed = true;
     clearTimeout(this.#retryTimer);
-    for (const poll of [...this.#line.inTurns()]) this.#end(poll, []);
+    this.#ends.close();
+    for (const poll of [...this.#line.inTurns()]) this.#end(poll, this.#nothing());
     for (const lane of this.lanes) clearTimeout(lane.timer);
   }
 
@@ -232,11 +249,12 @@ export class Polls {
 
   /** Claims from lanes that all have limits, or all have none, and from one alone that has a filter. */
   async #claimFrom(asks: readonly Ask[]): Promise<void> {
-    const { limited = false, filter = null } = asks[0]?.lane ?? {};
+    const limited = asks[0]?.lane.limited ?? false;
     for (const { poll } of asks) poll.claiming = true;
+    const askedMs = this.#options.clock.elapsedMs();
     try {
-      const { claims, found } = await this.#options.claim(asks.map(holderOf), limited, filter);
-      for (const [poll, got] of divide(asks, claims)) this.#end(poll, got);
+      const { claims, found } = await this.#claim(asks);
+      for (const [poll, got] of divide(asks, claims)) this.#end(poll, { claims: got, askedMs });
       this.#learn(asks, claims, found, limited);
     } catch (error) {
       if (isTimeout(error)) for (const { lane } of asks) this.#slow.add(lane);
@@ -244,6 +262,18 @@ export class Polls {
     } finally {
       for (const { poll } of asks) poll.claiming = false;
     }
+  }
+
+  async #claim(asks: readonly Ask[]): ReturnType<Engine["claimForWorkers"]> {
+    const { limited = false, filter = null } = asks[0]?.lane ?? {};
+    const holders = asks.map(holderOf);
+    if (haveBacklog(asks)) {
+      const claims = await this.#options.claimFromBacklog(holders);
+      // If it brings less than was asked for, there may be more: the next claim finds out.
+      const found = asks.slice(0, 1).map(({ lane: { laneId } }) => ({ laneId, limited: false, isPulled: true, opensInMs: 0 }));
+      if (claims.length > 0) return { claims, found };
+    }
+    return this.#options.claim(holders, limited, filter);
   }
 
   /** A lane that gave less than was asked for is empty, unless it was woken meanwhile. */
@@ -262,6 +292,8 @@ export class Polls {
         continue;
       }
       const asked = ofLane.reduce((sum, { take }) => sum + take, 0);
+      // A job that comes alone to a worker that asks for one is no backlog.
+      lane.hasBacklog = asked > 1 && got.length >= asked;
       const isEmpty = got.length < asked && opensInMs !== 0;
       if (isEmpty && ofLane.every(({ wakes }) => wakes === lane.wakes)) lane.mayHaveJobs = false;
       lane.busySinceMs = isBusy ? (lane.busySinceMs ?? this.#options.clock.elapsedMs()) : null;
@@ -281,6 +313,14 @@ export class Polls {
 function groupAsks(asks: readonly Ask[]): Ask[][] {
   const groups = Map.groupBy(asks, ({ lane }) => (lane.filter ? lane : lane.limited));
   return [...groups.values()];
+}
+
+/** Whether all are of one queue that has no limits and probably more jobs. */
+function haveBacklog(asks: readonly Ask[]): boolean {
+  const [first] = asks;
+  return (
+    first?.lane.hasBacklog === true && !first.lane.limited && first.lane.kind === "queue" && asks.every(({ lane }) => lane === first.lane)
+  );
 }
 
 /** A filter, without what changes with time. */

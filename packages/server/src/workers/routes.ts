@@ -87,7 +87,7 @@ async function answer(deps: WorkDeps, request: FastifyRequest, reply: FastifyRep
     ...jsonItems(done.runTexts),
     `],"hooks":[`,
     ...jsonItems(done.hookTexts),
-    "]}",
+    `],"waited_ms":${JSON.stringify(done.waitedMs)}}`,
   ];
   return reply.type(JSON_TYPE).send(jsonText(parts));
 }

@@ -35,6 +35,8 @@ export interface WorkDone extends Given {
   readonly worker: KnownWorker;
   readonly settled: readonly Settled[];
   readonly cancelled: readonly string[];
+  /** How long the call had waited at least before its jobs were claimed. Null: an earlier one took them. */
+  readonly waitedMs: number | null;
 }
 
 /**
@@ -43,6 +45,7 @@ export interface WorkDone extends Given {
  * @throws RATE_LIMITED; if there is nothing to settle: NOT_FOUND for a queue, INVALID_STATE for one that nodes serve, FORBIDDEN for one that the key is not bound to, or such a workflow
  */
 export async function work(deps: WorkDeps, principal: Principal, body: WorkRequest, { signal, overLimit }: CallBounds): Promise<WorkDone> {
+  const receivedMs = deps.clock.elapsedMs();
   const { workspaceId } = principal;
   const { queues = [], workflows = [], settle = [], limit = 1, lease = LEASE_SECONDS, wait = 0, request = null, repeat = true } = body;
   if (overLimit && (settle.length === 0 || !overLimit.mayReport())) throw overLimit.refuse();
@@ -78,9 +81,11 @@ export async function work(deps: WorkDeps, principal: Principal, body: WorkReque
   try {
     const waitMs = worker.cancelled.size > 0 || settle.length > 0 ? 0 : wait * 1_000;
     const poll = { worker, lanes, limit, leaseSeconds: lease, request, waitMs, signal: waiting.signal };
-    const claims = taken.length > 0 || lanes.length === 0 ? [] : await deps.polls.take(poll);
-    const jobs = taken.length > 0 ? taken.map((claim) => ({ claim, queue: claim.queue })) : withQueues(claims, lanes);
-    return await respond(deps, db, worker, jobs, settling, body.version ?? null);
+    const isRepeat = taken.length > 0;
+    const { claims, askedMs } = isRepeat || lanes.length === 0 ? { claims: [], askedMs: receivedMs } : await deps.polls.take(poll);
+    const jobs = isRepeat ? taken.map((claim) => ({ claim, queue: claim.queue })) : withQueues(claims, lanes);
+    const responded = await respond(deps, db, worker, jobs, settling, body.version ?? null);
+    return { ...responded, waitedMs: isRepeat ? null : askedMs - receivedMs };
   } finally {
     worker.onCancelled.delete(stopWaiting);
     signal.removeEventListener("abort", stopWaiting);
@@ -99,7 +104,7 @@ async function respond(
   jobs: readonly GivenJob[],
   settling: Promise<Settled[]>,
   version: string | null,
-): Promise<WorkDone> {
+): Promise<Omit<WorkDone, "waitedMs">> {
   try {
     const settled = await settling;
     const cancelled = await takeCancelled(db, worker);
@@ -143,16 +148,22 @@ async function lanesOf(
   version: string,
 ): Promise<PolledLane[]> {
   const nowMs = clock.elapsedMs();
-  const lanes = new Map(names.map((name) => [name, polls.lanes.fresh(workspaceId, { kind, name, version }, nowMs)]));
-  const unknown = names.filter((name) => !lanes.get(name));
-  const found = new Map((unknown.length > 0 ? await findLanes(db, workspaceId, kind, unknown) : []).map((one) => [one.name, one]));
-  for (const name of unknown) {
-    const lane = found.get(name);
-    if (!lane) throw await laneNotFound(db, workspaceId, kind, name);
-    if (lane.served !== "pull") throw kind === "queue" ? servedByNodes(name) : servedByEndpoint(name);
-    if (kind === "workflow") versions.check(lane.laneId, name, version);
-    lanes.set(name, polls.lanes.found(lane, { kind, name, version }, nowMs));
-  }
+  const laneNames = names.map((name) => ({ kind, name, version }));
+  const lanes = new Map(laneNames.map((one) => [one.name, polls.lanes.fresh(workspaceId, one, nowMs)]));
+  const unknown = laneNames.filter(({ name }) => !lanes.get(name));
+  const lookUp = async () => {
+    const wanted = unknown.map(({ name }) => name);
+    const found = new Map((await findLanes(db, workspaceId, kind, wanted)).map((one) => [one.name, one]));
+    for (const one of unknown) {
+      const { name } = one;
+      const lane = found.get(name);
+      if (!lane) throw await laneNotFound(db, workspaceId, kind, name);
+      if (lane.served !== "pull") throw kind === "queue" ? servedByNodes(name) : servedByEndpoint(name);
+      if (kind === "workflow") versions.check(lane.laneId, name, version);
+      lanes.set(name, polls.lanes.found(lane, one, nowMs));
+    }
+  };
+  if (unknown.length > 0) await polls.lanes.lookUpAgain(workspaceId, unknown, nowMs, lookUp);
   return [...lanes.values()].filter((lane) => lane !== undefined);
 }
 

@@ -23,7 +23,7 @@ import type { WorkDeps } from "./work.ts";
 const WRITE_CALLS_EVERY_MS = 30_000;
 
 export interface WorkersOptions {
-  readonly engine: Pick<Engine, "claimForWorkers" | "finishForWorker" | "waker" | "lease">;
+  readonly engine: Pick<Engine, "claimForWorkers" | "claimFromBacklog" | "finishForWorker" | "waker" | "lease">;
   readonly database: Database;
   readonly tenants: Tenants;
   readonly secrets: SecretAccess;
@@ -61,6 +61,7 @@ export function createWorkers({ engine, database, tenants, secrets, shares, cloc
   const versions = new CodeVersions({ database, clock, emit, onReleased: (lane) => engine.waker.wakePulled([lane]) });
   const polls = new Polls({
     claim: engine.claimForWorkers,
+    claimFromBacklog: engine.claimFromBacklog,
     filterOf: (lane) => versions.filterOf(lane),
     giveBack: (worker, claims) => void giveBackJobs(give, worker, claims),
     emit,

@@ -4,7 +4,7 @@ import type { LaneId } from "#lanes";
 import { undoneBy } from "./undo/key.ts";
 
 /** Whether a run has not ended. */
-export const LIVE = fragment`status not in ('completed', 'failed', 'cancelled')`;
+export const LIVE = fragment`ended_at is null`;
 
 /** Whether a job is the execution of a run: of its workflow, or to undo its steps. It has the id of the run. */
 export const isOfRun = ({ kind }: { readonly kind: string }): boolean => kind === "run" || kind === "undo";

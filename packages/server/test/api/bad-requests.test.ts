@@ -341,6 +341,25 @@ test("the paths beside /v1 have 405 too", async ({ service }) => {
   }
 });
 
+test("a method that no path has is refused as one that another path has", async ({ service }) => {
+  const keyed = { authorization: `Bearer ${service.key}` };
+  const cases: readonly (readonly [path: string, headers: Record<string, string>])[] = [
+    ["/v1/queues/unknown?limit=1", keyed],
+    ["/v1/queues/unknown", {}],
+    ["/v1/queues/unknown", { authorization: "Bearer svc_ws_unknown" }],
+    ["/v1/quues", keyed],
+    ["/v1/quues", {}],
+    ["/v1/workspaces", keyed],
+    ["/v1/queues/%zz", keyed],
+    ["/docs/static/unknown.js", {}],
+    ["/dashboard/unknown", {}],
+  ];
+  for (const [path, headers] of cases) {
+    const [known, other] = await Promise.all(["PUT", "PROPFIND"].map((method) => sendRaw(service.node.url, { method, path, headers })));
+    expect([path, other?.status, other?.headers.get("allow")]).toEqual([path, known?.status, known?.headers.get("allow")]);
+  }
+});
+
 test("HEAD answers as GET does, without the body", async ({ service }) => {
   await service.queue();
   const [got, head] = await Promise.all([service.api("GET", "/v1/queues"), service.api("HEAD", "/v1/queues")]);

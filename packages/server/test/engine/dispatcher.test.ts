@@ -65,6 +65,30 @@ describe("a claim whose answer comes late", () => {
   });
 });
 
+describe("a claim of many jobs", () => {
+  const jobs = Array.from({ length: 40 }, (_, index) => claimed(index + 1));
+
+  test("a claim of many jobs starts some of them in each turn of the event loop", async () => {
+    const answered = stage.claimUnderWay().answer(jobs);
+    const atOnce: number[] = [];
+    while (stage.started.length < jobs.length) {
+      await setImmediate();
+      atOnce.push(stage.started.length - atOnce.reduce((sum, one) => sum + one, 0));
+    }
+    await answered;
+    expect(Math.max(...atOnce)).toBe(16);
+    expect(stage.started).toEqual(jobs.map(({ id }) => id));
+  });
+
+  test("a claim of many jobs starts none that was cancelled before its turn (I4)", async () => {
+    const answered = stage.claimUnderWay().answer(jobs);
+    while (stage.started.length === 0) await setImmediate();
+    stage.dispatcher.abort(jobId(40));
+    await answered;
+    expect(stage.started).toEqual(jobs.slice(0, -1).map(({ id }) => id));
+  });
+});
+
 describe("an attempt under way", () => {
   test("an attempt under way is broken off and its job given back when the lease is lost, so that nobody has to miss the node", async () => {
     await stage.claimUnderWay().answer([claimed(1), claimed(2)]);

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { claimAcrossWorkspaces, claimForWorkersAcrossWorkspaces } from "#jobs";
+import { claimAcrossWorkspaces, claimForWorkersAcrossWorkspaces, claimFromBacklogAcrossWorkspaces } from "#jobs";
 import { Database, type Db, type Statement } from "#kernel";
 import type { LaneKey } from "#lanes";
 import { putLane, test } from "../harness/engine.ts";
@@ -9,6 +9,8 @@ const CLAIMS: Record<string, (db: Db, lane: LaneKey) => Promise<unknown>> = {
   "a claim": (db, lane) => claimAcrossWorkspaces(db, { leaseId: 1, served: "push" }, [{ ...lane, take: 1 }]),
   "a claim for workers": (db, lane) =>
     claimForWorkersAcrossWorkspaces(db, 1, [{ ...lane, take: 1, leaseId: 1, leaseSeconds: 30, request: null, version: null }], false),
+  "a claim from a backlog": (db, lane) =>
+    claimFromBacklogAcrossWorkspaces(db, 1, [{ ...lane, take: 1, leaseId: 1, leaseSeconds: 30, request: null, version: null }]),
 };
 
 test.for(Object.entries(CLAIMS))(

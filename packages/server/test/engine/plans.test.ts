@@ -3,6 +3,7 @@ import {
   cancelMany,
   claimAcrossWorkspaces,
   claimForWorkersAcrossWorkspaces,
+  claimFromBacklogAcrossWorkspaces,
   completeAcrossWorkspaces,
   countAttemptsAcrossWorkspaces,
   decideSharesAcrossWorkspaces,
@@ -120,6 +121,8 @@ const STATEMENTS: Record<string, (db: Db) => Promise<unknown>> = {
   claim: (db) => claimAcrossWorkspaces(db, { leaseId: 1, served: "push" }, [{ ...LANE, take: 1 }]),
   "claim for workers": (db) =>
     claimForWorkersAcrossWorkspaces(db, 1, [{ ...LANE, take: 1, leaseId: 1, leaseSeconds: 30, request: null, version: null }], false),
+  "claim from a backlog": (db) =>
+    claimFromBacklogAcrossWorkspaces(db, 1, [{ ...LANE, take: 1, leaseId: 1, leaseSeconds: 30, request: null, version: null }]),
   "claim runs of a version": (db) =>
     claimForWorkersAcrossWorkspaces(db, 1, [{ ...LANE, take: 1, leaseId: 1, leaseSeconds: 30, request: null, version: "v1" }], false, {
       version: "v1",
@@ -288,6 +291,16 @@ describe("on a connection of a workspace, whose rows are taken to be few, a plan
     },
   );
 });
+
+// "register signals" names the lane of a run, too.
+test.for(Object.entries(STATEMENTS_OF_RUNS).filter(([name]) => name !== "register signals"))(
+  "a plan that is made while there are no runs looks a run up by its primary key, and not in each status and lane: %s",
+  async ([, ask], { database }) => {
+    const plans = await plansOf(database, ask, { of: "runs" });
+    const found = plans.flatMap(nodesOf).filter((node) => node["Relation Name"] === "run" && node["Index Name"] !== undefined);
+    expect(found.map((node) => node["Index Name"])).toEqual(found.map(() => "run_pkey"));
+  },
+);
 
 test.for(["claim", "explain"])("%s looks its lane up by its id, and not among all those of the workspace", async (name, { database }) => {
   const plans = await plansOf(database, STATEMENTS[name] as (db: Db) => Promise<unknown>);

@@ -1,11 +1,18 @@
 import { describe, expect } from "vitest";
 import { giveBackAll, JobKinds, recordCallsAcrossWorkspaces, Settler } from "#engine";
 import { explainJob } from "#explain";
-import { type Claim, claimAcrossWorkspaces, claimForWorkersAcrossWorkspaces, extendClaims } from "#jobs";
+import {
+  type Claim,
+  claimAcrossWorkspaces,
+  claimForWorkersAcrossWorkspaces,
+  claimFromBacklogAcrossWorkspaces,
+  extendClaims,
+  type WorkerClaim,
+} from "#jobs";
 import { type Database, sql, toMoment } from "#kernel";
 import type { LaneKey } from "#lanes";
 import type { TestDatabase } from "../harness/database.ts";
-import { test as base, putLane, putNode } from "../harness/engine.ts";
+import { test as base, putCircuit, putLane, putNode } from "../harness/engine.ts";
 import { putJobs, stateOf } from "../harness/jobs.ts";
 import { hold } from "../harness/locks.ts";
 import { register } from "../harness/node-leases.ts";
@@ -144,6 +151,78 @@ describe("a worker's lease", () => {
     const claimedOf = ({ laneId }: LaneKey) => claims.filter((claim) => claim.laneId === laneId).length;
     expect([claimedOf(lane), claimedOf(other)]).toEqual([4, 20]);
   });
+
+  test("a claim from a backlog brings what a claim for workers would", async ({ database, engine, lane }) => {
+    await putJobs(database, lane, { state: "waiting", count: 8 });
+    const [node, one, two] = [await putNode(database), await openLease(engine, lane), await openLease(engine, lane)];
+    const holderOf = (leaseId: number, take: number) => ({
+      ...lane,
+      take,
+      leaseId,
+      leaseSeconds: 30,
+      request: `of-${leaseId}`,
+      version: null,
+    });
+    const holders = [holderOf(one, 1), holderOf(two, 3)];
+    const shown = (claims: readonly WorkerClaim[]) => claims.map(({ id: _, ...claim }) => ({ ...claim, startedAt: "", leaseUntil: "" }));
+    const { claims: general } = await claimForWorkersAcrossWorkspaces(engine, node, holders, false);
+    const fromBacklog = await claimFromBacklogAcrossWorkspaces(engine, node, holders);
+    // The general claim has what it found of lanes in a column besides.
+    expect(shown(general)).toEqual(shown(fromBacklog).map((claim) => ({ ...claim, found: null })));
+    expect(fromBacklog.map(({ leaseId, place, attempt }) => [leaseId, place, attempt])).toEqual([
+      [one, 1, 1],
+      [two, 2, 1],
+      [two, 3, 1],
+      [two, 4, 1],
+    ]);
+    const [{ ends } = { ends: null }] = await database.query<{ ends: number }>(
+      "select extract(epoch from min(lease_until - started_at))::int as ends from job",
+    );
+    expect(ends).toBe(30);
+  });
+
+  test("a claim from a backlog goes in the order of priorities, passes over locked jobs, and is bounded by the bytes of payloads", async ({
+    database,
+    engine,
+    lane,
+  }) => {
+    const ids = await putJobs(database, lane, { state: "waiting", count: 7 });
+    await putPayloads(database, lane, 1_500_000);
+    await database.query("update job set priority = 5 where id = $1", [ids[6]]);
+    const lock = hold(engine, sql`select from job where id = ${ids[0]} for update`);
+    await lock.held;
+    const [node, leaseId] = [await putNode(database), await openLease(engine, lane)];
+    const take = async () => {
+      const holder = { ...lane, take: 9, leaseId, leaseSeconds: 30, request: null, version: null };
+      return (await claimFromBacklogAcrossWorkspaces(engine, node, [holder])).map(({ id }) => ids.indexOf(id));
+    };
+    expect([await take(), await take(), await take()]).toEqual([[6, 1, 2], [3, 4, 5], []]);
+    await lock.release();
+    expect(await take()).toEqual([0]);
+  });
+
+  const notSimple: Record<string, (database: TestDatabase, lane: LaneKey, node: number) => Promise<unknown>> = {
+    "has a limit": (database, { laneId }) => database.query("update lane set concurrency = 100 where id = $1", [laneId]),
+    "has a rate limit": (database, { laneId }) =>
+      database.query("update lane set rate_max = 100, rate_seconds = 60 where id = $1", [laneId]),
+    "is paused": (database, { laneId }) => database.query("update lane set paused = true where id = $1", [laneId]),
+    "is served by nodes": (database, lane) => serve(database, lane, "push"),
+    "is deleted": (database, { laneId }) => database.query("update lane set deleted_at = moment() where id = $1", [laneId]),
+    "has an open circuit": (database, lane) => putCircuit(database, lane),
+    "is asked by a node without a lease": (database, _lane, node) =>
+      database.query("update lease set expires_at = now() - interval '1 second' where id = $1", [node]),
+  };
+  test.for(Object.entries(notSimple))(
+    "a claim from a backlog brings nothing if the lane %s",
+    async ([, change], { database, engine, lane }) => {
+      await putJobs(database, lane, { state: "waiting", count: 2 });
+      const [node, leaseId] = [await putNode(database), await openLease(engine, lane)];
+      const holder = { ...lane, take: 1, leaseId, leaseSeconds: 30, request: null, version: null };
+      expect(await claimFromBacklogAcrossWorkspaces(engine, node, [holder])).toHaveLength(1);
+      await change(database, lane, node);
+      expect(await claimFromBacklogAcrossWorkspaces(engine, node, [holder])).toEqual([]);
+    },
+  );
 
   test("a worker's lease counts against the lane's concurrency together with the nodes' leases", async ({ database, engine, lane }) => {
     await database.query("update lane set concurrency = 3 where id = $1", [lane.laneId]);

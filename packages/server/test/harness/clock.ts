@@ -5,6 +5,7 @@ import type { TestDatabase } from "./database.ts";
 export class FrozenClock extends DatabaseClock {
   readonly #database: TestDatabase;
   #ms = 0;
+  #passedMs = 0;
 
   constructor(database: TestDatabase) {
     super();
@@ -16,6 +17,15 @@ export class FrozenClock extends DatabaseClock {
   }
 
   override follow(): void {}
+
+  override elapsedMs(): number {
+    return super.elapsedMs() + this.#passedMs;
+  }
+
+  /** Lets time pass by the elapsed clock alone. */
+  pass(seconds: number): void {
+    this.#passedMs += seconds * 1_000;
+  }
 
   /** @param at milliseconds since 1970 */
   async set(at: number): Promise<void> {

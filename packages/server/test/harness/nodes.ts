@@ -12,6 +12,9 @@ export const testWith = (settings: Record<string, string>) =>
 /** A node with these settings never polls during a test. Everything happens because of wake-ups. */
 export const NEVER_POLL = { TIDEMILL_POLL_EVERY_MS: "3600000" };
 
+/** A node with these settings holds its lease though a test lets time pass by the elapsed clock. */
+export const LONG_NODE_LEASE = { TIDEMILL_NODE_LEASE_SECONDS: "3600" };
+
 /**
  * Starts another node on the database of `service`, for the same workspace. When this returns, both nodes know each other.
  */

@@ -25,3 +25,20 @@ test("a workspace whose statements hang keeps three quarters of the connections,
   await Promise.all(hanging);
   expect(connections.total).toBe(0);
 });
+
+test("connections that are open need not be opened when several statements come at once", async ({ database, onTestFinished }) => {
+  const tenants = new Tenants({ connection: { connectionString: database.url }, size: SIZE, statementTimeoutMs: 60_000 });
+  onTestFinished(() => tenants.close());
+  await tenants.open();
+  const [{ now } = { now: "" }] = await database.query<{ now: string }>("select clock_timestamp() as now");
+  const opened = await Promise.all(
+    Array.from({ length: SIZE - 1 }, () =>
+      rows<{ pid: number; before: boolean }>(
+        tenants.of(workspace(1)),
+        sql`select pid, backend_start < ${now}::timestamptz as before, pg_sleep(0.05) from pg_stat_activity where pid = pg_backend_pid()`,
+      ),
+    ),
+  );
+  expect(opened.flat().map(({ before }) => before)).toEqual([true, true, true]);
+  expect(new Set(opened.flat().map(({ pid }) => pid)).size).toBe(SIZE - 1);
+});

@@ -1,7 +1,7 @@
 import { describe, expect } from "vitest";
+import { OldestSampler } from "../../src/jobs/sample-oldest.ts";
 import { foldCountsAcrossWorkspaces } from "../../src/jobs/store/fold-counts.ts";
 import { forgetMetricsAcrossWorkspaces } from "../../src/jobs/store/forget-metrics.ts";
-import { sampleOldestAcrossWorkspaces } from "../../src/jobs/store/sample-oldest.ts";
 import { foldRunCountsAcrossWorkspaces } from "../../src/workflows/fold-run-counts.ts";
 import { laneOf, test } from "../harness/engine.ts";
 import { limitedTo } from "../harness/limits.ts";
@@ -58,18 +58,44 @@ describe("metrics", () => {
     await service.enqueue({ queue });
     await service.enqueue({ queue, priority: 5 });
     await foldCountsAcrossWorkspaces(engine);
-    await sampleOldestAcrossWorkspaces(engine);
+    const samplers = [1, 2, 3].map(() => new OldestSampler(engine, service.clock));
+    await samplers[0]?.pass();
     await service.advance(90);
-    await Promise.all([1, 2, 3].map(() => sampleOldestAcrossWorkspaces(engine)));
+    await Promise.all(samplers.map((sampler) => sampler.pass()));
     await service.enqueue({ queue });
     const { data } = await metrics(service, `queue=${queue}&step=60`);
     expect(data.at(-1)).toMatchObject({ oldest_waiting_seconds: 90 });
     expect((await metrics(service, "step=3600")).data.at(-1)).toMatchObject({ enqueued: 3, oldest_waiting_seconds: 90 });
   });
 
+  test("queues are sampled some at a time, and all count for the minute in which the sample began", async ({ service, engine }) => {
+    const queues = [await service.queue(), await service.queue(), await service.queue()];
+    for (const queue of queues) {
+      await service.enqueue({ queue });
+      await service.advance(10);
+    }
+    await foldCountsAcrossWorkspaces(engine);
+    const minute = new Date(Math.floor(service.clock.nowMs() / 60_000) * 60_000).toISOString();
+    // The node may have sampled this minute already.
+    await service.database.query("update job_metric_sample set at = '-infinity'");
+    await service.database.query("delete from job_metric");
+    const sampler = new OldestSampler(engine, service.clock, 2);
+    let passes = 1;
+    for (; (await sampler.pass()) !== undefined; passes += 1) await service.clock.advance(60);
+    expect(passes).toBeGreaterThan(1);
+    const oldest = async (query: string) =>
+      (await metrics(service, `${query}step=60`)).data.find(({ at }: { at: string }) => at === minute).oldest_waiting_seconds;
+    const seconds: number[] = await Promise.all(queues.map((queue) => oldest(`queue=${queue}&`)));
+    expect(seconds.map((one) => one % 60)).toEqual([30, 20, 10]);
+    expect(await oldest("")).toBe(Math.max(...seconds));
+  });
+
   test("minutes are forgotten after seven days, hours after the retention of the plan", async ({ service, engine }) => {
     const limited = await limitedTo(service, { retention_days: 7 }, "free");
-    await limited.enqueue({ queue: await limited.queue() });
+    const queue = await limited.queue();
+    const { id } = await limited.enqueue({ queue });
+    // A job that waits is sampled every minute.
+    await limited.ok("DELETE", `/v1/queues/${queue}/jobs/${id}`);
     await foldCountsAcrossWorkspaces(engine);
     const spans = async () =>
       (

@@ -40,6 +40,17 @@ describe("a worker", () => {
     expect(next.jobs.map(({ payload }) => payload)).toEqual([2]);
   });
 
+  test("takes a backlog in parts, each job once, and then waits for the next one", async ({ service }) => {
+    const queue = await service.queue();
+    for (let payload = 1; payload <= 5; payload += 1) await service.enqueue({ queue, payload });
+    const parts: unknown[] = [];
+    for (let calls = 0; calls < 4; calls += 1) parts.push((await take(service, queue, { limit: 2 })).map(({ payload }) => payload));
+    expect(parts).toEqual([[1, 2], [3, 4], [5], []]);
+    const waiting = take(service, queue, { limit: 2, wait: 30 });
+    await service.enqueue({ queue, payload: 6 });
+    expect((await waiting).map(({ payload }) => payload)).toEqual([6]);
+  });
+
   test("waits for a job, and gets it when it is enqueued", async ({ service }) => {
     const queue = await service.queue();
     const waiting = take(service, queue, { wait: 30 });

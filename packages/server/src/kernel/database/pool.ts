@@ -38,6 +38,13 @@ const BY_INDEX = "-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejo
 /** Rows are read in the order of an index, and not sorted, wherever there is one. */
 const IN_ORDER = "-c enable_sort=off";
 
+/**
+ * How long a connection stays open that no statement uses. A new one reads PostgreSQL's catalogs and plans each statement again: when a burst
+ * comes after a pause, requests wait for that, for hundreds of milliseconds if the processors are busy.
+ */
+const IDLE_MS = 600_000;
+const KEEP_ALIVE_MS = 30_000;
+
 export interface PoolOptions {
   readonly connection: Connection;
   readonly size: number;
@@ -49,6 +56,7 @@ export interface PoolOptions {
 
 /** Creates a pool. Its statements look for tables in `schemas`, in this order. */
 export function createPool({ connection, size, statementTimeoutMs, inOrder = false }: PoolOptions, schemas: readonly string[]): pg.Pool {
+  // The time in which a large value arrives in a transaction counts as idle, too. A longer limit would let a node that hangs hold its locks longer.
   const timeouts = `-c statement_timeout=${statementTimeoutMs} -c idle_in_transaction_session_timeout=${Math.ceil(statementTimeoutMs / 2)}`;
   const pool = new pg.Pool({
     ...clientConfig(connection),
@@ -58,11 +66,19 @@ export function createPool({ connection, size, statementTimeoutMs, inOrder = fal
     connectionTimeoutMillis: 5_000,
     // For a server that does not respond at all: longer than the server's own timeout.
     query_timeout: statementTimeoutMs + 5_000,
-    idleTimeoutMillis: 60_000,
+    idleTimeoutMillis: IDLE_MS,
+    // Firewalls forget connections over which nothing comes for some minutes.
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
   });
   // The pool removes idle connections that break. If the database is gone, the next statement fails.
   pool.on("error", () => {});
   return pool;
+}
+
+/** Opens as many connections as the pool may have. One that fails is tried again by the statement that needs it. */
+export async function openAll(pool: pg.Pool): Promise<void> {
+  await Promise.allSettled(Array.from({ length: pool.options.max }, async () => (await pool.connect()).release()));
 }
 
 /** Runs `work` on one connection of the pool. Closes the connection if it broke. */
@@ -116,6 +132,11 @@ export class Database implements Transactional {
 
   transaction<Result>(work: (tx: Db) => Promise<Result>): Promise<Result> {
     return onConnection(this.#pool, (client) => inTransaction(client, work));
+  }
+
+  /** Opens all connections, so that no statement has to wait for a new one. */
+  open(): Promise<void> {
+    return openAll(this.#pool);
   }
 
   async close(): Promise<void> {

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import type { WorkspaceId } from "../ids.ts";
 import { SharedResource } from "../shares/shared-resource.ts";
-import { createPool, inTransaction, onConnection, type PoolOptions, rethrow, type Transactional } from "./pool.ts";
+import { createPool, inTransaction, onConnection, openAll, type PoolOptions, rethrow, type Transactional } from "./pool.ts";
 import { type Db, type Statement, sql } from "./sql.ts";
 
 /**
@@ -41,6 +41,11 @@ export class Tenants {
           return inTransaction(client, work);
         }),
     };
+  }
+
+  /** Opens all connections, so that no request has to wait for a new one. */
+  open(): Promise<void> {
+    return openAll(this.#pool);
   }
 
   async close(): Promise<void> {
