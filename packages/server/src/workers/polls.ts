@@ -292,7 +292,8 @@ export class Polls {
         continue;
       }
       const asked = ofLane.reduce((sum, { take }) => sum + take, 0);
-      lane.hasBacklog = got.length >= asked;
+      // A job that comes alone to a worker that asks for one is no backlog.
+      lane.hasBacklog = asked > 1 && got.length >= asked;
       const isEmpty = got.length < asked && opensInMs !== 0;
       if (isEmpty && ofLane.every(({ wakes }) => wakes === lane.wakes)) lane.mayHaveJobs = false;
       lane.busySinceMs = isBusy ? (lane.busySinceMs ?? this.#options.clock.elapsedMs()) : null;

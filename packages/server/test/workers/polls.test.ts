@@ -13,7 +13,7 @@ const workspaceOf = (n: number) => `00000000-0000-7000-8000-00000000000${n}` as 
 
 const TIMED_OUT = Object.assign(unavailable("The database is unavailable."), { cause: { code: "57014" } });
 
-/** Polls whose claims bring one job for each holder, when the test lets them. */
+/** Polls whose claims bring what each holder asks for, when the test lets them. */
 function setUp() {
   const calls: {
     holders: readonly Holder[];
@@ -23,7 +23,9 @@ function setUp() {
     fail: (error: unknown) => void;
   }[] = [];
   const claimsOf = (holders: readonly Holder[]) =>
-    holders.map(({ laneId, leaseId, request }) => ({ laneId, leaseId, request, place: 1, payload: "{}" })) as WorkerClaim[];
+    holders.flatMap(({ take, laneId, leaseId, request }) =>
+      Array.from({ length: take }, (_, at) => ({ laneId, leaseId, request, place: at + 1, payload: "{}" })),
+    ) as WorkerClaim[];
   const call = (holders: readonly Holder[], isFromBacklog: boolean) =>
     new Promise<WorkerClaim[]>((resolve, reject) => {
       calls.push({ holders, isFromBacklog, bring: () => resolve(claimsOf(holders)), bringNothing: () => resolve([]), fail: reject });
@@ -38,12 +40,12 @@ function setUp() {
   });
   const laneOf = (n: number, kind: "queue" | "workflow"): PolledLane =>
     polls.lanes.found({ workspaceId: workspaceOf(n), laneId: n as LaneId }, { kind, name: `${kind}-${n}` }, 0);
-  const poll = (n: number, kind: "queue" | "workflow" = "queue") => {
+  const poll = (n: number, kind: "queue" | "workflow" = "queue", limit = 1) => {
     const worker = { workspaceId: workspaceOf(n), leaseId: n } as KnownWorker;
     const asked = {
       worker,
       lanes: [laneOf(n, kind)],
-      limit: 1,
+      limit,
       leaseSeconds: 30,
       request: null,
       waitMs: 60_000,
@@ -128,25 +130,25 @@ describe("a queue whose last claim brought all that was asked for", () => {
       return claim;
     };
     for (let jobs = 0; jobs < 2; jobs += 1) {
-      const taking = poll(1);
+      const taking = poll(1, "queue", 2);
       (await nextOf()).bring();
-      expect(await taking).toMatchObject([{ laneId: 1 }]);
+      expect(await taking).toHaveLength(2);
     }
-    const waiting = poll(1);
+    const waiting = poll(1, "queue", 2);
     (await nextOf()).bringNothing();
     (await nextOf()).bringNothing();
     polls.wake([{ workspaceId: workspaceOf(1), laneId: 1 as LaneId }]);
     (await nextOf()).bring();
-    expect(await waiting).toMatchObject([{ laneId: 1 }]);
+    expect(await waiting).toHaveLength(2);
     expect(kinds).toEqual([false, true, true, false, false]);
     polls.close();
   });
 
   test("is claimed from generally together with other queues", async () => {
     const { polls, poll, next } = setUp();
-    const first = poll(1);
+    const first = poll(1, "queue", 2);
     (await next()).bring();
-    expect(await first).toHaveLength(1);
+    expect(await first).toHaveLength(2);
     const together = [poll(1), poll(2)];
     const claim = await next();
     expect([lanesOf(claim), claim.isFromBacklog]).toEqual([[1, 2], false]);
@@ -155,14 +157,17 @@ describe("a queue whose last claim brought all that was asked for", () => {
     polls.close();
   });
 
-  test("is claimed from generally if it is a workflow", async () => {
+  test.for([
+    ["it is a workflow", "workflow", 2],
+    ["it was asked for one job", "queue", 1],
+  ] as const)("is claimed from generally if %s", async ([, kind, limit]) => {
     const { polls, poll, next } = setUp();
-    for (let runs = 0; runs < 2; runs += 1) {
-      const taking = poll(1, "workflow");
+    for (let calls = 0; calls < 2; calls += 1) {
+      const taking = poll(1, kind, limit);
       const claim = await next();
       expect(claim.isFromBacklog).toBe(false);
       claim.bring();
-      expect(await taking).toHaveLength(1);
+      expect(await taking).toHaveLength(limit);
     }
     polls.close();
   });
