@@ -18,11 +18,13 @@ import { keys } from "./scenarios/keys.ts";
 import { latency } from "./scenarios/latency.ts";
 import { liveStreams } from "./scenarios/live-streams.ts";
 import { neighbours } from "./scenarios/neighbours.ts";
+import { replay } from "./scenarios/replay.ts";
 import { schedulesBurst } from "./scenarios/schedules-burst.ts";
 import { schedulesIdle } from "./scenarios/schedules-idle.ts";
 import { schedulesSeconds } from "./scenarios/schedules-seconds.ts";
 import { secrets } from "./scenarios/secrets.ts";
 import { singleEnqueue } from "./scenarios/single-enqueue.ts";
+import { sleepingRuns } from "./scenarios/sleeping-runs.ts";
 import { workerLatency } from "./scenarios/worker-latency.ts";
 import { FLOORS, type WorkersOptions, workers } from "./scenarios/workers.ts";
 import { workflows } from "./scenarios/workflows.ts";
@@ -55,6 +57,8 @@ const SCENARIOS: Record<string, (environment: Environment, options: ScenarioOpti
   "idle-workers": idleWorkers,
   "live-streams": liveStreams,
   workflows,
+  replay,
+  "sleeping-runs": sleepingRuns,
   "dashboard-pages": dashboardPages,
   // Last: it leaves six million jobs.
   dashboard,
