@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { INCLUDED_ROLES, type Role } from "@tidemill/contract";
 import type { FastifyRequest } from "fastify";
 import { type Db, type ProblemError, problem, typeId, type Uuid, type WorkspaceId } from "#kernel";
-import { checkSameOrigin, type PageAuthenticator, pageScopeOf } from "./page-requests.ts";
+import { checkSameOrigin, type PageAuthenticator, type PageScope, pageScopeOf } from "./page-requests.ts";
 import type { Principal } from "./principal.ts";
 
 /** What a route requires: a key with at least this role, or the operator's token. A route without it requires nothing. */
@@ -11,7 +11,8 @@ export type Access = Role | "operator";
 export interface Authenticator {
   /** Null when there is no dashboard, or none on this listener. */
   readonly pages?: PageAuthenticator | null;
-  readonly findPrincipal: (key: string) => Promise<Principal | null>;
+  /** A promise, unless the principal is known at once. */
+  readonly findPrincipal: (key: string) => Promise<Principal | null> | Principal | null;
   /** Locks a key until the transaction ends: it cannot be revoked before. Returns false if it is not valid any more. */
   readonly holdKey?: (tx: Db, workspaceId: WorkspaceId, keyId: Uuid) => Promise<boolean>;
   /** Null closes the operator API. */
@@ -29,17 +30,21 @@ declare module "fastify" {
   }
 }
 
-/** Finds out who sent a request: by its cookie if it is one of the dashboard's pages to the API, otherwise by its bearer token. */
-export async function authenticate(authenticator: Authenticator, request: FastifyRequest): Promise<void> {
+/**
+ * Finds out who sent a request: by its cookie if it is one of the dashboard's pages to the API, otherwise by its bearer token. Returns
+ * undefined when that is known at once.
+ *
+ * @throws UNAUTHORIZED, FORBIDDEN or NOT_FOUND, as the promise rejects
+ */
+export function authenticate(authenticator: Authenticator, request: FastifyRequest): Promise<void> | undefined {
   const { pages } = authenticator;
   const scope = pages ? pageScopeOf(request) : null;
+  if (pages && (scope || request.route.config.page)) checkSameOrigin(request, pages.publicOrigin);
+  return pages && scope ? authenticatePage(pages, request, scope) : authenticateBearer(authenticator, request);
+}
+
+async function authenticatePage(pages: PageAuthenticator, request: FastifyRequest, scope: PageScope): Promise<void> {
   const { config } = request.route;
-  if (pages && (scope || config.page)) checkSameOrigin(request, pages.publicOrigin);
-  if (!pages || !scope) {
-    // Awaited here: to return a promise of an async function takes longer.
-    await authenticateBearer(authenticator, request);
-    return;
-  }
   const { person, principal } = await pages.authenticate(request, scope);
   request.person = person;
   request.principal = principal;
@@ -54,18 +59,24 @@ const BEARER = /^Bearer +(\S+) *$/i;
 /**
  * Authenticates a request if its route requires it. Source: specification, Authentication.
  *
- * @throws UNAUTHORIZED
+ * @throws UNAUTHORIZED, as the promise rejects
  */
-async function authenticateBearer(authenticator: Authenticator, request: FastifyRequest): Promise<void> {
+function authenticateBearer({ operatorToken, findPrincipal }: Authenticator, request: FastifyRequest): Promise<void> | undefined {
   const { access } = request.route.config;
-  if (access === undefined) return;
+  if (access === undefined) return undefined;
   const token = tokenOf(request);
   if (token === undefined) throw unauthorized(access === "operator" ? OPERATOR : undefined);
   if (access === "operator") {
-    if (authenticator.operatorToken === null || !sameSecret(token, authenticator.operatorToken)) throw unauthorized(OPERATOR);
-    return;
+    if (operatorToken === null || !sameSecret(token, operatorToken)) throw unauthorized(OPERATOR);
+    return undefined;
   }
-  const principal = await authenticator.findPrincipal(token);
+  const found = findPrincipal(token);
+  if (found instanceof Promise) return found.then((principal) => identifyAs(request, principal));
+  identifyAs(request, found);
+  return undefined;
+}
+
+function identifyAs(request: FastifyRequest, principal: Principal | null): void {
   if (!principal) throw unauthorized();
   request.principal = principal;
 }

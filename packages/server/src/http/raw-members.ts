@@ -11,8 +11,6 @@ interface Separated {
 /** Limits of what is outside of raw members, which is parsed at once. A batch of 1,000 jobs with all their fields needs less. */
 const MAX_VALUES = 16_000;
 const MAX_REST_BYTES = 3 * 1024 * 1024;
-/** Digits and the space after them, which keeps what follows apart. */
-const NUMBER_BYTES = String(MAX_VALUES).length + 1;
 
 // Constants of this file: imported ones are loaded again at each comparison.
 const [QUOTE, COMMA, COLON, BACKSLASH] = [0x22, 0x2c, 0x3a, 0x5c];
@@ -76,11 +74,11 @@ export function* takeOutRawMembers(bytes: Buffer, maxDepth: number, name: string
   return { rest: rest.text(), raw: raw.all };
 }
 
-/** The bytes of a body in which numbers replace some values. */
+/** The text of a body in which numbers replace some values. */
 class Rest {
   readonly #bytes: Buffer;
-  /** What stands before `#from`. Null as long as nothing was replaced. */
-  #written: Buffer | null = null;
+  /** What stands before `#from`. */
+  #text = "";
   #length = 0;
   #from = 0;
 
@@ -88,27 +86,22 @@ class Rest {
     this.#bytes = bytes;
   }
 
+  /** How many bytes the rest has up to an index of the body. */
   lengthUntil(at: number): number {
     return this.#length + at - this.#from;
   }
 
   /** Replaces the bytes from `start` to `end` by a number. */
   replace(start: number, end: number, index: number): void {
-    this.#written ??= Buffer.allocUnsafe(Math.min(2 * this.#bytes.length, MAX_REST_BYTES + MAX_VALUES * NUMBER_BYTES));
-    this.#copyUntil(start);
-    this.#length += this.#written.write(`${index} `, this.#length, "latin1");
+    // The space keeps what follows apart.
+    const number = `${index} `;
+    this.#text += this.#bytes.toString("utf8", this.#from, start) + number;
+    this.#length += start - this.#from + number.length;
     this.#from = end;
   }
 
   text(): string {
-    if (!this.#written) return this.#bytes.toString();
-    this.#copyUntil(this.#bytes.length);
-    return this.#written.toString("utf8", 0, this.#length);
-  }
-
-  #copyUntil(end: number): void {
-    this.#length += this.#bytes.copy(this.#written as Buffer, this.#length, this.#from, end);
-    this.#from = end;
+    return this.#text + this.#bytes.toString("utf8", this.#from);
   }
 }
 

@@ -1,7 +1,7 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import { LIMITS } from "@tidemill/contract";
-import Fastify, { type FastifyRequest } from "fastify";
+import Fastify, { type FastifyReply, type FastifyRequest } from "fastify";
 import {
   type Db,
   type EmitEvent,
@@ -180,7 +180,25 @@ export function createApi(options: ApiOptions): Api {
   if (shares) api.server.on("connection", () => shares.loopTime.accepted());
   const requestMemory = shares && new RequestMemory(api as unknown as Api, shares.requestMemory);
   const expectBody = limitBodyTime(api as unknown as Api, smallBodyTimeoutMs);
-  api.addHook("onRequest", async (request, reply) => {
+  const admit = (request: FastifyRequest, reply: FastifyReply): Promise<void> | undefined => {
+    request.authenticatedMs = performance.now();
+    connections?.admit(request, reply);
+    const limiting = rateLimiter && limitRate(rateLimiter, emit, request, reply);
+    return limiting ? limiting.then(() => admitBody(request, reply)) : admitBody(request, reply);
+  };
+  const admitBody = (request: FastifyRequest, reply: FastifyReply): Promise<void> | undefined => {
+    checkRole(request);
+    // Here and not in the handler, which runs when the body was read.
+    if (request.isUnknown) throw unknownRoute(request);
+    const { allow } = request.route.config;
+    if (allow !== undefined) throw problem("METHOD_NOT_ALLOWED", {}, { headers: { Allow: allow } });
+    const turn = requestMemory?.admit(request, reply);
+    if (turn) return turn.then(() => expectBody(request));
+    expectBody(request);
+    return undefined;
+  };
+  /** Returns undefined when nothing has to be waited for, which is so for most requests: they are spared the promises. */
+  const receive = (request: FastifyRequest, reply: FastifyReply): Promise<void> | undefined => {
     request.route = request.routeOptions;
     const refused = request.is404 ? refusedPaths.find(request) : null;
     if (refused) request.route = { ...request.route, config: { ...request.route.config, ...refused } };
@@ -188,25 +206,25 @@ export function createApi(options: ApiOptions): Api {
     // Not on `reply.raw`: then Node would set each header of the response by itself.
     void reply.header("x-request-id", request.id).header("x-content-type-options", "nosniff").header("cache-control", "no-store");
     if (request.headers.host === undefined && request.raw.httpVersion === "1.1") throw invalid("host", "is required in HTTP/1.1");
-    const { anyHost, access, page, allow } = request.route.config;
+    const { anyHost, access, page } = request.route.config;
     if (!anyHost) checkHost(request.headers.host);
     if (!isServing() && (access !== undefined || page)) throw unavailable("The node is starting or stopping.");
     const ofPage = pageScopeOf(request) !== null;
     // The operator API of the public listener is for pages only. For all others it is not there.
     if (authenticator.pages && access === "operator" && !ofPage) throw unknownRoute(request);
-    await authenticate(authenticator, request);
-    request.authenticatedMs = performance.now();
-    if (rateLimiter && request.isUnknown && !ofPage && request.url.startsWith("/v1/")) await identify(authenticator, request);
-    connections?.admit(request, reply);
-    const limiting = rateLimiter && limitRate(rateLimiter, emit, request, reply);
-    if (limiting) await limiting;
-    checkRole(request);
-    // Here and not in the handler, which runs when the body was read.
-    if (request.isUnknown) throw unknownRoute(request);
-    if (allow !== undefined) throw problem("METHOD_NOT_ALLOWED", {}, { headers: { Allow: allow } });
-    const turn = requestMemory?.admit(request, reply);
-    if (turn) await turn;
-    expectBody(request);
+    const authenticating = authenticate(authenticator, request);
+    if (authenticating) return authenticating.then(() => admit(request, reply));
+    const identifying = rateLimiter && request.isUnknown && !ofPage && request.url.startsWith("/v1/") && identify(authenticator, request);
+    return identifying ? identifying.then(() => admit(request, reply)) : admit(request, reply);
+  };
+  api.addHook("onRequest", (request, reply, done) => {
+    let receiving: Promise<void> | undefined;
+    try {
+      receiving = receive(request, reply);
+    } catch (error) {
+      return done(error as Error);
+    }
+    return receiving ? void receiving.then(() => done(), done) : done();
   });
   api.addHook("onSend", (request, reply, payload, done) => {
     requestMemory?.respond(request, reply, payload);

@@ -72,7 +72,7 @@ export function mountEnqueue(api: Api, { clock, tenants, enqueuer, shares }: Enq
     async (request, reply) => {
       const { name } = request.params;
       const idempotencyKey = idempotencyKeyOf(request, request.body.idempotencyKey);
-      const sent = { ...request.body, ...(idempotencyKey !== undefined && { idempotencyKey }) };
+      const sent = idempotencyKey === undefined ? request.body : { ...request.body, idempotencyKey };
       const principal = principalOf(request);
       const { length } = (sent.payload as RawJson).text;
       const work = newJob(sent, "", clock, traceOf(request.headers));
@@ -170,7 +170,7 @@ function* newJob(body: EnqueueJob, at: string, clock: Clock, trace: Trace | null
   if (runAtMs !== null && runAtMs > clock.nowMs() + LIMITS.delaySeconds * 1000) {
     throw invalid(`${at}run_at`, `must not be more than ${LIMITS.delaySeconds} seconds ahead`);
   }
-  const job = {
+  const job: NewJob = {
     payload,
     delaySeconds: body.delay ?? 0,
     runAtMs,
@@ -179,7 +179,9 @@ function* newJob(body: EnqueueJob, at: string, clock: Clock, trace: Trace | null
     concurrencyKey: body.concurrencyKey ?? null,
     attempts: body.attempts ?? null,
     backoffDelayMs: body.backoff?.delay ?? null,
+    trace,
+    idempotency: null,
   };
   const { idempotencyKey: key } = body;
-  return { ...job, trace, idempotency: key === undefined ? null : { key, fingerprint: yield* fingerprintOf(job) } };
+  return key === undefined ? job : { ...job, idempotency: { key, fingerprint: yield* fingerprintOf(job) } };
 }

@@ -33,7 +33,14 @@ export type IdPrefix =
 
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+const HEX_DIGITS = "0123456789abcdef";
 const POOL_BYTES = 8_192;
+
+/** What an id begins with: 48 bits of milliseconds, and the version. */
+function prefixOf(ms: number): string {
+  const digits = ms.toString(16).padStart(12, "0");
+  return `${digits.slice(0, 8)}-${digits.slice(8)}-7`;
+}
 
 /**
  * Generates UUIDs of version 7 that increase within a process. A counter is in the 12 bits after the milliseconds (RFC 9562, §6.2,
@@ -46,6 +53,8 @@ export class UuidSource {
   #offset = 0;
   #lastMs = 0;
   #counter = 0;
+  /** The text of `#lastMs` in an id, which many ids share. */
+  #prefix = prefixOf(0);
 
   constructor(clock: Clock, random: Random) {
     this.#clock = clock;
@@ -54,11 +63,9 @@ export class UuidSource {
 
   next(): Uuid {
     const nowMs = Math.floor(this.#clock.nowMs());
-    if (nowMs > this.#lastMs) {
-      this.#lastMs = nowMs;
-      this.#counter = 0;
-    } else if (++this.#counter > 0xfff) {
-      this.#lastMs += 1;
+    if (nowMs > this.#lastMs || ++this.#counter > 0xfff) {
+      this.#lastMs = Math.max(nowMs, this.#lastMs + 1);
+      this.#prefix = prefixOf(this.#lastMs);
       this.#counter = 0;
     }
     if (this.#offset + 8 > this.#pool.length) {
@@ -68,11 +75,10 @@ export class UuidSource {
     const pool = this.#pool;
     const at = this.#offset;
     this.#offset += 8;
-    const ms = this.#lastMs.toString(16).padStart(12, "0");
-    const counter = this.#counter.toString(16).padStart(3, "0");
+    const counter = `${HEX_DIGITS[this.#counter >> 8]}${HEX[this.#counter & 255]}`;
     const hex = (index: number) => HEX[pool[at + index] ?? 0] ?? "00";
     const variant = HEX[0x80 | ((pool[at] ?? 0) & 0x3f)] ?? "80";
-    return `${ms.slice(0, 8)}-${ms.slice(8)}-7${counter}-${variant}${hex(1)}-${hex(2)}${hex(3)}${hex(4)}${hex(5)}${hex(6)}${hex(7)}` as Uuid;
+    return `${this.#prefix}${counter}-${variant}${hex(1)}-${hex(2)}${hex(3)}${hex(4)}${hex(5)}${hex(6)}${hex(7)}` as Uuid;
   }
 }
 

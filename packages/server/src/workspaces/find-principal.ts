@@ -33,15 +33,15 @@ export class PrincipalFinder {
     this.#chosenKey = chosenKey;
   }
 
-  /** Returns the principal of a key, or null for a key that is malformed, unknown, expired or revoked. */
-  find(key: string): Promise<Principal | null> {
+  /** Returns the principal of a key, or null for a key that is malformed, unknown, expired or revoked. A promise, unless it is cached. */
+  find(key: string): Promise<Principal | null> | Principal | null {
     const nowMs = this.#clock.elapsedMs();
     const known = this.#cache.get(key);
     if (known && known.untilMs > nowMs) {
       if (known.holder?.keyId) this.#uses.record(known.holder.keyId);
-      return known.principal;
+      return known.holder === undefined ? known.principal : known.holder;
     }
-    if (!isWellFormedKey(key) && key !== this.#chosenKey) return Promise.resolve(null);
+    if (!isWellFormedKey(key) && key !== this.#chosenKey) return null;
     const found: CachedKey = { principal: findPrincipalAcrossWorkspaces(this.#db, hashKey(key)), untilMs: nowMs + CACHE_MS };
     this.#cache.set(key, found);
     found.principal.then(

@@ -28,6 +28,13 @@ export const COUNT_ENQUEUED = fragment`
   select workspace_id, lane_id, moment(), -count(*), 0, count(*) filter (where state = 'delayed'), count(*) filter (where state = 'pending_approval')
   from moved where state in ('delayed', 'pending_approval') group by workspace_id, lane_id`;
 
+/** The same where no job is delayed: then all of a lane wait for approval, if it is one that `holds` (a column of `accepted`), or none does. */
+export const COUNT_ENQUEUED_BY_LANE = fragment`
+  insert into job_delta (workspace_id, lane_id, at, live, enqueued, pending_approval)
+  select workspace_id, lane_id, moment(), case when holds then 0 else jobs + schedules end, jobs + schedules,
+    case when holds then jobs + schedules else 0 end
+  from accepted where jobs + schedules > 0`;
+
 /** Jobs of CTE `moved` that are new in their `state`, and were not enqueued: of kinds, or back from history. */
 export const COUNT_ADDED = fragment`
   insert into job_delta (workspace_id, lane_id, at, live, delayed, pending_approval)

@@ -75,6 +75,15 @@ export class Line<Member extends OfWorkspace> {
    * @param skips whether to leave out the members of a workspace that have not had their turn yet
    */
   *inTurns(skips: (workspaceId: WorkspaceId) => boolean = () => false): Generator<Member> {
+    const [only] = this.#members;
+    if (only && this.#members.size === 1) {
+      const [workspaceId, members] = only;
+      for (const member of members) {
+        if (skips(workspaceId)) return;
+        yield member;
+      }
+      return;
+    }
     let waiting: Iterable<readonly [WorkspaceId, Iterator<Member>]> = this.#iterators();
     for (let size = 1; size > 0; ) {
       const more: [WorkspaceId, Iterator<Member>][] = [];
