@@ -65,7 +65,7 @@ export const TABLES: Readonly<Record<string, Table>> = {
   job_metric_now: { owner: "jobs", holds: "View: `job_metric` and `job_delta` together." },
   deploy: { owner: "metrics", holds: "Deploys that callers marked." },
   circuit_change: { owner: "circuits", holds: "When circuits opened and closed." },
-  job_metric_sample: { owner: "jobs", holds: "The minute for which the oldest waiting jobs were looked up last." },
+  job_metric_sample: { owner: "jobs", holds: "The minute for which the oldest waiting jobs are looked up, and how far that is." },
   tally_now: { owner: "jobs", holds: "View: `tally` and `job_delta` together." },
   run_delta: { owner: "workflows", holds: "Changes in the number of runs by status. Added to `run_count` seconds later." },
   run_count: { owner: "workflows", holds: "The number of runs of each workflow by status." },

@@ -1,31 +1,43 @@
 import type { Clock, Db } from "#kernel";
 import { type SamplePosition, sampleOldestAcrossWorkspaces } from "./store/sample-oldest.ts";
 
-/** The most queues in one statement. */
+/** The most lanes in one statement. */
 const CHUNK = 500;
-/** A statement that is not the last of its sample is followed by a rest of this many times its own length. */
-const REST = 4;
+/** A statement that is not the last of its sample is followed by a pause of this many times its own length. */
+const PAUSE_FACTOR = 4;
 
 /**
- * Samples the longest waiting job of each queue once a minute: the first node that asks does it for all. In one statement, 100,000 queues
- * would take longer than a statement may. A sample that takes longer than a minute is finished before the next one.
+ * Samples the longest waiting job of each queue once a minute, on one node for all. In one statement, 100,000 queues would take longer than a
+ * statement may. A sample that takes longer than a minute ends before the next one begins, on any node.
  */
 export class OldestSampler {
   readonly #db: Db;
   readonly #clock: Pick<Clock, "elapsedMs">;
-  readonly #chunk: number;
+  readonly #maxLanes: number;
+  #lanes: number;
   #position: SamplePosition | null = null;
 
   constructor(db: Db, clock: Pick<Clock, "elapsedMs">, chunk = CHUNK) {
     this.#db = db;
     this.#clock = clock;
-    this.#chunk = chunk;
+    this.#maxLanes = chunk;
+    this.#lanes = chunk;
   }
 
-  /** Samples some queues. Returns the wait until the next ones in milliseconds; undefined: there are none before the next sample. */
+  /**
+   * Visits some lanes. Returns the wait until the next ones in milliseconds; undefined: this node has none before the next sample.
+   * After a statement that failed, which may have taken too long, the rest of the sample visits half as many lanes at a time.
+   */
   async pass(): Promise<number | undefined> {
     const beganMs = this.#clock.elapsedMs();
-    this.#position = await sampleOldestAcrossWorkspaces(this.#db, this.#position, this.#chunk);
-    return this.#position ? Math.max(1, REST * (this.#clock.elapsedMs() - beganMs)) : undefined;
+    try {
+      this.#position = await sampleOldestAcrossWorkspaces(this.#db, this.#position, this.#lanes);
+    } catch (error) {
+      this.#lanes = Math.max(1, Math.floor(this.#lanes / 2));
+      throw error;
+    }
+    if (this.#position) return Math.max(1, PAUSE_FACTOR * (this.#clock.elapsedMs() - beganMs));
+    this.#lanes = this.#maxLanes;
+    return undefined;
   }
 }

@@ -1,4 +1,5 @@
 import { describe, expect } from "vitest";
+import type { Db } from "#kernel";
 import { OldestSampler } from "../../src/jobs/sample-oldest.ts";
 import { foldCountsAcrossWorkspaces } from "../../src/jobs/store/fold-counts.ts";
 import { forgetMetricsAcrossWorkspaces } from "../../src/jobs/store/forget-metrics.ts";
@@ -88,6 +89,52 @@ describe("metrics", () => {
     const seconds: number[] = await Promise.all(queues.map((queue) => oldest(`queue=${queue}&`)));
     expect(seconds.map((one) => one % 60)).toEqual([30, 20, 10]);
     expect(await oldest("")).toBe(Math.max(...seconds));
+  });
+
+  test("another node continues a sample only after a minute without its node, so that samples never overlap", async ({ service, engine }) => {
+    const queues = [await service.queue(), await service.queue(), await service.queue()];
+    for (const queue of queues) await service.enqueue({ queue });
+    await foldCountsAcrossWorkspaces(engine);
+    await service.database.query("update job_metric_sample set at = '-infinity', workspace_id = null, lane_id = null");
+    await service.database.query("delete from job_metric");
+    const minute = new Date(Math.floor(service.clock.nowMs() / 60_000) * 60_000);
+    const beganAt = async () => (await service.database.query<{ at: Date }>("select at from job_metric_sample"))[0]?.at;
+    const [first, second] = [new OldestSampler(engine, service.clock, 1), new OldestSampler(engine, service.clock, 1)];
+    expect(await first.pass()).toBeDefined();
+    await service.clock.advance(60);
+    expect(await second.pass()).toBeUndefined();
+    expect(await beganAt()).toEqual(minute);
+    expect(await first.pass()).toBeDefined();
+    await service.clock.advance(61);
+    expect(await second.pass()).toBeDefined();
+    expect(await first.pass()).toBeUndefined();
+    while ((await second.pass()) !== undefined) expect(await beganAt()).toEqual(minute);
+    for (const queue of queues) {
+      const { data } = await metrics(service, `queue=${queue}&step=60`);
+      expect(data.find(({ at }: { at: string }) => at === minute.toISOString()).oldest_waiting_seconds).not.toBeNull();
+    }
+  });
+
+  test("a sample whose statements take too long goes on with fewer queues at a time", async ({ service, engine }) => {
+    for (let more = 0; more < 5; more += 1) await service.enqueue({ queue: await service.queue() });
+    await foldCountsAcrossWorkspaces(engine);
+    await service.database.query("update job_metric_sample set at = '-infinity', workspace_id = null, lane_id = null");
+    const limits: unknown[] = [];
+    const slow: Db = {
+      query: async (statement) => {
+        const limit = statement.values.at(-1);
+        limits.push(limit);
+        if (Number(limit) > 2) throw new Error("canceling statement due to statement timeout");
+        return engine.query(statement);
+      },
+    };
+    const sampler = new OldestSampler(slow, service.clock, 8);
+    await expect(sampler.pass()).rejects.toThrow("timeout");
+    await expect(sampler.pass()).rejects.toThrow("timeout");
+    while ((await sampler.pass()) !== undefined);
+    expect(limits.slice(0, 5)).toEqual([8, 4, 2, 2, 2]);
+    await expect(sampler.pass()).rejects.toThrow("timeout");
+    expect(limits.at(-1)).toBe(8);
   });
 
   test("minutes are forgotten after seven days, hours after the retention of the plan", async ({ service, engine }) => {

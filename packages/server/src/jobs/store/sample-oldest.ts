@@ -1,32 +1,36 @@
-import { type Db, row, sql, type Timestamp, type WorkspaceId } from "#kernel";
+import { type Db, row, sql, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
 
-/** Where a sample goes on: its minute, and the last queue that it has visited. */
+/** The last lane that a sample has visited. */
 export interface SamplePosition {
-  readonly at: Timestamp;
   readonly workspaceId: WorkspaceId;
   readonly laneId: LaneId;
 }
 
 /**
- * Looks up the longest waiting job of each of the next `limit` queues with jobs. Keeps the most of each step, for the queue and for its
- * workspace. Without a position it begins the sample of this minute, unless another node has. Returns where the sample goes on, or null. Uses
- * indexes job_count_pkey and lane_pkey, and those of `oldest_due`.
+ * Visits the next `limit` lanes that have counts (queues and workflows, also empty ones), and looks up the longest waiting job of each queue
+ * among them that has live jobs. Keeps the maximum of each step, for the queue and for its workspace.
+ *
+ * There is one sample at a time, whose position is in `job_metric_sample`. The node that left it there, at `from`, continues it. Another node
+ * does so after a minute in which nobody has. When it has ended, the first node that asks begins the sample of this minute. Returns where it
+ * goes on; null if it has ended, or is not this node's. Uses indexes job_count_pkey and lane_pkey, and those of `oldest_due`.
  */
 export const sampleOldestAcrossWorkspaces = (db: Db, from: SamplePosition | null, limit: number): Promise<SamplePosition | null> =>
   row<SamplePosition>(
     db,
     sql`
-      with turn as (
-        update job_metric_sample set at = date_trunc('minute', moment())
-        where ${from?.at ?? null}::timestamptz is null and at < date_trunc('minute', moment()) returning at
-      ), minute as (
-        select at from turn union all select at from (values (${from?.at ?? null}::timestamptz)) under_way (at) where at is not null
+      with sample as materialized (
+        select workspace_id, lane_id, case when lane_id is null then date_trunc('minute', moment()) else at end as at
+        from job_metric_sample
+        where case
+          when lane_id is null then at < date_trunc('minute', moment())
+          else (workspace_id, lane_id) = (${from?.workspaceId ?? null}::uuid, ${from?.laneId ?? null}::bigint)
+            or visited_at < moment() - interval '1 minute' end
+        for update skip locked
       ), next as materialized (
-        select minute.at, c.* from minute cross join lateral (
+        select s.at, c.* from sample s cross join lateral (
           select workspace_id, lane_id, live from job_count
-          where (workspace_id, lane_id) > (
-            coalesce(${from?.workspaceId ?? null}::uuid, '00000000-0000-0000-0000-000000000000'), coalesce(${from?.laneId ?? null}::bigint, 0))
+          where (workspace_id, lane_id) > (coalesce(s.workspace_id, '00000000-0000-0000-0000-000000000000'), coalesce(s.lane_id, 0))
           order by workspace_id, lane_id limit ${limit}::int) c
       ), found as (
         select n.workspace_id, n.lane_id, n.at, extract(epoch from moment() - oldest_due(n.workspace_id, n.lane_id))::real as oldest
@@ -41,7 +45,12 @@ export const sampleOldestAcrossWorkspaces = (db: Db, from: SamplePosition | null
         group by 1, 2, 3, 4 order by 1, 2, 3, 4
         on conflict (workspace_id, lane_id, span, at) do update set
           oldest_seconds = greatest(job_metric.oldest_seconds, excluded.oldest_seconds)
+      ), last as (
+        select workspace_id, lane_id from next
+        where (select count(*) from next) = ${limit} order by workspace_id desc, lane_id desc limit 1
+      ), moved as (
+        update job_metric_sample set at = s.at, workspace_id = last.workspace_id, lane_id = last.lane_id, visited_at = moment()
+        from sample s left join last on true
       )
-      select at, workspace_id as "workspaceId", lane_id as "laneId" from next
-      where (select count(*) from next) = ${limit} order by workspace_id desc, lane_id desc limit 1`,
+      select workspace_id as "workspaceId", lane_id as "laneId" from last`,
   );
