@@ -3,7 +3,10 @@ import { fragment, notFound, type ProblemError, type RunId, type Timestamp, type
 import type { LaneId } from "#lanes";
 import { undoneBy } from "./undo/key.ts";
 
-/** Whether a run has not ended. */
+/**
+ * Whether a run has not ended. A check of migration 0010 says that `status` and `ended_at` agree. A condition on the status would imply that of
+ * index `run_status`, and without statistics the planner would choose it to find runs by their ids (decision 53).
+ */
 export const LIVE = fragment`ended_at is null`;
 
 /** Whether a job is the execution of a run: of its workflow, or to undo its steps. It has the id of the run. */
