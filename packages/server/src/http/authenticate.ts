@@ -34,7 +34,7 @@ declare module "fastify" {
  * Finds out who sent a request: by its cookie if it is one of the dashboard's pages to the API, otherwise by its bearer token. Returns
  * undefined when that is known at once.
  *
- * @throws UNAUTHORIZED, FORBIDDEN or NOT_FOUND, as the promise rejects
+ * Throws UNAUTHORIZED, FORBIDDEN or NOT_FOUND, or returns a promise that rejects with it.
  */
 export function authenticate(authenticator: Authenticator, request: FastifyRequest): Promise<void> | undefined {
   const { pages } = authenticator;
@@ -59,7 +59,7 @@ const BEARER = /^Bearer +(\S+) *$/i;
 /**
  * Authenticates a request if its route requires it. Source: specification, Authentication.
  *
- * @throws UNAUTHORIZED, as the promise rejects
+ * Throws UNAUTHORIZED, or returns a promise that rejects with it.
  */
 function authenticateBearer({ operatorToken, findPrincipal }: Authenticator, request: FastifyRequest): Promise<void> | undefined {
   const { access } = request.route.config;

@@ -118,7 +118,10 @@ export class RunEventStream extends Readable {
     return this.#options.reader.personId === personId;
   }
 
-  /** Ends it if its reader is no longer authenticated, or no longer has the role. Breaks it if nobody can say so while the database is away. */
+  /**
+   * Ends it if its reader is no longer authenticated, or no longer has the role. Breaks it off if the database is away, so that this is
+   * unknown.
+   */
   async checkAccess(): Promise<void> {
     try {
       await this.#options.reader.reauthenticate();
