@@ -49,6 +49,7 @@ import {
   freeKeysAcrossWorkspaces,
   releaseKeysAcrossWorkspaces,
 } from "../../src/jobs/store/idempotency-keys.ts";
+import { sampleOldestAcrossWorkspaces } from "../../src/jobs/store/sample-oldest.ts";
 import { ACTIVE_SCAN, NO_ACTIVE_SCAN, SCANS, searchJobs } from "../../src/jobs/store/search.ts";
 import { sweepIdempotencyKeysAcrossWorkspaces } from "../../src/jobs/sweep-idempotency-keys.ts";
 import { listWorkers } from "../../src/workers/store.ts";
@@ -317,3 +318,10 @@ test.for(["store steps", "store plain steps"])(
     expect(found.map((node) => node["Index Name"])).toEqual(["job_pkey"]);
   },
 );
+
+test("a sample of the longest waiting jobs finds the next lanes by its position, and does not read those before it", async ({ database }) => {
+  const plans = await plansOf(database, (db) => sampleOldestAcrossWorkspaces(db, LANE, 500), { of: "records" });
+  const found = plans.flatMap(nodesOf).filter((node) => node["Relation Name"] === "job_count");
+  expect(found.map((node) => node["Index Name"])).toEqual(["job_count_pkey"]);
+  expect(found[0]?.["Index Cond"]).toMatch(/^\(ROW\(.*\) > ROW\(/);
+});
