@@ -11,7 +11,6 @@ import {
   type WorkerClaim,
 } from "#jobs";
 import {
-  after,
   type Config,
   type Connection,
   type Database,
@@ -271,7 +270,12 @@ export function createEngine(options: EngineOptions): Engine {
       await dispatcher.idle(Math.max(0, (drainUntilMs - clock.elapsedMs()) / 1000));
       dispatcher.abortAll();
       await dispatcher.idle(GIVE_UP_SECONDS);
-      await Promise.race([settler.settled(), after(GIVE_UP_SECONDS).then(() => settler.giveUp())]);
+      const late = Promise.withResolvers<void>();
+      const timer = setTimeout(() => {
+        settler.giveUp();
+        late.resolve();
+      }, GIVE_UP_SECONDS * 1000).unref();
+      await Promise.race([settler.settled(), late.promise]).finally(() => clearTimeout(timer));
     },
   };
 
