@@ -1,6 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { endPostgresOnExit } from "../packages/server/test/harness/end-postgres.ts";
 import { Environment } from "./environment.ts";
 import { type NeighboursOptions, readOptions } from "./neighbours/options.ts";
 import { batchEnqueue } from "./scenarios/batch-enqueue.ts";
@@ -101,12 +102,15 @@ const options = isNeighbours ? readNeighboursOptions() : null;
 const directory = mkdtempSync(path.join(tmpdir(), "tidemill-bench-"));
 // Started by root, PostgreSQL runs as another user, who needs access to this directory.
 chmodSync(directory, 0o711);
+const cancelEnd = endPostgresOnExit(directory);
+process.once("SIGTERM", () => process.exit(143)).once("SIGINT", () => process.exit(130));
 const environment = await Environment.open(directory);
 let results: string;
 try {
   results = options ? await neighbours(environment, options) : printTable(await runScenarios());
 } finally {
   await environment.close();
+  cancelEnd();
   rmSync(directory, { recursive: true, force: true });
 }
 process.stdout.write(`\n${describeMachine()}\n\n${results}\n`);

@@ -7,6 +7,7 @@ import type { TestProject } from "vitest/node";
 import { type Connection, Database, migrate } from "#kernel";
 import { maintainPartitions } from "#retention";
 import { startEmbeddedPostgres } from "../../src/kernel/database/embedded/index.ts";
+import { endPostgresOnExit } from "./end-postgres.ts";
 
 export const TEMPLATE = "tidemill_template";
 
@@ -61,6 +62,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const dataDir = mkdtempSync(path.join(tmpdir(), "tidemill-test-"));
   // Started by root, the server runs as another user, who needs access to this directory.
   chmodSync(dataDir, 0o711);
+  // Vitest exits on SIGTERM and SIGINT without a teardown.
+  const cancelEnd = endPostgresOnExit(dataDir);
   const migratedCluster = path.join(dataDir, "migrated");
   const start = () => startEmbeddedPostgres({ dataDir, as: "owner", emit: () => {}, settings: SETTINGS });
 
@@ -82,6 +85,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide("migratedCluster", migratedCluster);
   return async () => {
     await postgres.stop();
+    cancelEnd();
     rmSync(dataDir, { recursive: true, force: true });
   };
 }
