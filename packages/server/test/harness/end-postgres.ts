@@ -1,5 +1,8 @@
-import { readFileSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import path from "node:path";
+
+const MAX_WAIT_MS = 5_000;
+const LOOK_MS = 10;
 
 /**
  * Ends the PostgreSQL of a temporary data directory and deletes the directory, if this process exits before it has stopped the server, for
@@ -7,23 +10,17 @@ import path from "node:path";
  */
 export function endPostgresOnExit(dataDir: string): () => void {
   const end = () => {
-    const pid = postmasterOf(path.join(dataDir, "postgres"));
-    // At once, as its data is not kept.
-    if (pid !== null) process.kill(pid, "SIGQUIT");
-    // What its processes write meanwhile is deleted in the next try.
-    rmSync(dataDir, { recursive: true, force: true, maxRetries: 10 });
+    endServer(path.join(dataDir, "postgres", "postmaster.pid"));
+    rmSync(dataDir, { recursive: true, force: true });
   };
   process.once("exit", end);
   return () => process.off("exit", end);
 }
 
-/** Null: no server runs on the cluster. */
-function postmasterOf(cluster: string): number | null {
-  try {
-    const pid = Number(readFileSync(path.join(cluster, "postmaster.pid"), "utf8").split("\n", 1)[0]);
-    process.kill(pid, 0);
-    return pid;
-  } catch {
-    return null;
-  }
+/** Ends the server at once, as its data is not kept, and waits until it has deleted its file: an exiting process cannot wait otherwise. */
+function endServer(file: string): void {
+  if (!existsSync(file)) return;
+  process.kill(Number(readFileSync(file, "utf8").split("\n", 1)[0]), "SIGQUIT");
+  const pause = new Int32Array(new SharedArrayBuffer(4));
+  for (let waitedMs = 0; existsSync(file) && waitedMs < MAX_WAIT_MS; waitedMs += LOOK_MS) Atomics.wait(pause, 0, 0, LOOK_MS);
 }
