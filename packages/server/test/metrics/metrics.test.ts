@@ -91,7 +91,7 @@ describe("metrics", () => {
     expect(await oldest("")).toBe(Math.max(...seconds));
   });
 
-  test("another node continues a sample only after a minute without its node, so that samples never overlap", async ({ service, engine }) => {
+  test("a sample is continued by another node only after a minute, so that none overlap", async ({ service, engine }) => {
     const queues = [await service.queue(), await service.queue(), await service.queue()];
     for (const queue of queues) await service.enqueue({ queue });
     await foldCountsAcrossWorkspaces(engine);
