@@ -1,8 +1,8 @@
-/** When a call was sent for the first and the last time, and answered, by `elapsedMs`. */
+/** When a call was sent for the first and the last time, and when the response came, by `elapsedMs`. */
 export interface CallTimes {
   readonly firstSentMs: number;
   readonly lastSentMs: number;
-  readonly answeredMs: number;
+  readonly respondedMs: number;
 }
 
 /** How much the clocks of the worker and the service may drift apart. */
@@ -16,11 +16,11 @@ const MAX_DRIFT = 0.01;
  * the try was sent. Without `waitedMs`, it may have been as soon as the first try was sent.
  */
 export function whenLeasesEnd(
-  { firstSentMs, lastSentMs, answeredMs }: CallTimes,
+  { firstSentMs, lastSentMs, respondedMs }: CallTimes,
   waitedMs: number | null | undefined,
   leaseMs: number,
 ): number {
   if (typeof waitedMs !== "number") return firstSentMs + leaseMs;
   const takenMs = lastSentMs + waitedMs * (1 - MAX_DRIFT);
-  return (takenMs <= answeredMs ? takenMs : lastSentMs) + leaseMs;
+  return (takenMs <= respondedMs ? takenMs : lastSentMs) + leaseMs;
 }
