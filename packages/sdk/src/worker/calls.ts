@@ -29,13 +29,13 @@ const EXTEND_LISTS = ["leases", "cancelled"];
 /** An older service does not say how long a call had waited. */
 export type WorkResponse = Omit<contract.WorkResponse, "waited_ms"> & Partial<Pick<contract.WorkResponse, "waited_ms">>;
 
-/** What a call has brought, and until when what it took is certainly held, by `elapsedMs` (`whenLeasesEnd`). */
+/** What a call has brought, and until when what it took is held, by `elapsedMs` (`whenLeasesEnd`). */
 export interface Worked {
   readonly response: WorkResponse;
   readonly endsMs: number;
 }
 
-/** What became of leases, and until when those that were extended certainly hold, by `elapsedMs`. */
+/** What became of leases, and until when those that were extended hold, by `elapsedMs`. */
 export interface Extended {
   readonly response: contract.ExtendResponse;
   readonly endsMs: number;

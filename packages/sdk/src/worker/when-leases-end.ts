@@ -9,11 +9,13 @@ export interface CallTimes {
 const MAX_DRIFT = 0.01;
 
 /**
- * Until when what a call took is certainly held, by `elapsedMs`.
+ * Until when what a call took is held, by `elapsedMs`.
  *
- * The service took it `waitedMs` after it received the last try, at the earliest, which was not before that try was sent. If the call took
- * less by the worker's clock, that stood still meanwhile, for example since the machine was suspended: then it may have been taken as soon as
- * the try was sent. Without `waitedMs`, it may have been as soon as the first try was sent.
+ * The service took it `waitedMs` after it received the last try, at the earliest, which was not before that try was sent. Without `waitedMs`,
+ * it may have been as soon as the first try was sent.
+ *
+ * If the call took less than `waitedMs` by the worker's clock, that clock stood still meanwhile, for example since the machine was suspended.
+ * It is not known for how long, and the leases may have ended: nothing is left of them when the response comes.
  */
 export function whenLeasesEnd(
   { firstSentMs, lastSentMs, respondedMs }: CallTimes,
@@ -22,5 +24,5 @@ export function whenLeasesEnd(
 ): number {
   if (typeof waitedMs !== "number") return firstSentMs + leaseMs;
   const takenMs = lastSentMs + waitedMs * (1 - MAX_DRIFT);
-  return (takenMs <= respondedMs ? takenMs : lastSentMs) + leaseMs;
+  return takenMs <= respondedMs ? takenMs + leaseMs : respondedMs;
 }
