@@ -19,3 +19,8 @@ test("nothing is left of a lease when the worker's clock stood still during the 
   // The machine was suspended after 2 s, for a minute. The service took the job after 20 s, and had given it to another worker after 50 s.
   expect(whenLeasesEnd({ firstSentMs: 0, lastSentMs: 0, respondedMs: 2_000 }, 20_000, LEASE_MS)).toBe(2_000);
 });
+
+test("a lease counts for too long by a stop of the worker's clock that a late response hides", () => {
+  // The machine was suspended for 10 s. The service took the job after 20 s, which was 10 s by the worker's clock, and responded after 31 s.
+  expect(whenLeasesEnd({ firstSentMs: 0, lastSentMs: 0, respondedMs: 21_000 }, 20_000, LEASE_MS)).toBe(19_800 + LEASE_MS);
+});
