@@ -2,8 +2,11 @@ import type { WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import type { PolledLane } from "./poll.ts";
 
-/** A queue is looked up again, and its jobs are looked for again, after this long: a message from another node may have been lost. */
-const FRESH_MS = 30_000;
+/**
+ * A queue is looked up again, and its jobs are looked for again, by the first call after this long: a message from another node may have been
+ * lost. Idle workers of the SDK call every 28 s (`MAX_WAIT_SECONDS`): with more than that, only every second of their calls would look.
+ */
+const FRESH_MS = 25_000;
 /** Lanes that no one asks for are forgotten beyond this number. Those of older versions of a workflow are forgotten at once. */
 const MAX_IDLE = 10_000;
 
