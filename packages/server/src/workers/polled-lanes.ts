@@ -31,19 +31,15 @@ export class PolledLanes {
   }
 
   /**
-   * Looks up again lanes that were looked up longer ago. Meanwhile they count as fresh: calls that come together look up a lane once. One that
-   * the node does not know yet is looked up by each, since it may have been made a moment ago.
+   * Looks up again lanes that were looked up longer ago. Meanwhile they count as fresh: calls that come together look up a lane once. The others
+   * trust what is known of it. If the look-up fails, for example since the queue was deleted, only the next calls find out. A lane that the
+   * node does not know yet is looked up by each call, since it may have been made a moment ago.
    */
-  async lookUpAgain<Found>(
-    workspaceId: WorkspaceId,
-    names: readonly LaneName[],
-    nowMs: number,
-    lookUp: () => Promise<Found>,
-  ): Promise<Found> {
+  async lookUpAgain(workspaceId: WorkspaceId, names: readonly LaneName[], nowMs: number, lookUp: () => Promise<void>): Promise<void> {
     const lanes = names.flatMap((name) => this.#find(workspaceId, name) ?? []);
     for (const lane of lanes) lane.foundMs = nowMs;
     try {
-      return await lookUp();
+      await lookUp();
     } catch (error) {
       for (const lane of lanes) lane.foundMs = Number.NEGATIVE_INFINITY;
       throw error;
