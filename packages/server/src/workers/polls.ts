@@ -21,10 +21,10 @@ export interface PollsOptions {
 }
 
 /** A poll that gets nothing until it is given runs. */
-export interface SetAside {
+export interface ReservedPoll {
   readonly poll: Poll;
   readonly lane: PolledLane;
-  /** When it was set aside. Milliseconds of the elapsed clock. */
+  /** When it was reserved. Milliseconds of the elapsed clock. */
   readonly askedMs: number;
 }
 
@@ -105,10 +105,10 @@ export class Polls {
   }
 
   /**
-   * Sets aside a poll that waits for runs of a workflow, if claims have found the workflow empty and without limits, and workers of one version
+   * Reserves a poll that waits for runs of a workflow, if claims have found the workflow empty and without limits, and workers of one version
    * ask for all of its runs. The poll gets nothing until it is given runs.
    */
-  setAside(workspaceId: WorkspaceId, workflow: string): SetAside | null {
+  reserve(workspaceId: WorkspaceId, workflow: string): ReservedPoll | null {
     const [lane, ...others] = this.lanes.byName({ workspaceId, kind: "workflow", name: workflow });
     if (!lane || others.length > 0 || lane.mayHaveJobs || lane.limited || this.#slow.has(lane) || this.#filterOf(lane)) return null;
     const poll = [...lane.polls].find(({ claiming }) => !claiming);
@@ -117,8 +117,8 @@ export class Polls {
     return { poll, lane, askedMs: this.#options.clock.elapsedMs() };
   }
 
-  /** Gives runs to a poll that was set aside. Without any, it waits on. */
-  give({ poll, askedMs }: SetAside, runs: readonly TakenJob[]): void {
+  /** Gives runs to a reserved poll. Without any, it waits on. */
+  give({ poll, askedMs }: ReservedPoll, runs: readonly TakenJob[]): void {
     poll.claiming = false;
     if (runs.length > 0) this.#end(poll, { claims: runs, askedMs });
     else {
@@ -127,8 +127,8 @@ export class Polls {
     }
   }
 
-  /** Ends a poll that was set aside, with an error: it may have got runs all the same, which a repetition of its call finds. */
-  giveUp({ poll }: SetAside, error: unknown): void {
+  /** Ends a reserved poll with an error: it may have got runs all the same, which a repetition of its call finds. */
+  giveUp({ poll }: ReservedPoll, error: unknown): void {
     poll.claiming = false;
     this.#fail(poll, error);
   }
