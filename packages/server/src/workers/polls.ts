@@ -5,7 +5,7 @@ import type { LaneId, LaneKey } from "#lanes";
 import { busyRetryMs } from "./busy-retry.ts";
 import type { KnownWorker } from "./known-worker.ts";
 import { type Ask, holderOf, planClaim, planSlowClaim } from "./plan-claim.ts";
-import { type Brought, Poll, type PolledLane, type PollRequest, type TakenJob } from "./poll.ts";
+import { Poll, type PolledLane, type PollRequest, type PollResult, type TakenJob } from "./poll.ts";
 import { PollEnds } from "./poll-ends.ts";
 import { PolledLanes } from "./polled-lanes.ts";
 
@@ -56,7 +56,7 @@ export class Polls {
   }
 
   /** Takes jobs, at once or when there are some. Empty after `waitMs`, when the client is gone, and when the node stops. */
-  take(asked: PollRequest): Promise<Brought> {
+  take(asked: PollRequest): Promise<PollResult> {
     const poll = new Poll(asked);
     if (asked.signal.aborted || this.#closed) return Promise.resolve(this.#nothing());
     this.#line.add(poll);
@@ -81,12 +81,12 @@ export class Polls {
     if (poll.overdue && !poll.claiming) this.#end(poll, this.#nothing());
   }
 
-  #end(poll: Poll, brought: Brought): void {
-    if (this.#leave(poll)) poll.result.resolve(brought);
-    else if (brought.claims.length > 0) this.#options.giveBack(poll.asked.worker, brought.claims);
+  #end(poll: Poll, result: PollResult): void {
+    if (this.#leave(poll)) poll.result.resolve(result);
+    else if (result.claims.length > 0) this.#options.giveBack(poll.asked.worker, result.claims);
   }
 
-  #nothing(): Brought {
+  #nothing(): PollResult {
     return { claims: [], askedMs: this.#options.clock.elapsedMs() };
   }
 
