@@ -269,7 +269,7 @@ export function createEngine(options: EngineOptions): Engine {
     stop: async () => {
       dispatcher.stopClaiming();
       await dispatcher.idle(Math.max(0, (drainUntilMs - clock.elapsedMs()) / 1000));
-      dispatcher.abortAll();
+      dispatcher.endAttempts();
       await dispatcher.idle(GIVE_UP_SECONDS);
       await Promise.race([settler.settled(), after(GIVE_UP_SECONDS).then(() => settler.giveUp())]);
     },
