@@ -105,14 +105,14 @@ describe("jobs that come due", () => {
   });
 
   test("the next batch follows at once while there is more, and at the time of the next job after that", async ({ database, engine }) => {
-    await putDelayed(database, [1_001, 1], [1, -60]);
+    await putDelayed(database, [251, 1], [1, -60]);
     const comeDue = new ComeDue(engine, NO_ONE);
     expect(await comeDue.pass()).toBe(0);
     expect(await comeDue.pass()).toBe(60_000);
   });
 
   test("a node waits a little while another one has locked all that is due", async ({ database, engine }) => {
-    await putDelayed(database, [1_001, 1]);
+    await putDelayed(database, [251, 1]);
     const wait = await engine.transaction(async (tx) => {
       await moveDueAcrossWorkspaces(tx, 2_000);
       return new ComeDue(engine, NO_ONE).pass();
