@@ -177,6 +177,29 @@ describe("a job that comes at the end of a long wait", () => {
     expect(attempts).toEqual([2]);
   });
 
+  test("is not executed when the machine was suspended until its lease had ended", async ({ service, loop }) => {
+    const queue = await service.queue();
+    const attempts: number[] = [];
+    let isResumed = false;
+    const suspended: typeof fetch = async (input, init) => {
+      const response = await fetch(input, init);
+      if (!isResumed && (await response.clone().text()).includes(`"attempt":1`)) {
+        await service.advance(31);
+        await service.untilState({ queue, id }, "delayed");
+        isResumed = true;
+      }
+      return response;
+    };
+    loop({ [queue]: ({ attempt }: WorkerJob) => void attempts.push(attempt) }, { fetch: suspended });
+    // Time passes for the service only: the clock of the worker stands still.
+    await waitLong(service, queue, { ms: 0 }, 20);
+    const { id } = await service.enqueue({ queue });
+    await until(() => isResumed, "the worker to get the job");
+    await service.advance(60);
+    await service.untilState({ queue, id }, "completed");
+    expect(attempts).toEqual([2]);
+  });
+
   test("counts from the first try of a call that is repeated", async ({ service, ahead, loop, clients: { proxy } }) => {
     const queue = await service.queue();
     proxy.faults = ["cut after"];

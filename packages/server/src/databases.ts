@@ -39,6 +39,8 @@ export interface OpenDatabases {
   readonly housekeeping: Transactional;
   /** Only for the lease: if a renewal has to wait for a connection, the node may lose all its jobs in flight. */
   readonly lease: Database;
+  /** Opens all connections of `api`, `writes` and `tenants`. A request of a burst would wait for each. */
+  openForRequests(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -75,6 +77,9 @@ export async function openDatabases(
   const api = new Database(options(sizes.api));
   const writes = new Database(options(sizes.writes));
   const tenants = new Tenants(options(sizes.tenants), shares?.connections);
+  const openForRequests = async () => {
+    await Promise.all([api.open(), writes.open(), tenants.open()]);
+  };
   const close = async () => {
     await Promise.all([api.close(), writes.close(), tenants.close(), engine.close(), claims.close(), lease.close()]);
     await embedded?.stop();
@@ -85,7 +90,7 @@ export async function openDatabases(
     await close();
     throw embedded ? error : new DatabaseUnusableError(error);
   }
-  return { connection, api, writes, tenants, engine, claims, housekeeping: new OneAtATime(engine), lease, close };
+  return { connection, api, writes, tenants, engine, claims, housekeeping: new OneAtATime(engine), lease, openForRequests, close };
 }
 
 /** How many connections each part of a node has. */

@@ -106,8 +106,7 @@ async function startOn(databases: OpenDatabases, parts: Parts): Promise<Awaited<
   try {
     const node = await composeNode({ ...parts, databases, openVault: vault });
     await node.services.start();
-    // A request of a burst would wait for each.
-    void Promise.all([databases.writes.open(), databases.tenants.open()]);
+    void databases.openForRequests();
     emit("node_started", { leaseId: node.lease.id, url: node.listeners.url(), version: VERSION });
     return node;
   } catch (error) {

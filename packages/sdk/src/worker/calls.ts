@@ -15,8 +15,8 @@ import { type CallTimes, whenLeasesEnd } from "./when-leases-end.ts";
 export type Asked = Pick<contract.WorkRequest, "workflows" | "limit" | "wait"> & { queues: string[] };
 
 const CALL_TIMEOUT_MS = 30_000;
-/** How much longer than it may wait a call that waits for jobs may take. Milliseconds. */
-const ANSWER_MS = 15_000;
+/** Added to `wait` to get the timeout of a call. Milliseconds. */
+const RESPONSE_MS = 15_000;
 const MIN_EXTEND_MS = 1_000;
 const ERROR_PAUSE_MS = 5_000;
 
@@ -29,20 +29,20 @@ const EXTEND_LISTS = ["leases", "cancelled"];
 /** An older service does not say how long a call had waited. */
 export type WorkResponse = Omit<contract.WorkResponse, "waited_ms"> & Partial<Pick<contract.WorkResponse, "waited_ms">>;
 
-/** What a call has brought, and until when what it took is certainly held, by `elapsedMs` (`whenLeasesEnd`). */
+/** What a call has brought, and until when what it took is held, by `elapsedMs` (`whenLeasesEnd`). */
 export interface Worked {
   readonly response: WorkResponse;
   readonly endsMs: number;
 }
 
-/** What became of leases, and until when those that were extended certainly hold, by `elapsedMs`. */
+/** What became of leases, and until when those that were extended hold, by `elapsedMs`. */
 export interface Extended {
   readonly response: contract.ExtendResponse;
   readonly endsMs: number;
 }
 
-/** A response, with when the call was sent and answered. */
-interface Answered extends CallTimes {
+/** A response, with the times of its call. */
+interface TimedResponse extends CallTimes {
   readonly response: unknown;
 }
 
@@ -102,12 +102,12 @@ export class WorkerCalls {
     const settle = outcomes.length > 0 ? `,"settle":[${outcomes.map(({ text }) => text).join(",")}]` : "";
     const encode = (repeat: boolean) => `${JSON.stringify(repeat ? body : { ...body, repeat }).slice(0, -1)}${settle}}`;
     const isFinal = (error: TidemillError) => !this.#wasAnswered || isRefused(error, outcomes) || refusedSource(error, asked) !== null;
-    const timeoutMs = asked.wait ? asked.wait * 1_000 + ANSWER_MS : CALL_TIMEOUT_MS;
-    const answered = await this.#send({ path: "/v1/work", encode, isFinal, lists: WORK_LISTS, timeoutMs }, signal);
-    const response = answered.response as WorkResponse;
+    const timeoutMs = asked.wait ? asked.wait * 1_000 + RESPONSE_MS : CALL_TIMEOUT_MS;
+    const timed = await this.#send({ path: "/v1/work", encode, isFinal, lists: WORK_LISTS, timeoutMs }, signal);
+    const response = timed.response as WorkResponse;
     this.#wasAnswered = true;
     this.#saysWaited = response.waited_ms !== undefined;
-    return { response, endsMs: whenLeasesEnd(answered, response.waited_ms, leaseSeconds * 1_000) };
+    return { response, endsMs: whenLeasesEnd(timed, response.waited_ms, leaseSeconds * 1_000) };
   }
 
   /** Lets leases last longer. A try that gets no response ends early enough for another one. */
@@ -177,7 +177,7 @@ export class WorkerCalls {
     return (await this.#send({ path, encode: () => body, isFinal: (error) => !isAboutKey(error) }, signal)).response;
   }
 
-  async #send({ method = "POST", path, encode, isFinal, lists = [], timeoutMs }: Call, signal: AbortSignal): Promise<Answered> {
+  async #send({ method = "POST", path, encode, isFinal, lists = [], timeoutMs }: Call, signal: AbortSignal): Promise<TimedResponse> {
     const { elapsedMs } = this.#settings;
     const firstSentMs = elapsedMs();
     for (let tries = 1; ; tries += 1) {
@@ -186,7 +186,7 @@ export class WorkerCalls {
         const request = { method, path, ...(encode && { body: encode(tries > 1) }), repeatable: true };
         const response = await this.#transport.request(request, { signal, timeoutMs });
         checkLists(response, lists);
-        return { response, firstSentMs, lastSentMs, answeredMs: elapsedMs() };
+        return { response, firstSentMs, lastSentMs, respondedMs: elapsedMs() };
       } catch (error) {
         if (signal.aborted || !(error instanceof TidemillError)) throw error;
         const isOurs = error.status !== null && error.status < 500 && error.status !== 429;

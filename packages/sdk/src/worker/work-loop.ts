@@ -20,7 +20,7 @@ const MAX_REPORTS = 2;
 /** How long a call waits for a job or run at most. Seconds. Proxies often end a request after 30. */
 const MAX_WAIT_SECONDS = 28;
 /** The same if the service does not say how long a call had waited. */
-const MAX_WAIT_SECONDS_BLIND = 20;
+const MAX_WAIT_SECONDS_UNKNOWN = 20;
 /** The part of a lease that must be left when what it holds is begun. */
 const MIN_LEFT = 1 / 3;
 
@@ -129,7 +129,7 @@ export class WorkLoop {
   /** If it is not known when a call took what it brings, that was at any moment since it was sent: half of the lease is left then. */
   get #waitSeconds(): number {
     if (this.#calls.saysWaited) return MAX_WAIT_SECONDS;
-    return Math.min(MAX_WAIT_SECONDS_BLIND, Math.max(1, Math.floor(this.#settings.leaseSeconds / 2)));
+    return Math.min(MAX_WAIT_SECONDS_UNKNOWN, Math.max(1, Math.floor(this.#settings.leaseSeconds / 2)));
   }
 
   /** Reports outcomes, takes jobs and runs for which there is room, and ends when it stops and nothing is left. */

@@ -53,6 +53,7 @@ export class Dispatcher implements Outlet {
   readonly #reconciler = new ClaimReconciler(() => this.#claimSoon());
   #again = false;
   #draining = false;
+  #ended = false;
   #ticker: NodeJS.Timeout | undefined;
   #retryTimer: NodeJS.Timeout | undefined;
   /** While this is set, the node lacks what attempts need. It claims nothing, and leaves the jobs to other nodes. */
@@ -186,6 +187,12 @@ export class Dispatcher implements Outlet {
     for (const { attempt } of this.#attempts.values()) attempt.abort();
   }
 
+  /** Aborts all attempts and starts none any more: what a claim under way brings is given back. */
+  endAttempts(): void {
+    this.#ended = true;
+    this.abortAll();
+  }
+
   /** Stops claiming, for good. */
   stopClaiming(): void {
     this.#draining = true;
@@ -284,9 +291,9 @@ export class Dispatcher implements Outlet {
     for (const claim of unknown) this.#finisher.giveBack(claim);
   }
 
-  /** During a claim its job can be cancelled (I4) and its lease lost (I3). Then the job is given back without an attempt. */
+  /** During a claim its job can be cancelled (I4), its lease lost (I3), and all attempts ended. Then the job is given back without an attempt. */
   #startIfStillHeld(sent: number, claim: Claim): void {
-    const held = this.#options.lease.heldBy === claim.leaseId;
+    const held = !this.#ended && this.#options.lease.heldBy === claim.leaseId;
     if (held && !this.#cancelled.holds(claim, sent)) this.#start(claim);
     else this.#finisher.giveBack(claim);
   }

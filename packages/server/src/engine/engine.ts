@@ -98,6 +98,12 @@ export interface EngineOptions {
   };
 }
 
+/** Jobs that were claimed for workers, and what the claim found of their lanes. */
+interface ClaimedForWorkers {
+  readonly claims: WorkerClaim[];
+  readonly found: LaneFound[];
+}
+
 /** The engine as other modules use it. */
 export interface Engine extends Required<Pick<Module, "due" | "operatorRoutes">> {
   readonly waker: Waker & PulledWaker;
@@ -118,11 +124,7 @@ export interface Engine extends Required<Pick<Module, "due" | "operatorRoutes">>
   /** Reassigns the slots of keys, after a limit per key changed. */
   reassignKeySlots(): void;
   /** Claims jobs for workers: under their leases, from lanes that workers serve. Claims nothing while the node has no lease of its own. */
-  claimForWorkers(
-    holders: readonly Holder[],
-    limited: boolean,
-    filter: VersionFilter | null,
-  ): Promise<{ claims: WorkerClaim[]; found: LaneFound[] }>;
+  claimForWorkers(holders: readonly Holder[], limited: boolean, filter: VersionFilter | null): Promise<ClaimedForWorkers>;
   /** The same from one queue that probably has more jobs than are asked for. It may bring fewer than there are. */
   claimFromBacklog(holders: readonly Holder[]): Promise<WorkerClaim[]>;
   /** Settles attempts of a worker. Each result is false if the worker no longer held the job. */
@@ -255,6 +257,14 @@ export function createEngine(options: EngineOptions): Engine {
     },
   };
 
+  /** Claims for workers, unless the node has no lease of its own, and reports what changed. */
+  const claimUnderLease = async (claim: (leaseId: number) => Promise<ClaimedForWorkers>): Promise<ClaimedForWorkers> => {
+    if (lease.heldBy === null) return { claims: [], found: [] };
+    const claimed = await claim(lease.heldBy);
+    for (const { workspaceId, kind } of claimed.claims) report(workspaceId, recordsOf(kind));
+    return claimed;
+  };
+
   let drainUntilMs = 0;
   const drain = () => {
     emit("node_drain_started", { inFlight: dispatcher.inFlight });
@@ -268,7 +278,7 @@ export function createEngine(options: EngineOptions): Engine {
     stop: async () => {
       dispatcher.stopClaiming();
       await dispatcher.idle(Math.max(0, (drainUntilMs - clock.elapsedMs()) / 1000));
-      dispatcher.abortAll();
+      dispatcher.endAttempts();
       await dispatcher.idle(GIVE_UP_SECONDS);
       const late = Promise.withResolvers<void>();
       const timer = setTimeout(() => {
@@ -305,16 +315,13 @@ export function createEngine(options: EngineOptions): Engine {
     notify,
     reply: (message) => broadcaster.send(message),
     reassignKeySlots: () => reassign.wake(),
-    claimForWorkers: async (holders, limited, filter) => {
-      if (lease.heldBy === null) return { claims: [], found: [] };
-      const claimed = await claimForWorkersAcrossWorkspaces(databases.claims, lease.heldBy, holders, limited, filter);
-      for (const { workspaceId, kind } of claimed.claims) report(workspaceId, recordsOf(kind));
-      return claimed;
-    },
+    claimForWorkers: (holders, limited, filter) =>
+      claimUnderLease((leaseId) => claimForWorkersAcrossWorkspaces(databases.claims, leaseId, holders, limited, filter)),
     claimFromBacklog: async (holders) => {
-      if (lease.heldBy === null) return [];
-      const claims = await claimFromBacklogAcrossWorkspaces(databases.claims, lease.heldBy, holders);
-      for (const { workspaceId, kind } of claims) report(workspaceId, recordsOf(kind));
+      const { claims } = await claimUnderLease(async (leaseId) => ({
+        claims: await claimFromBacklogAcrossWorkspaces(databases.claims, leaseId, holders),
+        found: [],
+      }));
       return claims;
     },
     finishForWorker: (results) => finishAllForWorker({ clock, random, settler, waker: dispatcher }, results),

@@ -15,8 +15,9 @@ const STEPS_PER_ENCODED_CHARACTER = 2;
 const STEPS_PER_MATCH = 100;
 /** How many codes an encoded value is indexed by. */
 const PREFIX_LENGTH = 4;
-/** The codes of encoded values share blocks of memory of this size. */
-const BLOCK_BYTES = 64 * 1024;
+/** The codes of encoded values share blocks of memory. The first is small, since most finders have few values; each next one is twice as large. */
+const MIN_BLOCK_BYTES = 4 * 1024;
+const MAX_BLOCK_BYTES = 64 * 1024;
 const IGNORED = -1;
 /** After how many positions of a text it is checked whether to pause. */
 const POSITIONS_PER_CHECK = 1_024;
@@ -76,6 +77,7 @@ export class ValueFinder {
   /** Memory for the codes of needles. Thousands of arrays of their own make garbage collections. */
   #block = new Uint8Array(0);
   #blockUsed = 0;
+  #nextBlockBytes = MIN_BLOCK_BYTES;
   #minBytes = Number.POSITIVE_INFINITY;
 
   private constructor(alphabet: Alphabet) {
@@ -98,8 +100,9 @@ export class ValueFinder {
 
   #codesOf(bytes: string): Uint8Array {
     if (this.#block.length - this.#blockUsed < bytes.length) {
-      this.#block = new Uint8Array(Math.max(BLOCK_BYTES, bytes.length));
+      this.#block = new Uint8Array(Math.max(this.#nextBlockBytes, bytes.length));
       this.#blockUsed = 0;
+      this.#nextBlockBytes = Math.min(2 * this.#nextBlockBytes, MAX_BLOCK_BYTES);
     }
     const from = this.#blockUsed;
     for (let at = 0; at < bytes.length; at += 1) {

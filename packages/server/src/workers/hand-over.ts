@@ -1,10 +1,10 @@
 import { isAway, type WorkspaceId } from "#kernel";
 import type { HeldRun, RunHolder, WaitingWorkers } from "#workflows";
-import type { Polls, SetAside } from "./polls.ts";
+import type { Polls, ReservedPoll } from "./polls.ts";
 
-/** A poll that is set aside for runs of a workflow. */
-interface Aside {
-  readonly set: SetAside;
+/** Runs of a workflow for a poll that is reserved for them. */
+interface HandOver {
+  readonly reserved: ReservedPoll;
   readonly workflow: string;
   readonly holder: RunHolder;
   /** How many runs it may still get. */
@@ -17,42 +17,44 @@ export const waitingWorkers = (polls: Polls, nodeLeaseId: () => number | null): 
     return nodeLeaseId();
   },
   async handOver(write) {
-    const aside: Aside[] = [];
+    const handOvers: HandOver[] = [];
     const holderOf = (workspaceId: WorkspaceId, workflow: string): RunHolder | null => {
-      let one = aside.find(({ set: { poll }, workflow: of, left }) => left > 0 && of === workflow && poll.workspaceId === workspaceId);
+      const isFor = ({ reserved: { poll }, workflow: of, left }: HandOver) =>
+        left > 0 && of === workflow && poll.workspaceId === workspaceId;
+      let one = handOvers.find(isFor);
       if (!one) {
-        const set = polls.setAside(workspaceId, workflow);
-        if (!set) return null;
-        one = { set, workflow, holder: holderFor(set), left: set.poll.asked.limit };
-        aside.push(one);
+        const reserved = polls.reserve(workspaceId, workflow);
+        if (!reserved) return null;
+        one = { reserved, workflow, holder: holderFor(reserved), left: reserved.poll.asked.limit };
+        handOvers.push(one);
       }
       one.left -= 1;
       return one.holder;
     };
     try {
       const { result, held, unknown } = await write(holderOf);
-      for (const { set, holder } of aside) {
+      for (const { reserved, holder } of handOvers) {
         const failure = unknown.get(holder);
-        if (failure) polls.giveUp(set, failure);
-        else polls.give(set, runsOf(set, holder, held));
+        if (failure) polls.giveUp(reserved, failure);
+        else polls.give(reserved, runsOf(reserved, holder, held));
       }
       return result;
     } catch (error) {
-      for (const { set } of aside) {
-        if (isAway(error)) polls.giveUp(set, error);
-        else polls.give(set, []);
+      for (const { reserved } of handOvers) {
+        if (isAway(error)) polls.giveUp(reserved, error);
+        else polls.give(reserved, []);
       }
       throw error;
     }
   },
 });
 
-const holderFor = ({ poll, lane: { workspaceId, laneId, version } }: SetAside): RunHolder => {
+const holderFor = ({ poll, lane: { workspaceId, laneId, version } }: ReservedPoll): RunHolder => {
   const { worker, leaseSeconds, request } = poll.asked;
   return { workspaceId, laneId, leaseId: worker.leaseId, leaseSeconds, request, version: version || null };
 };
 
-const runsOf = ({ poll }: SetAside, holder: RunHolder, held: readonly HeldRun[]) => {
+const runsOf = ({ poll }: ReservedPoll, holder: RunHolder, held: readonly HeldRun[]) => {
   const { request } = poll.asked;
   return held.filter((run) => run.holder === holder).map(({ claim, begun }, at) => ({ ...claim, begun, request, place: at + 1 }));
 };

@@ -1,10 +1,8 @@
-import type { Holder } from "#jobs";
+import { type Holder, MAX_CLAIM_BYTES } from "#jobs";
 import type { Poll, PolledLane } from "./poll.ts";
 
 const MAX_JOBS_A_CLAIM = 500;
 const MAX_HOLDERS_A_CLAIM = 200;
-/** About how much a claim brings at most, which the statement ensures. Lanes are not asked for much more than that. */
-const EXPECTED_BYTES_A_CLAIM = 4 * 1024 * 1024;
 /** How long payloads are taken to be of which nothing is known. */
 const EXPECTED_PAYLOAD = 64 * 1024;
 
@@ -32,7 +30,8 @@ export function planClaim(
 ): Ask[] {
   const asks: Ask[] = [];
   let left = MAX_JOBS_A_CLAIM;
-  let bytesLeft = EXPECTED_BYTES_A_CLAIM;
+  // Lanes are not asked for much more than the claim brings.
+  let bytesLeft = MAX_CLAIM_BYTES;
   for (const poll of polls) {
     if (left < 1 || bytesLeft <= 0 || asks.length >= MAX_HOLDERS_A_CLAIM) break;
     if (poll.claiming) continue;

@@ -9,8 +9,8 @@ const MAX_A_TURN = 16;
 
 /**
  * Ends polls that have waited long enough, in groups. Their workers call again together: they share the look-up of their key and wake the
- * process once. Polls of the same wait end at multiples of a third of it, by the elapsed clock. So a worker that calls again at once waits
- * for the whole time, and stays in its group.
+ * process once. Polls of the same wait end at multiples of a third of it, by the elapsed clock: after two thirds of their wait to about all of
+ * it. So a worker that calls again at once waits for the whole time, and stays in its group.
  */
 export class PollEnds {
   readonly #clock: Pick<Clock, "elapsedMs">;
@@ -43,7 +43,7 @@ export class PollEnds {
   #open(endMs: number, nowMs: number): Set<Poll> {
     const group = new Set<Poll>();
     this.#groups.set(endMs, group);
-    // A timer may fire up to a millisecond early: the next polls would join the group before the one that they are for.
+    // A timer may fire 1 ms early; workers that call again would then wait a third less.
     this.#timers.set(
       endMs,
       setTimeout(() => void this.#endGroup(endMs), endMs - nowMs + 2),

@@ -49,7 +49,7 @@ export interface PollRequest {
 export type TakenJob = WorkerClaim & { readonly begun?: BegunRun };
 
 /** What a request for jobs has led to. */
-export interface Brought {
+export interface PollResult {
   readonly claims: readonly TakenJob[];
   /** When the claim of these jobs was sent, or that there are none was known. Milliseconds of the elapsed clock. */
   readonly askedMs: number;
@@ -59,7 +59,7 @@ export interface Brought {
 export class Poll {
   readonly asked: PollRequest;
   readonly workspaceId: WorkspaceId;
-  readonly result = Promise.withResolvers<Brought>();
+  readonly result = Promise.withResolvers<PollResult>();
   /** Whether a claim under way, or a write that starts runs, may bring jobs for it. */
   claiming = false;
   /** It has waited long enough. */

@@ -2,8 +2,11 @@ import type { WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import type { PolledLane } from "./poll.ts";
 
-/** A queue is looked up again, and its jobs are looked for again, after this long: a message from another node may have been lost. */
-const FRESH_MS = 30_000;
+/**
+ * A queue is looked up again, and its jobs are looked for again, by the first call after this long: a message from another node may have been
+ * lost. Idle workers of the SDK call every 28 s (`MAX_WAIT_SECONDS`): with more than that, only every second of their calls would look.
+ */
+const FRESH_MS = 25_000;
 /** Lanes that no one asks for are forgotten beyond this number. Those of older versions of a workflow are forgotten at once. */
 const MAX_IDLE = 10_000;
 
@@ -28,19 +31,15 @@ export class PolledLanes {
   }
 
   /**
-   * Looks up again lanes that were looked up longer ago. Meanwhile they count as fresh: calls that come together look up a lane once. One that
-   * the node does not know yet is looked up by each, since it may have been made a moment ago.
+   * Looks up again lanes that were looked up longer ago. Meanwhile they count as fresh: calls that come together look up a lane once. The others
+   * trust what is known of it. If the look-up fails, for example since the queue was deleted, only the next calls find out. A lane that the
+   * node does not know yet is looked up by each call, since it may have been made a moment ago.
    */
-  async lookUpAgain<Found>(
-    workspaceId: WorkspaceId,
-    names: readonly LaneName[],
-    nowMs: number,
-    lookUp: () => Promise<Found>,
-  ): Promise<Found> {
+  async lookUpAgain(workspaceId: WorkspaceId, names: readonly LaneName[], nowMs: number, lookUp: () => Promise<void>): Promise<void> {
     const lanes = names.flatMap((name) => this.#find(workspaceId, name) ?? []);
     for (const lane of lanes) lane.foundMs = nowMs;
     try {
-      return await lookUp();
+      await lookUp();
     } catch (error) {
       for (const lane of lanes) lane.foundMs = Number.NEGATIVE_INFINITY;
       throw error;

@@ -5,7 +5,7 @@ import type { LaneId, LaneKey } from "#lanes";
 import { busyRetryMs } from "./busy-retry.ts";
 import type { KnownWorker } from "./known-worker.ts";
 import { type Ask, holderOf, planClaim, planSlowClaim } from "./plan-claim.ts";
-import { type Brought, Poll, type PolledLane, type PollRequest, type TakenJob } from "./poll.ts";
+import { Poll, type PolledLane, type PollRequest, type PollResult, type TakenJob } from "./poll.ts";
 import { PollEnds } from "./poll-ends.ts";
 import { PolledLanes } from "./polled-lanes.ts";
 
@@ -21,10 +21,10 @@ export interface PollsOptions {
 }
 
 /** A poll that gets nothing until it is given runs. */
-export interface SetAside {
+export interface ReservedPoll {
   readonly poll: Poll;
   readonly lane: PolledLane;
-  /** When it was set aside. Milliseconds of the elapsed clock. */
+  /** When it was reserved. Milliseconds of the elapsed clock. */
   readonly askedMs: number;
 }
 
@@ -56,7 +56,7 @@ export class Polls {
   }
 
   /** Takes jobs, at once or when there are some. Empty after `waitMs`, when the client is gone, and when the node stops. */
-  take(asked: PollRequest): Promise<Brought> {
+  take(asked: PollRequest): Promise<PollResult> {
     const poll = new Poll(asked);
     if (asked.signal.aborted || this.#closed) return Promise.resolve(this.#nothing());
     this.#line.add(poll);
@@ -81,12 +81,12 @@ export class Polls {
     if (poll.overdue && !poll.claiming) this.#end(poll, this.#nothing());
   }
 
-  #end(poll: Poll, brought: Brought): void {
-    if (this.#leave(poll)) poll.result.resolve(brought);
-    else if (brought.claims.length > 0) this.#options.giveBack(poll.asked.worker, brought.claims);
+  #end(poll: Poll, result: PollResult): void {
+    if (this.#leave(poll)) poll.result.resolve(result);
+    else if (result.claims.length > 0) this.#options.giveBack(poll.asked.worker, result.claims);
   }
 
-  #nothing(): Brought {
+  #nothing(): PollResult {
     return { claims: [], askedMs: this.#options.clock.elapsedMs() };
   }
 
@@ -105,10 +105,10 @@ export class Polls {
   }
 
   /**
-   * Sets aside a poll that waits for runs of a workflow, if claims have found the workflow empty and without limits, and workers of one version
+   * Reserves a poll that waits for runs of a workflow, if claims have found the workflow empty and without limits, and workers of one version
    * ask for all of its runs. The poll gets nothing until it is given runs.
    */
-  setAside(workspaceId: WorkspaceId, workflow: string): SetAside | null {
+  reserve(workspaceId: WorkspaceId, workflow: string): ReservedPoll | null {
     const [lane, ...others] = this.lanes.byName({ workspaceId, kind: "workflow", name: workflow });
     if (!lane || others.length > 0 || lane.mayHaveJobs || lane.limited || this.#slow.has(lane) || this.#filterOf(lane)) return null;
     const poll = [...lane.polls].find(({ claiming }) => !claiming);
@@ -117,8 +117,8 @@ export class Polls {
     return { poll, lane, askedMs: this.#options.clock.elapsedMs() };
   }
 
-  /** Gives runs to a poll that was set aside. Without any, it waits on. */
-  give({ poll, askedMs }: SetAside, runs: readonly TakenJob[]): void {
+  /** Gives runs to a reserved poll. Without any, it waits on. */
+  give({ poll, askedMs }: ReservedPoll, runs: readonly TakenJob[]): void {
     poll.claiming = false;
     if (runs.length > 0) this.#end(poll, { claims: runs, askedMs });
     else {
@@ -127,8 +127,8 @@ export class Polls {
     }
   }
 
-  /** Ends a poll that was set aside, with an error: it may have got runs all the same, which a repetition of its call finds. */
-  giveUp({ poll }: SetAside, error: unknown): void {
+  /** Ends a reserved poll with an error: it may have got runs all the same, which a repetition of its call finds. */
+  giveUp({ poll }: ReservedPoll, error: unknown): void {
     poll.claiming = false;
     this.#fail(poll, error);
   }

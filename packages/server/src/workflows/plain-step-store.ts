@@ -1,6 +1,6 @@
 import { LIMITS } from "@tidemill/contract";
 import type { NamedClaim } from "#jobs";
-import { binaryTextArray, type Db, plainArray, type RunId, row, rows, sql, textArray } from "#kernel";
+import { binaryTextArray, type Db, MAX_WHOLE_CHARACTERS, plainArray, type RunId, row, rows, sql, textArray } from "#kernel";
 import { LIVE, type RunKey } from "./run.ts";
 import type { StepToInsert } from "./step-store.ts";
 
@@ -24,7 +24,7 @@ export const isPlain = ({ type, status }: StepToInsert): boolean =>
 export async function insertPlainStepsAcrossWorkspaces(db: Db, runs: readonly PlainSteps[]): Promise<ReadonlyMap<RunId, number>> {
   const [only] = runs;
   const [step] = only?.steps ?? [];
-  if (only && step && runs.length === 1 && only.steps.length === 1) return insertPlainStep(db, only, step);
+  if (only && step && runs.length === 1 && only.steps.length === 1 && isWhole(step)) return insertPlainStep(db, only, step);
   const steps = runs.flatMap((run, at) => run.steps.map((step) => ({ ...step, run: at + 1 })));
   const stored = await rows<{ id: RunId; steps: number }>(
     db,
@@ -66,10 +66,14 @@ export async function insertPlainStepsAcrossWorkspaces(db: Db, runs: readonly Pl
   return new Map(stored.map((one) => [one.id, one.steps]));
 }
 
-/** The same for one step of one run. Without arrays it takes PostgreSQL a fifth less. */
+/** Whether the step is sent whole. Only arrays are sent in pieces. */
+const isWhole = ({ output, error }: StepToInsert): boolean => (output?.length ?? 0) + (error?.length ?? 0) <= MAX_WHOLE_CHARACTERS;
+
+/** The same for one step of one run, which is sent whole. Without arrays it takes PostgreSQL a fifth less. */
 async function insertPlainStep(db: Db, run: PlainSteps, step: StepToInsert): Promise<ReadonlyMap<RunId, number>> {
   const { workspaceId, id, claim } = run;
   const { key, type, status, output, error, attempt, startedAt, undoable = false } = step;
+  const bytes = bytesOf(run);
   const stored = await row<{ steps: number }>(
     db,
     sql`
@@ -79,9 +83,9 @@ async function insertPlainStep(db: Db, run: PlainSteps, step: StepToInsert): Pro
           and j.lease_id is not distinct from ${claim.leaseId}::bigint and j.attempt = ${claim.attempt}
         for share
       ), counted as (
-        update run r set steps = r.steps + 1, last_seq = r.last_seq + 1, journal_bytes = r.journal_bytes + ${bytesOf(run)}
+        update run r set steps = r.steps + 1, last_seq = r.last_seq + 1, journal_bytes = r.journal_bytes + ${bytes}
         where r.workspace_id = ${workspaceId} and r.id = ${id} and r.${LIVE} and exists (select from claimed)
-          and r.steps < ${LIMITS.journalSteps} and r.journal_bytes + ${bytesOf(run)} <= ${LIMITS.journalBytes}
+          and r.steps < ${LIMITS.journalSteps} and r.journal_bytes + ${bytes} <= ${LIMITS.journalBytes}
         returning r.last_seq, r.steps
       ), stored as (
         insert into run_step (workspace_id, run_id, key, seq, type, status, output, error, attempt, started_at, ended_at, undoable)

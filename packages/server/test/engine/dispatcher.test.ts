@@ -89,6 +89,25 @@ describe("a claim of many jobs", () => {
   });
 });
 
+describe("a node that ends its attempts while a claim's jobs are started", () => {
+  const jobs = Array.from({ length: 40 }, (_, index) => claimed(index + 1));
+
+  test("a node that ends its attempts while a claim's jobs are started gives back those that are not started yet, without an attempt", async () => {
+    const answered = stage.claimUnderWay().answer(jobs);
+    while (stage.started.length === 0) await setImmediate();
+    const { length } = stage.started;
+    expect(length).toBeLessThan(jobs.length);
+    stage.dispatcher.stopClaiming();
+    stage.dispatcher.endAttempts();
+    await Promise.all([answered, stage.dispatcher.idle(60)]);
+    expect(stage.started).toHaveLength(length);
+    expect(stage.aborted).toEqual(stage.started);
+    expect(stage.dispatcher.inFlight).toBe(0);
+    expect(stage.settled.map(({ id }) => id).toSorted()).toEqual(jobs.map(({ id }) => id));
+    expect(new Set(stage.settled.map(({ verdict }) => verdict))).toEqual(new Set(["giveBack"]));
+  });
+});
+
 describe("an attempt under way", () => {
   test("an attempt under way is broken off and its job given back when the lease is lost, so that nobody has to miss the node", async () => {
     await stage.claimUnderWay().answer([claimed(1), claimed(2)]);

@@ -1,6 +1,7 @@
 import { expect } from "vitest";
 import { rows, SharedResource, sql, Tenants, type WorkspaceId } from "#kernel";
 import { test } from "../harness/engine.ts";
+import { hold } from "../harness/locks.ts";
 import { until } from "../harness/service.ts";
 
 const workspace = (digit: number) => `00000000-0000-7000-8000-00000000000${digit}` as WorkspaceId;
@@ -26,19 +27,30 @@ test("a workspace whose statements hang keeps three quarters of the connections,
   expect(connections.total).toBe(0);
 });
 
-test("connections that are open need not be opened when several statements come at once", async ({ database, onTestFinished }) => {
-  const tenants = new Tenants({ connection: { connectionString: database.url }, size: SIZE, statementTimeoutMs: 60_000 });
-  onTestFinished(() => tenants.close());
-  await tenants.open();
-  const [{ now } = { now: "" }] = await database.query<{ now: string }>("select clock_timestamp() as now");
-  const opened = await Promise.all(
-    Array.from({ length: SIZE - 1 }, () =>
+test.for([{ idle: 0 }, { idle: 1 }])(
+  "connections that are open need not be opened when several statements come at once ($idle were open before)",
+  async ({ idle }, { database, engine, onTestFinished }) => {
+    const tenants = new Tenants({ connection: { connectionString: database.url }, size: SIZE, statementTimeoutMs: 60_000 });
+    onTestFinished(() => tenants.close());
+    for (let used = 0; used < idle; used += 1) await rows(tenants.of(workspace(1)), sql`select 1`);
+    await tenants.open();
+    const [{ now } = { now: "" }] = await database.query<{ now: string }>("select clock_timestamp() as now");
+    const lock = hold(engine, sql`select pg_advisory_xact_lock(4712)`);
+    onTestFinished(() => lock.release());
+    await lock.held;
+    const opened = [1, 1, 1, 2].map((digit) =>
       rows<{ pid: number; before: boolean }>(
-        tenants.of(workspace(1)),
-        sql`select pid, backend_start < ${now}::timestamptz as before, pg_sleep(0.05) from pg_stat_activity where pid = pg_backend_pid()`,
+        tenants.of(workspace(digit)),
+        sql`
+          select pid, backend_start < ${now}::timestamptz as before, pg_advisory_xact_lock_shared(4712)
+          from pg_stat_activity where pid = pg_backend_pid()`,
       ),
-    ),
-  );
-  expect(opened.flat().map(({ before }) => before)).toEqual([true, true, true]);
-  expect(new Set(opened.flat().map(({ pid }) => pid)).size).toBe(SIZE - 1);
-});
+    );
+    // Each on a connection of its own.
+    await lock.untilWaiting(SIZE);
+    await lock.release();
+    const found = (await Promise.all(opened)).flat();
+    expect(found.map(({ before }) => before)).toEqual([true, true, true, true]);
+    expect(new Set(found.map(({ pid }) => pid)).size).toBe(SIZE);
+  },
+);

@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import type { Db } from "#kernel";
+import { type Db, sql } from "#kernel";
 import { OldestSampler } from "../../src/jobs/sample-oldest.ts";
 import { foldCountsAcrossWorkspaces } from "../../src/jobs/store/fold-counts.ts";
 import { forgetMetricsAcrossWorkspaces } from "../../src/jobs/store/forget-metrics.ts";
@@ -77,12 +77,15 @@ describe("metrics", () => {
     }
     await foldCountsAcrossWorkspaces(engine);
     const minute = new Date(Math.floor(service.clock.nowMs() / 60_000) * 60_000).toISOString();
-    // The node may have sampled this minute already.
-    await service.database.query("update job_metric_sample set at = '-infinity'");
-    await service.database.query("delete from job_metric");
-    const sampler = new OldestSampler(engine, service.clock, 2);
-    let passes = 1;
-    for (; (await sampler.pass()) !== undefined; passes += 1) await service.clock.advance(60);
+    const passes = await engine.transaction(async (tx) => {
+      // The node may have sampled this minute already. It samples nothing until the transaction ends, because the row is locked.
+      await tx.query(sql`update job_metric_sample set at = '-infinity'`);
+      await tx.query(sql`delete from job_metric`);
+      const sampler = new OldestSampler(tx, service.clock, 2);
+      let passes = 1;
+      for (; (await sampler.pass()) !== undefined; passes += 1) await service.clock.advance(60);
+      return passes;
+    });
     expect(passes).toBeGreaterThan(1);
     const oldest = async (query: string) =>
       (await metrics(service, `${query}step=60`)).data.find(({ at }: { at: string }) => at === minute).oldest_waiting_seconds;

@@ -32,7 +32,7 @@ function setUp() {
 
 describe("polls that wait", () => {
   test.for([1_000, 2_000, 7_000, 15_000, 30_000])(
-    "end after two thirds of their wait or later, and not after all of it: %i ms",
+    "end after two thirds of their wait or later, and about after all of it at the latest: %i ms",
     async (waitMs) => {
       const { time, add, pass, endOf } = setUp();
       for (let n = 0; n < 20; n += 1) {

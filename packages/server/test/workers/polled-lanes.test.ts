@@ -5,9 +5,10 @@ import { PolledLanes } from "../../src/workers/polled-lanes.ts";
 
 const WORKSPACE = "00000000-0000-7000-8000-000000000001" as WorkspaceId;
 const QUEUE = { kind: "queue", name: "emails" } as const;
-const [OLD_MS, NOW_MS] = [0, 30_000];
+/** A call of the SDK waits for 28 s. The next one must look the queue up again. */
+const [OLD_MS, NOW_MS] = [0, 28_000];
 
-/** A queue that was looked up a moment too long ago. */
+/** A queue that was looked up when the last call of a worker began. */
 function setUp() {
   const lanes = new PolledLanes();
   const found = (ms: number) => lanes.found({ workspaceId: WORKSPACE, laneId: 1 as LaneId }, QUEUE, ms);

@@ -194,11 +194,11 @@ describe("a worker that waits for runs", () => {
     });
     expect(started).toBe("started");
     expect(await response).toMatchObject([{ laneId: 1, leaseId: 1, place: 1, begun: { id: "r" } }]);
-    expect(polls.setAside(WORKSPACE, WORKFLOW)).toBeNull();
+    expect(polls.reserve(WORKSPACE, WORKFLOW)).toBeNull();
     polls.close();
   });
 
-  test("is set aside once, and not claimed for, until the run is started; if it was not, claims go on", async () => {
+  test("is reserved once, and not claimed for, until the run is started; if it was not, claims go on", async () => {
     const { polls, next, response, start } = await setUpWaiting();
     const [begun, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const starting = start(async () => {
@@ -252,7 +252,7 @@ describe("a worker that waits for runs", () => {
   test("gets none while claims look for runs: another may come first", async () => {
     const { polls, poll, next } = setUp();
     const response = poll(1, "workflow");
-    expect(polls.setAside(WORKSPACE, WORKFLOW)).toBeNull();
+    expect(polls.reserve(WORKSPACE, WORKFLOW)).toBeNull();
     (await next()).bring();
     await response;
     polls.close();

@@ -1,11 +1,11 @@
 import { type Db, plainArray, rows, sql, textArray } from "#kernel";
-import type { Holder, WorkerClaim } from "./claim.ts";
+import { CLAIM_BYTES, type Holder, type WorkerClaim } from "./claim.ts";
 import { CLAIMABLE, CLAIMED_COLUMNS } from "./fragments.ts";
 
 /**
  * Claims jobs for workers from one queue whose last claim brought all that was asked for, so that there are probably more. Brings nothing if the
  * queue is not simple: it has limits, an open circuit, is paused or served otherwise; and less than was asked for if it has no more, if other
- * transactions hold them, or if their payloads exceed 4 MiB. The general claim finds out why.
+ * transactions hold them, or if their payloads exceed `MAX_CLAIM_BYTES`. The general claim finds out why.
  *
  * It returns the jobs as it claims them, where the general claim keeps them beside what it has found: 16 µs of PostgreSQL for a job in place of 22.
  * The update goes to the places of the rows that are locked, as in the general claim from one lane. Uses index job_claimable.
@@ -44,7 +44,7 @@ export function claimFromBacklogAcrossWorkspaces(db: Db, leaseId: number, holder
           ${plainArray(holders.map((one) => one.leaseId))}::bigint[], ${plainArray(holders.map((one) => one.leaseSeconds))}::int[],
           ${textArray(holders.map((one) => one.request))}::text[]) holder (upto, take, lease_id, seconds, request)
           on found.place > holder.upto - holder.take and found.place <= holder.upto
-        where found.bytes_before < 4 * 1024 * 1024
+        where found.bytes_before < ${CLAIM_BYTES}
       ) next
       where job.ctid = next.at
       returning ${CLAIMED_COLUMNS}, payload, next.revision, null::json as probe, false as limited, job.lease_until as "leaseUntil",

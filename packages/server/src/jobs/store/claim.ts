@@ -7,6 +7,10 @@ import { CLAIMABLE, CLAIMED_COLUMNS } from "./fragments.ts";
 /** When another transaction holds the limited lane, or jobs that a worker could take, the claim is tried again after this. Milliseconds. */
 const BUSY_RETRY_MS = 25;
 
+/** A claim for workers brings payloads of so many bytes, and the job that exceeds them. Responses carry them. */
+export const MAX_CLAIM_BYTES = 4 * 1024 * 1024;
+export const CLAIM_BYTES = new Fragment(String(MAX_CLAIM_BYTES));
+
 /** The lease of the node that claims, and how the lanes that it claims from are served. */
 export interface Claimant {
   readonly leaseId: number;
@@ -92,8 +96,8 @@ const FOR_NODE: ClaimParts = {
 };
 
 /**
- * A claim for workers is bounded by the bytes of its payloads too, which responses carry: 4 MiB, and the job that exceeds them. Workspaces
- * share these bytes: those come first whose jobs so far have fewer.
+ * A claim for workers is bounded by the bytes of its payloads too (`MAX_CLAIM_BYTES`). Workspaces share these bytes: those come first whose
+ * jobs so far have fewer.
  */
 const FOR_WORKERS: ClaimParts = {
   picked: fragment`
@@ -104,7 +108,7 @@ const FOR_WORKERS: ClaimParts = {
         from (select next.*, row_number() over (partition by lane_id order by priority desc, run_at, id)::int as place from next where seen) placed
       ) weighed
     ) weighed
-    where bytes_before < 4 * 1024 * 1024`,
+    where bytes_before < ${CLAIM_BYTES}`,
   cut: fragment`select lane_id from next where seen and not id in (select id from picked)`,
   busy: fragment`
     select l.lane_id, l.limited from gate l cross join lateral (
@@ -133,7 +137,7 @@ const FOR_WORKERS_OF_LANE: ClaimParts = {
       select next.*, row_number() over so_far as place, sum(size) over so_far - size as bytes_before
       from next window so_far as (rows unbounded preceding)
     ) weighed
-    where bytes_before < 4 * 1024 * 1024`,
+    where bytes_before < ${CLAIM_BYTES}`,
   cut: fragment`select lane_id from next where not id in (select id from claimed)`,
   found: fragment`job.ctid = picked.at`,
 };

@@ -26,8 +26,8 @@ export function plainArray(values: readonly (number | boolean | string | null)[]
   return `${literal}}`;
 }
 
-/** Longer texts are encoded and sent in pieces. */
-const MAX_WHOLE_CHARACTERS = 64 * 1024;
+/** Longer texts are encoded and sent in pieces, in an array. */
+export const MAX_WHOLE_CHARACTERS = 64 * 1024;
 
 /**
  * An array of texts in PostgreSQL's binary format, for a parameter of the type `text[]`. Nothing is escaped: of a payload of 110 characters that

@@ -134,7 +134,7 @@ export class Database implements Transactional {
     return onConnection(this.#pool, (client) => inTransaction(client, work));
   }
 
-  /** Opens all connections, so that no statement has to wait for a new one. */
+  /** Opens all connections. No statement has to wait for a new one until they have been idle for 10 minutes. */
   open(): Promise<void> {
     return openAll(this.#pool);
   }

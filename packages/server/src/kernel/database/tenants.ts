@@ -43,7 +43,7 @@ export class Tenants {
     };
   }
 
-  /** Opens all connections, so that no request has to wait for a new one. */
+  /** Opens all connections. No request has to wait for a new one until they have been idle for 10 minutes. */
   open(): Promise<void> {
     return openAll(this.#pool);
   }

@@ -80,8 +80,9 @@ export class LoopTime {
     const task = this.#tasks.get(work);
     if (!task) return;
     this.#end(task);
-    work.return(undefined);
+    // First: a `finally` may throw.
     task.reject(new WorkDroppedError("The result of the work is no longer wanted."));
+    work.return(undefined);
   }
 
   #runLater<Result>(workspaceId: WorkspaceId, work: SlicedWork<Result>): Promise<Result> {

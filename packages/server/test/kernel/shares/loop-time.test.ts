@@ -63,6 +63,23 @@ describe("the event loop's time", () => {
     await expect(dropped).rejects.toThrow(WorkDroppedError);
   });
 
+  test("work that is dropped rejects its promise, also if it fails to free what it holds", async () => {
+    const loopTime = new LoopTime();
+    const work = (function* () {
+      try {
+        yield* slices("slice", 2, []);
+      } finally {
+        // biome-ignore lint/correctness/noUnsafeFinally: this is the case that is tested.
+        throw new Error("It cannot be freed.");
+      }
+    })();
+    const dropped = loopTime.run(a, LONG, work);
+    const rejected = expect(dropped).rejects.toThrow(WorkDroppedError);
+    expect(() => loopTime.drop(work)).toThrow("It cannot be freed.");
+    await rejected;
+    expect(loopTime.waiting).toBe(0);
+  });
+
   test("long work runs in slices, between which the event loop does other things", async () => {
     const notes: string[] = [];
     const loopTime = new LoopTime();
