@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { type Db, sql } from "#kernel";
+import { type Db, sql, toMoment } from "#kernel";
 import { OldestSampler } from "../../src/jobs/sample-oldest.ts";
 import { foldCountsAcrossWorkspaces } from "../../src/jobs/store/fold-counts.ts";
 import { forgetMetricsAcrossWorkspaces } from "../../src/jobs/store/forget-metrics.ts";
@@ -10,6 +10,9 @@ import { type Service, until } from "../harness/service.ts";
 import { putWorkflow } from "../harness/workflows.ts";
 
 const NOTHING = { enqueued: 0, completed: 0, failed: 0, retried: 0, latency_ms: { p50: null, p99: null }, oldest_waiting_seconds: null };
+
+/** The next sample begins at once, also if the node has sampled this minute, or is about to. */
+const BEGIN_ANEW = sql`update job_metric_sample set at = '-infinity', workspace_id = null, lane_id = null`;
 
 // biome-ignore lint/suspicious/noExplicitAny: a test knows which body it expects. A wrong guess fails it.
 const metrics = (service: Service, query: string): Promise<any> => service.ok("GET", `/v1/metrics?${query}`);
@@ -79,7 +82,7 @@ describe("metrics", () => {
     const minute = new Date(Math.floor(service.clock.nowMs() / 60_000) * 60_000).toISOString();
     const passes = await engine.transaction(async (tx) => {
       // The node may have sampled this minute already. It samples nothing until the transaction ends, because the row is locked.
-      await tx.query(sql`update job_metric_sample set at = '-infinity'`);
+      await tx.query(BEGIN_ANEW);
       await tx.query(sql`delete from job_metric`);
       const sampler = new OldestSampler(tx, service.clock, 2);
       let passes = 1;
@@ -98,45 +101,50 @@ describe("metrics", () => {
     const queues = [await service.queue(), await service.queue(), await service.queue()];
     for (const queue of queues) await service.enqueue({ queue });
     await foldCountsAcrossWorkspaces(engine);
-    await service.database.query("update job_metric_sample set at = '-infinity', workspace_id = null, lane_id = null");
-    await service.database.query("delete from job_metric");
-    const minute = new Date(Math.floor(service.clock.nowMs() / 60_000) * 60_000);
-    const beganAt = async () => (await service.database.query<{ at: Date }>("select at from job_metric_sample"))[0]?.at;
-    const [first, second] = [new OldestSampler(engine, service.clock, 1), new OldestSampler(engine, service.clock, 1)];
-    expect(await first.pass()).toBeDefined();
-    await service.clock.advance(60);
-    expect(await second.pass()).toBeUndefined();
-    expect(await beganAt()).toEqual(minute);
-    expect(await first.pass()).toBeDefined();
-    await service.clock.advance(61);
-    expect(await second.pass()).toBeDefined();
-    expect(await first.pass()).toBeUndefined();
-    while ((await second.pass()) !== undefined) expect(await beganAt()).toEqual(minute);
+    const minute = toMoment(Math.floor(service.clock.nowMs() / 60_000) * 60_000);
+    // Meanwhile the node samples nothing, because the row is locked.
+    await engine.transaction(async (tx) => {
+      await tx.query(BEGIN_ANEW);
+      await tx.query(sql`delete from job_metric`);
+      const beganAt = async () => (await tx.query(sql`select at from job_metric_sample`)).rows[0];
+      const [first, second] = [new OldestSampler(tx, service.clock, 1), new OldestSampler(tx, service.clock, 1)];
+      expect(await first.pass()).toBeDefined();
+      await service.clock.advance(60);
+      expect(await second.pass()).toBeUndefined();
+      expect(await beganAt()).toEqual({ at: minute });
+      expect(await first.pass()).toBeDefined();
+      await service.clock.advance(61);
+      expect(await second.pass()).toBeDefined();
+      expect(await first.pass()).toBeUndefined();
+      while ((await second.pass()) !== undefined) expect(await beganAt()).toEqual({ at: minute });
+    });
     for (const queue of queues) {
       const { data } = await metrics(service, `queue=${queue}&step=60`);
-      expect(data.find(({ at }: { at: string }) => at === minute.toISOString()).oldest_waiting_seconds).not.toBeNull();
+      expect(data.find(({ at }: { at: string }) => at === minute).oldest_waiting_seconds).not.toBeNull();
     }
   });
 
   test("a sample whose statements take too long goes on with fewer queues at a time", async ({ service, engine }) => {
     for (let more = 0; more < 5; more += 1) await service.enqueue({ queue: await service.queue() });
     await foldCountsAcrossWorkspaces(engine);
-    await service.database.query("update job_metric_sample set at = '-infinity', workspace_id = null, lane_id = null");
     const limits: unknown[] = [];
-    const slow: Db = {
-      query: async (statement) => {
-        const limit = statement.values.at(-1);
-        limits.push(limit);
-        if (Number(limit) > 2) throw new Error("canceling statement due to statement timeout");
-        return engine.query(statement);
-      },
-    };
-    const sampler = new OldestSampler(slow, service.clock, 8);
-    await expect(sampler.pass()).rejects.toThrow("timeout");
-    await expect(sampler.pass()).rejects.toThrow("timeout");
-    while ((await sampler.pass()) !== undefined);
+    await engine.transaction(async (tx) => {
+      await tx.query(BEGIN_ANEW);
+      const slow: Db = {
+        query: async (statement) => {
+          const limit = statement.values.at(-1);
+          limits.push(limit);
+          if (Number(limit) > 2) throw new Error("canceling statement due to statement timeout");
+          return tx.query(statement);
+        },
+      };
+      const sampler = new OldestSampler(slow, service.clock, 8);
+      await expect(sampler.pass()).rejects.toThrow("timeout");
+      await expect(sampler.pass()).rejects.toThrow("timeout");
+      while ((await sampler.pass()) !== undefined);
+      await expect(sampler.pass()).rejects.toThrow("timeout");
+    });
     expect(limits.slice(0, 5)).toEqual([8, 4, 2, 2, 2]);
-    await expect(sampler.pass()).rejects.toThrow("timeout");
     expect(limits.at(-1)).toBe(8);
   });
 
