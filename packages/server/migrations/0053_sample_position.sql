@@ -1,7 +1,7 @@
 -- The lane that the sample under way visited last. Null: none is under way.
-alter table job_metric_sample add column workspace_id uuid, add column lane_id bigint,
-  add check ((workspace_id is null) = (lane_id is null));
+alter table job_metric_sample add column last_workspace uuid, add column last_lane bigint,
+  add check ((last_workspace is null) = (last_lane is null));
 
 -- When that was.
 alter table job_metric_sample add column visited_at timestamptz,
-  add check (lane_id is null or visited_at is not null);
+  add check (last_lane is null or visited_at is not null);

@@ -12,7 +12,7 @@ import { putWorkflow } from "../harness/workflows.ts";
 const NOTHING = { enqueued: 0, completed: 0, failed: 0, retried: 0, latency_ms: { p50: null, p99: null }, oldest_waiting_seconds: null };
 
 /** The next sample begins at once, also if the node has sampled this minute, or is about to. */
-const BEGIN_ANEW = sql`update job_metric_sample set at = '-infinity', workspace_id = null, lane_id = null`;
+const BEGIN_ANEW = sql`update job_metric_sample set at = '-infinity', last_workspace = null, last_lane = null`;
 
 // biome-ignore lint/suspicious/noExplicitAny: a test knows which body it expects. A wrong guess fails it.
 const metrics = (service: Service, query: string): Promise<any> => service.ok("GET", `/v1/metrics?${query}`);

@@ -20,17 +20,17 @@ export const sampleOldestAcrossWorkspaces = (db: Db, from: SamplePosition | null
     db,
     sql`
       with sample as materialized (
-        select workspace_id, lane_id, case when lane_id is null then date_trunc('minute', moment()) else at end as at
+        select last_workspace, last_lane, case when last_lane is null then date_trunc('minute', moment()) else at end as at
         from job_metric_sample
         where case
-          when lane_id is null then at < date_trunc('minute', moment())
-          else (workspace_id, lane_id) = (${from?.workspaceId ?? null}::uuid, ${from?.laneId ?? null}::bigint)
+          when last_lane is null then at < date_trunc('minute', moment())
+          else (last_workspace, last_lane) = (${from?.workspaceId ?? null}::uuid, ${from?.laneId ?? null}::bigint)
             or visited_at < moment() - interval '1 minute' end
         for update skip locked
       ), next as materialized (
         select s.at, c.* from sample s cross join lateral (
           select workspace_id, lane_id, live from job_count
-          where (workspace_id, lane_id) > (coalesce(s.workspace_id, '00000000-0000-0000-0000-000000000000'), coalesce(s.lane_id, 0))
+          where (workspace_id, lane_id) > (coalesce(s.last_workspace, '00000000-0000-0000-0000-000000000000'), coalesce(s.last_lane, 0))
           order by workspace_id, lane_id limit ${limit}::int) c
       ), found as (
         select n.workspace_id, n.lane_id, n.at, extract(epoch from moment() - oldest_due(n.workspace_id, n.lane_id))::real as oldest
@@ -49,7 +49,7 @@ export const sampleOldestAcrossWorkspaces = (db: Db, from: SamplePosition | null
         select workspace_id, lane_id from next
         where (select count(*) from next) = ${limit} order by workspace_id desc, lane_id desc limit 1
       ), moved as (
-        update job_metric_sample set at = s.at, workspace_id = last.workspace_id, lane_id = last.lane_id, visited_at = moment()
+        update job_metric_sample set at = s.at, last_workspace = last.workspace_id, last_lane = last.lane_id, visited_at = moment()
         from sample s left join last on true
       )
       select workspace_id as "workspaceId", lane_id as "laneId" from last`,
