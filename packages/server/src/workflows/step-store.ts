@@ -66,7 +66,7 @@ export interface StepsToInsert extends RunKey {
 /**
  * Adds steps to the journals of runs, each run once. Steps that a journal has are left as they are, but for sleeps that end. It locks the
  * jobs of claims and then the runs, in the order in which settles lock them. Returns how many steps the journals have; null for a journal
- * that would be too large, which gets none of them. Runs whose claim no longer holds are left out, and those that have ended, unless the
+ * that would be too large with those that it does not have, which gets none of them. Runs whose claim no longer holds are left out, and those that have ended, unless the
  * steps are undos. A journal has room for the undos of all its steps. Only active jobs have a lease: a condition on the state would let the
  * planner read all jobs that are held. Uses the primary keys.
  */
@@ -111,8 +111,11 @@ export async function insertStepsAcrossWorkspaces(db: Db, runs: readonly StepsTo
           ${plainArray(steps.map(({ childRunId = null }) => childRunId))}::uuid[], ${plainArray(steps.map(({ undoable = false }) => undoable))}::boolean[])
           with ordinality s (run_id, key, type, status, output, error, attempt, started_at, wake_at, wake_in_ms, signal, child_run_id, undoable, number)
       ), sized as (
-        select run_id, count(*) as steps, sum(coalesce(octet_length(output), 0) + coalesce(octet_length(error), 0)) as bytes
-        from reported group by run_id
+        select s.run_id, count(*) as steps, sum(coalesce(octet_length(s.output), 0) + coalesce(octet_length(s.error), 0)) as bytes
+        from reported s join locked l on l.id = s.run_id
+        where not exists (
+          select from run_step k where k.workspace_id = any(array[l.workspace_id]) and k.run_id = s.run_id and k.key = s.key offset 0)
+        group by s.run_id
       ), fitting as (
         select l.* from locked l left join sized z on z.run_id = l.id
         where coalesce(l.steps + z.steps <= ${LIMITS.journalSteps} + case when l.undoes then ${LIMITS.journalSteps} + 1 else 0 end

@@ -98,6 +98,20 @@ describe("the journal of a run", () => {
     expect(await get(runId)).toMatchObject({ status: "failed", error: { name: "JournalTooLargeError", message } });
   });
 
+  test("that is full takes reports of steps that it has, and ends a sleep", async ({ service }) => {
+    const { trigger, take, get, end } = await putWorkflow(service);
+    const runId = await trigger();
+    const first = await take();
+    const report = (lease_token: string, ...steps: object[]) => service.api("POST", `/v1/runs/${runId}/steps`, { lease_token, steps });
+    await report(first.lease_token, step("a"), sleep("nap", 60_000));
+    await service.database.query("update run set steps = 10000, journal_bytes = 33554432");
+    expect((await report(first.lease_token, step("a"))).status).toBe(200);
+    expect((await report(first.lease_token, step("a"), step("new"))).status).toBe(413);
+    expect((await report(first.lease_token, { key: "nap", type: "sleep", status: "completed" })).status).toBe(200);
+    expect(await end(first, { outcome: "completed", result: 1, steps: [step("a")] })).toMatchObject({ ok: true });
+    expect(await get(runId)).toMatchObject({ status: "completed", steps: [{ key: "a" }, { key: "nap", status: "completed" }] });
+  });
+
   test("that is full refuses steps that the service executes, and they do nothing", async ({ service }) => {
     const other = await putWorkflow(service, { events: ["journal.full"] });
     const { trigger, take, get } = await putWorkflow(service);
