@@ -1,5 +1,5 @@
 import type { Plan, Role } from "@tidemill/contract";
-import type { Uuid, WorkspaceId } from "#kernel";
+import type { Timestamp, Uuid, WorkspaceId } from "#kernel";
 
 /** The person whose session a request was sent with. */
 export interface SignedIn {
@@ -15,6 +15,8 @@ export interface Principal {
   readonly keyId: Uuid | null;
   /** The person, for requests of the dashboard's pages. */
   readonly person?: SignedIn;
+  /** When the key is no longer valid, if it was made with such a time. */
+  readonly expiresAt?: Timestamp | null;
   readonly workspaceId: WorkspaceId;
   readonly role: Role;
   /** The queues that a key of role `worker` may serve. Null: all, or none if it is bound to workflows. */

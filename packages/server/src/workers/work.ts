@@ -1,7 +1,7 @@
 import type { ExtendRequest, ExtendResponse, Settled, WorkRequest } from "@tidemill/contract";
 import { checkMayServe, mayServe, type OverLimit, type Principal } from "#http";
 import { extendClaims, findCancelled, findHeldAmong, findTakenBy, showJobId, type TakenRow } from "#jobs";
-import { type Clock, type Db, type JobId, problem, type Transactional, toMoment, type WorkspaceId } from "#kernel";
+import { type Clock, type Db, type JobId, momentMs, problem, type Transactional, toMoment, type WorkspaceId } from "#kernel";
 import { type LaneKind, laneNotFound } from "#lanes";
 import type { CodeVersions } from "./code-versions.ts";
 import { type GiveJobs, type Given, type GivenJob, giveBackJobs, giveJobs } from "./give-jobs.ts";
@@ -79,7 +79,7 @@ export async function work(deps: WorkDeps, principal: Principal, body: WorkReque
   signal.addEventListener("abort", stopWaiting, { once: true });
   if (signal.aborted) stopWaiting();
   try {
-    const waitMs = worker.cancelled.size > 0 || settle.length > 0 ? 0 : wait * 1_000;
+    const waitMs = worker.cancelled.size > 0 || settle.length > 0 ? 0 : Math.min(wait * 1_000, validMs(principal, deps.clock));
     const poll = { worker, lanes, limit, leaseSeconds: lease, request, waitMs, signal: waiting.signal };
     const isRepeat = taken.length > 0;
     const { claims, askedMs } = isRepeat || lanes.length === 0 ? { claims: [], askedMs: receivedMs } : await deps.polls.take(poll);
@@ -91,6 +91,10 @@ export async function work(deps: WorkDeps, principal: Principal, body: WorkReque
     signal.removeEventListener("abort", stopWaiting);
   }
 }
+
+/** How long a key is still valid: what a call takes after that could not be reported with it. Milliseconds. */
+const validMs = ({ expiresAt }: Principal, clock: Pick<Clock, "nowMs">): number =>
+  expiresAt ? Math.max(0, momentMs(expiresAt) - clock.nowMs()) : Number.POSITIVE_INFINITY;
 
 /** What an earlier call of the same name took for this worker, of the queues that the key may serve. */
 const takenBefore = async (db: Db, principal: Principal, { leaseId }: KnownWorker, request: string): Promise<TakenRow[]> =>

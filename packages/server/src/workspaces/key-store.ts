@@ -55,7 +55,7 @@ export const findPrincipalAcrossWorkspaces = (db: Db, hash: Buffer): Promise<Pri
     db,
     sql`
       select k.id as "keyId", k.workspace_id as "workspaceId", k.role, k.queues, k.workflows, w.plan, w.requests_per_minute as "requestsPerMinute",
-        w.executions_per_month as "executionsPerMonth"
+        w.executions_per_month as "executionsPerMonth", k.expires_at as "expiresAt"
       from api_key k join workspace w on w.id = k.workspace_id and w.deleted_at is null
       where k.hash = ${hash} and ${IS_VALID_KEY}`,
   );

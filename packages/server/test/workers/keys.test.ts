@@ -48,6 +48,14 @@ describe("a key of role worker", () => {
     expect(await take(service, queue)).toMatchObject([{ attempt: 1 }]);
   });
 
+  test("a call that waits ends before its key expires", async ({ service, clock }) => {
+    const queue = await service.queue();
+    const key = await makeKey(service, { role: "worker", expires_at: new Date(clock.nowMs() + 500).toISOString() });
+    // It would wait for at least 20 s.
+    const waiting = ask(service.node.url, key, "POST", "/v1/work", { worker: "w1", queues: [queue], wait: 30 });
+    expect((await waiting).body).toMatchObject({ jobs: [] });
+  }, 15_000);
+
   test("a key of role write takes no jobs: a template would show it secrets", async ({ service }) => {
     const queue = await service.queue();
     const key = await makeKey(service, { role: "write" });
