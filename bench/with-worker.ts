@@ -19,4 +19,5 @@ export async function withWorker(
 }
 
 const ignore = () => {};
-const silent = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+/** The logger of a worker that logs nothing. */
+export const silent = { debug: ignore, info: ignore, warn: ignore, error: ignore };

@@ -1,5 +1,6 @@
 import { Tidemill, Worker, type WorkflowContext, workflow } from "@tidemill/sdk";
 import { STEPS, sayReady } from "../run-orders.ts";
+import { silent } from "../with-worker.ts";
 
 /** Workflows of Tidemill, executed by a worker. */
 sayReady(async ({ kind, url, key, name }, onEnd) => {
@@ -23,6 +24,3 @@ sayReady(async ({ kind, url, key, name }, onEnd) => {
     close: () => worker.stop().then(() => running),
   };
 });
-
-const ignore = () => {};
-const silent = { debug: ignore, info: ignore, warn: ignore, error: ignore };

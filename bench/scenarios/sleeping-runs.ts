@@ -57,13 +57,10 @@ export async function sleepingRuns(environment: Environment): Promise<Figure[]> 
   ];
 }
 
-const SLEEPS = "sleeps";
-const WAITS = "waits";
-
 /** Leaves one run that sleeps and one that waits for a signal. */
 async function suspendOne(node: BenchNode, key: string, database: Database): Promise<void> {
-  const sleeps = workflow({ id: SLEEPS }, ({ step }) => step.sleep("a month", "30d"));
-  const waits = workflow({ id: WAITS }, ({ step, run }) => step.waitForSignal("an order", { signal: `order-${run.id}`, timeout: "30d" }));
+  const sleeps = workflow({ id: "sleeps" }, ({ step }) => step.sleep("a month", "30d"));
+  const waits = workflow({ id: "waits" }, ({ step, run }) => step.waitForSignal("an order", { signal: `order-${run.id}`, timeout: "30d" }));
   await withWorker(node, key, [sleeps, waits], async (client) => {
     for (const { id } of [sleeps, waits]) await client.workflows.trigger(id, { input: null });
     while ((await rows(database, sql`select from run where status in ('sleeping', 'waiting')`)).length < 2) await wait(20);
