@@ -64,11 +64,11 @@ export interface StepsToInsert extends RunKey {
 }
 
 /**
- * Adds steps to the journals of runs, each run once. Steps that a journal has are left as they are, but for sleeps that end. It locks the
- * jobs of claims and then the runs, in the order in which settles lock them. Returns how many steps the journals have; null for a journal
- * that would be too large with those that it does not have, which gets none of them. Runs whose claim no longer holds are left out, and those that have ended, unless the
- * steps are undos. A journal has room for the undos of all its steps. Only active jobs have a lease: a condition on the state would let the
- * planner read all jobs that are held. Uses the primary keys.
+ * Adds steps to the journals of runs, each run once. Steps that a journal has are left as they are, but for sleeps that end, and need no
+ * room. It locks the jobs of claims and then the runs, in the order in which settles lock them. Returns how many steps the journals have; null
+ * for a journal that would be too large, which gets none of them. Runs whose claim no longer holds are left out, and those that have ended,
+ * unless the steps are undos. A journal has room for the undos of all its steps. Only active jobs have a lease: a condition on the state would
+ * let the planner read all jobs that are held. Uses the primary keys.
  */
 export async function insertStepsAcrossWorkspaces(db: Db, runs: readonly StepsToInsert[]): Promise<ReadonlyMap<RunId, number | null>> {
   const steps = runs.flatMap((run) => run.steps.map((step) => ({ ...step, run })));
