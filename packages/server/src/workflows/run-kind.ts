@@ -92,10 +92,9 @@ async function storeSteps(
   return tooLarge;
 }
 
-/** A run whose last steps did not fit has its result all the same. */
+/** A run whose last steps have no room has failed, whatever its program returned. One that has failed anyway keeps its own error. */
 function tooLargeEnd(one: Ended): RunEnd[] {
-  const ends = endOf(one);
-  if (ends.length > 0) return ends;
+  if (one.outcome.verdict.kind === "fail") return endOf(one);
   return [
     {
       ...one.run,
