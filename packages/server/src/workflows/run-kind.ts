@@ -1,4 +1,4 @@
-import type { RunError } from "@tidemill/contract";
+import { journalTooLargeError, type RunError } from "@tidemill/contract";
 import type { Deliverer, EnqueuedLane, JobKind, Outcome } from "#engine";
 import { removeUnrecorded } from "#jobs";
 import { type Db, momentMs, type RunId, type Timestamp, type UuidSource } from "#kernel";
@@ -12,7 +12,7 @@ import { parentJobOf } from "./parent.ts";
 import { storeProgressAcrossWorkspaces } from "./progress.ts";
 import type { RunKey } from "./run.ts";
 import { progressOf, type RunReport, readReport } from "./run-report.ts";
-import { insertStepsAcrossWorkspaces, journalTooLargeError, type StepsToInsert } from "./step-store.ts";
+import { insertStepsAcrossWorkspaces, type StepsToInsert } from "./step-store.ts";
 import { suspendRuns } from "./suspend.ts";
 import { undoTheRest } from "./undo/pass-to-undo.ts";
 import { parkUnfitAcrossWorkspaces } from "./unfit.ts";

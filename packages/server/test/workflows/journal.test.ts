@@ -93,6 +93,7 @@ describe("the journal of a run", () => {
     const { status, body } = await report(33, 35);
     const limits = "the journal of a run has at most 10000 steps, whose outputs and errors are 33554432 bytes together.";
     expect([status, body.error.message]).toEqual([413, `There is no room for step "s33" and 1 more: ${limits}`]);
+    expect(body.error.details).toEqual({ limit_steps: 10_000, limit_bytes: 33_554_432 });
     expect(await end(run, { outcome: "suspended", steps: [step("last", { output: large })] })).toMatchObject({ ok: true });
     const message = `There is no room for step "last": ${limits}`;
     expect(await get(runId)).toMatchObject({ status: "failed", error: { name: "JournalTooLargeError", message } });
