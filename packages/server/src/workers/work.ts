@@ -26,6 +26,8 @@ export interface WorkDeps extends GiveJobs, Omit<SettleJobs, keyof GiveJobs> {
 export interface CallBounds {
   /** Aborted when the client is gone. */
   readonly signal: AbortSignal;
+  /** Rejects if the caller is no longer allowed to call. */
+  readonly authenticateAgain: () => Promise<void>;
   /** Set when its workspace has used up its requests: it may report outcomes, and takes no jobs. */
   readonly overLimit: OverLimit | null;
 }
@@ -44,7 +46,12 @@ export interface WorkDone extends Given {
  *
  * @throws RATE_LIMITED; if there is nothing to settle: NOT_FOUND for a queue, INVALID_STATE for one that nodes serve, FORBIDDEN for one that the key is not bound to, or such a workflow
  */
-export async function work(deps: WorkDeps, principal: Principal, body: WorkRequest, { signal, overLimit }: CallBounds): Promise<WorkDone> {
+export async function work(
+  deps: WorkDeps,
+  principal: Principal,
+  body: WorkRequest,
+  { signal, authenticateAgain, overLimit }: CallBounds,
+): Promise<WorkDone> {
   const receivedMs = deps.clock.elapsedMs();
   const { workspaceId } = principal;
   const { queues = [], workflows = [], settle = [], limit = 1, lease = LEASE_SECONDS, wait = 0, request = null, repeat = true } = body;
@@ -82,7 +89,10 @@ export async function work(deps: WorkDeps, principal: Principal, body: WorkReque
     const waitMs = worker.cancelled.size > 0 || settle.length > 0 ? 0 : Math.min(wait * 1_000, validMs(principal, deps.clock));
     const poll = { worker, keyId: principal.keyId, lanes, limit, leaseSeconds: lease, request, waitMs, signal: waiting.signal };
     const isRepeat = taken.length > 0;
-    const { claims, askedMs } = isRepeat || lanes.length === 0 ? { claims: [], askedMs: receivedMs } : await deps.polls.take(poll);
+    const polling = isRepeat || lanes.length === 0 ? { claims: [], askedMs: receivedMs } : deps.polls.take(poll);
+    // Its key may have been revoked after the call was authenticated, before that could end the poll.
+    if (waitMs > 0) authenticateAgain().catch(stopWaiting);
+    const { claims, askedMs } = await polling;
     const jobs = isRepeat ? taken.map((claim) => ({ claim, queue: claim.queue })) : withQueues(claims, lanes);
     const responded = await respond(deps, db, worker, jobs, settling, body.version ?? null);
     return { ...responded, waitedMs: isRepeat ? null : askedMs - receivedMs };
