@@ -88,6 +88,10 @@ export class MemoryRun {
     return this.#substitutes.effects;
   }
 
+  get seen(): ReadonlySet<string> {
+    return this.#substitutes.seen;
+  }
+
   /** Whether the run was cancelled: from now on, its executions only undo its steps. */
   get isCancelled(): boolean {
     return this.#cancelAfter !== undefined && this.steps.some(({ key }) => key === this.#cancelAfter);
