@@ -38,6 +38,12 @@ test("a run is started with an input from an argument, a file or the standard in
   expect(await command.run(...trigger, "1", "--file", file)).toMatchObject({ code: 1, stderr: expect.stringContaining("not both") });
 });
 
+test("an argument that is not JSON is named", async ({ command }) => {
+  const refusal = (what: string) => ({ code: 1, stderr: expect.stringContaining(`tidemill: The ${what} is not JSON: `) });
+  expect(await command.run("event", "send", "user.created", "{")).toMatchObject(refusal("data"));
+  expect(await command.run("signal", "complete", "approve.u1", "{")).toMatchObject(refusal("payload"));
+});
+
 test("a run is started once for an idempotency key, and after its delay", async ({ command, service }) => {
   const { id, work } = await putWorkflow(service);
   const trigger = () => command.json("workflow", "trigger", id, "1", "--idempotency-key", "k", "--delay", "60");
