@@ -7,9 +7,9 @@ import type { AnyWorkflow, Workflow } from "../workflow/workflow.ts";
 import type { SignalAnswers } from "./answers.ts";
 import { checkTestOptions } from "./check-options.ts";
 import { Crashes, type CrashMode, differenceAfterCrashes } from "./crashes.ts";
-import { type End, finishRun } from "./finish-run.ts";
+import { finishRun } from "./finish-run.ts";
 import type { Invokes, RunChild } from "./invokes.ts";
-import { MemoryRun, type SentByRun } from "./memory-run.ts";
+import { type End, MemoryRun, type SentByRun } from "./memory-run.ts";
 import { type Failures, type Mocks, Substitutes } from "./substitutes.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 

@@ -15,6 +15,8 @@ import { type CallTimes, whenLeasesEnd } from "./when-leases-end.ts";
 export type Asked = Pick<contract.WorkRequest, "workflows" | "limit" | "wait"> & { queues: string[] };
 
 const CALL_TIMEOUT_MS = 30_000;
+/** The shortest timeout of a call that reports something. Milliseconds. */
+const MIN_REPORT_MS = 5_000;
 /** Added to `wait` to get the timeout of a call. Milliseconds. */
 const RESPONSE_MS = 15_000;
 const MIN_EXTEND_MS = 1_000;
@@ -55,8 +57,8 @@ interface Call {
   readonly isFinal: (error: TidemillError) => boolean;
   /** The lists that a response has. Without them, something else than the service has responded. */
   readonly lists?: readonly string[];
-  /** How long one try may take. Milliseconds. */
-  readonly timeoutMs?: number;
+  /** How long a try may take, by its number. That of a report unless given. Milliseconds. */
+  readonly timeoutMs?: (tries: number) => number;
 }
 
 /** The calls of a worker. Each is tried again until the service has answered. */
@@ -102,8 +104,9 @@ export class WorkerCalls {
     const settle = outcomes.length > 0 ? `,"settle":[${outcomes.map(({ text }) => text).join(",")}]` : "";
     const encode = (repeat: boolean) => `${JSON.stringify(repeat ? body : { ...body, repeat }).slice(0, -1)}${settle}}`;
     const isFinal = (error: TidemillError) => !this.#wasAnswered || isRefused(error, outcomes) || refusedSource(error, asked) !== null;
-    const timeoutMs = asked.wait ? asked.wait * 1_000 + RESPONSE_MS : CALL_TIMEOUT_MS;
-    const timed = await this.#send({ path: "/v1/work", encode, isFinal, lists: WORK_LISTS, timeoutMs }, signal);
+    const waitMs = (asked.wait ?? 0) * 1_000;
+    const call = { path: "/v1/work", encode, isFinal, lists: WORK_LISTS, ...(waitMs > 0 && { timeoutMs: () => waitMs + RESPONSE_MS }) };
+    const timed = await this.#send(call, signal);
     const response = timed.response as WorkResponse;
     this.#wasAnswered = true;
     this.#saysWaited = response.waited_ms !== undefined;
@@ -115,7 +118,7 @@ export class WorkerCalls {
     const { name, leaseSeconds } = this.#settings;
     const encode = (isRepeat: boolean) => JSON.stringify({ worker: name, leases, lease: leaseSeconds, wait: isRepeat ? 0 : waitSeconds });
     const timeoutMs = Math.min(CALL_TIMEOUT_MS, waitSeconds * 1_000 + Math.max(MIN_EXTEND_MS, (leaseSeconds * 1_000) / 3));
-    const call = { path: "/v1/work/extend", encode, isFinal: () => false, lists: EXTEND_LISTS, timeoutMs };
+    const call = { path: "/v1/work/extend", encode, isFinal: () => false, lists: EXTEND_LISTS, timeoutMs: () => timeoutMs };
     const { response, lastSentMs } = await this.#send(call, signal);
     return { response: response as contract.ExtendResponse, endsMs: lastSentMs + leaseSeconds * 1_000 };
   }
@@ -168,7 +171,8 @@ export class WorkerCalls {
   /** @throws {TidemillError} when the service refuses the settings */
   async putWorkflow(id: string, settings: contract.PutWorkflow, signal: AbortSignal): Promise<void> {
     const body = JSON.stringify(settings);
-    await this.#send({ method: "PUT", path: pathOf("workflows", id), encode: () => body, isFinal: () => true }, signal);
+    const call = { path: pathOf("workflows", id), encode: () => body, isFinal: () => true, timeoutMs: () => CALL_TIMEOUT_MS };
+    await this.#send({ method: "PUT", ...call }, signal);
   }
 
   /** What the service does for a step of a run. Returns the output of the step. */
@@ -177,14 +181,17 @@ export class WorkerCalls {
     return (await this.#send({ path, encode: () => body, isFinal: (error) => !isAboutKey(error) }, signal)).response;
   }
 
-  async #send({ method = "POST", path, encode, isFinal, lists = [], timeoutMs }: Call, signal: AbortSignal): Promise<TimedResponse> {
+  async #send(
+    { method = "POST", path, encode, isFinal, lists = [], timeoutMs = (tries) => reportTimeoutMs(this.#settings, tries) }: Call,
+    signal: AbortSignal,
+  ): Promise<TimedResponse> {
     const { elapsedMs } = this.#settings;
     const firstSentMs = elapsedMs();
     for (let tries = 1; ; tries += 1) {
       const lastSentMs = elapsedMs();
       try {
         const request = { method, path, ...(encode && { body: encode(tries > 1) }), repeatable: true };
-        const response = await this.#transport.request(request, { signal, timeoutMs });
+        const response = await this.#transport.request(request, { signal, timeoutMs: timeoutMs(tries) });
         checkLists(response, lists);
         return { response, firstSentMs, lastSentMs, respondedMs: elapsedMs() };
       } catch (error) {
@@ -202,6 +209,13 @@ export class WorkerCalls {
     logger.warn("A call of the worker failed. It is tried again.", { worker: name, code, error: message });
   }
 }
+
+/**
+ * A third of a lease, so that a report on a connection that has gone silent is repeated while the lease holds. Each try may take twice as long
+ * as the one before: a large report on a slow connection must get through.
+ */
+const reportTimeoutMs = ({ leaseSeconds }: WorkerSettings, tries: number): number =>
+  Math.min(CALL_TIMEOUT_MS, Math.max(MIN_REPORT_MS, (leaseSeconds * 1_000) / 3) * 2 ** (tries - 1));
 
 /** @throws {TidemillError} UNEXPECTED_RESPONSE, for example of a proxy */
 function checkLists(response: unknown, lists: readonly string[]): void {

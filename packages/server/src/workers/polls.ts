@@ -1,6 +1,6 @@
 import type { Engine } from "#engine";
 import type { LaneFound, VersionFilter, WorkerClaim } from "#jobs";
-import { type Clock, type EmitEvent, isTimeout, Line, type WorkspaceId } from "#kernel";
+import { type Clock, type EmitEvent, isTimeout, Line, type Uuid, type WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import { busyRetryMs } from "./busy-retry.ts";
 import type { KnownWorker } from "./known-worker.ts";
@@ -157,9 +157,12 @@ export class Polls {
     }
   }
 
-  /** Ends the polls of a workspace: the next calls of its workers are authenticated anew. */
-  endOf(workspaceId: WorkspaceId): void {
-    for (const poll of [...this.#line.inTurns()]) if (poll.workspaceId === workspaceId) this.#end(poll, this.#nothing());
+  /** Ends the polls of a workspace, or of one of its keys: the next calls of the workers are authenticated anew. */
+  endOf(workspaceId: WorkspaceId, keyId: Uuid | null): void {
+    for (const poll of [...this.#line.inTurns()]) {
+      const isOne = poll.workspaceId === workspaceId && (keyId === null || poll.asked.keyId === keyId);
+      if (isOne) this.#end(poll, this.#nothing());
+    }
   }
 
   /** Ends all polls, for good. */

@@ -80,7 +80,7 @@ export async function work(deps: WorkDeps, principal: Principal, body: WorkReque
   if (signal.aborted) stopWaiting();
   try {
     const waitMs = worker.cancelled.size > 0 || settle.length > 0 ? 0 : Math.min(wait * 1_000, validMs(principal, deps.clock));
-    const poll = { worker, lanes, limit, leaseSeconds: lease, request, waitMs, signal: waiting.signal };
+    const poll = { worker, keyId: principal.keyId, lanes, limit, leaseSeconds: lease, request, waitMs, signal: waiting.signal };
     const isRepeat = taken.length > 0;
     const { claims, askedMs } = isRepeat || lanes.length === 0 ? { claims: [], askedMs: receivedMs } : await deps.polls.take(poll);
     const jobs = isRepeat ? taken.map((claim) => ({ claim, queue: claim.queue })) : withQueues(claims, lanes);

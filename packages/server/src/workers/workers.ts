@@ -1,6 +1,6 @@
 import type { Engine } from "#engine";
 import type { Module } from "#http";
-import type { Clock, Database, EmitEvent, Random, Shares, Tenants, WorkspaceId } from "#kernel";
+import type { Clock, Database, EmitEvent, Random, Shares, Tenants, Uuid, WorkspaceId } from "#kernel";
 import { PeriodicLoop } from "#kernel";
 import type { LaneKey } from "#lanes";
 import type { SecretAccess } from "#vault";
@@ -41,8 +41,8 @@ export interface Workers extends Module {
   /** A job or run was cancelled while this lease held it. With its id as the API shows it. */
   cancelled(leaseId: number, id: string): void;
   laneDeleted(lane: LaneKey): void;
-  /** A key of the workspace was revoked, or something else about it changed: calls that wait end, since theirs may be that key. */
-  workspaceChanged(workspaceId: WorkspaceId): void;
+  /** A key of the workspace was revoked, or something else about it changed: its calls that wait end. */
+  workspaceChanged(workspaceId: WorkspaceId, keyId: Uuid | null): void;
   /** Checks that a token proves the execution of a run. */
   readonly prove: ProveExecution;
   /** The same for a report of steps. */
@@ -85,7 +85,7 @@ export function createWorkers({ engine, database, tenants, secrets, shares, cloc
     wokenAll: () => polls.wakeAll(),
     cancelled: (leaseId, id) => workers.cancelled(leaseId, id),
     laneDeleted: (lane) => void endLane({ db: database, held, workers, polls, emit }, lane),
-    workspaceChanged: (workspaceId) => polls.endOf(workspaceId),
+    workspaceChanged: (workspaceId, keyId) => polls.endOf(workspaceId, keyId),
     prove: async (db, workspaceId, execution) =>
       (await tokens.prove(workspaceId, execution)) ?? (await proveClaims(workers, db, workspaceId, [execution]))[0]?.claim ?? null,
     proveReport: proveReport({ ...deps, tokens }),

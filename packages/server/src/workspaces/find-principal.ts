@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type { Principal } from "#http";
-import type { Clock, Db, WorkspaceId } from "#kernel";
+import type { Clock, Db, Uuid, WorkspaceId } from "#kernel";
 import { hashKey, isWellFormedKey } from "./api-key.ts";
 import { findPrincipalAcrossWorkspaces } from "./key-store.ts";
 import type { KeyUses } from "./key-uses.ts";
@@ -60,10 +60,11 @@ export class PrincipalFinder {
     return (await findPrincipalAcrossWorkspaces(this.#db, hashKey(key))) !== null;
   }
 
-  /** Forgets the keys of a workspace that has changed. Forgets all pending lookups too: their result may be from before the change. */
-  forget(workspaceId: WorkspaceId): void {
+  /** Forgets a key that has changed, or all of a workspace. Forgets all pending lookups too: their result may be from before the change. */
+  forget(workspaceId: WorkspaceId, keyId: Uuid | null): void {
     for (const [key, { holder }] of [...this.#cache.entries()]) {
-      if (holder === undefined || holder?.workspaceId === workspaceId) this.#cache.delete(key);
+      const isOne = holder?.workspaceId === workspaceId && (keyId === null || holder.keyId === keyId);
+      if (holder === undefined || isOne) this.#cache.delete(key);
     }
   }
 }

@@ -44,6 +44,7 @@ function setUp() {
     const worker = { workspaceId: workspaceOf(n), leaseId: n } as KnownWorker;
     const asked = {
       worker,
+      keyId: null,
       lanes: [laneOf(n, kind)],
       limit,
       leaseSeconds: 30,

@@ -19,6 +19,8 @@ const principal: Principal = {
   executionsPerMonth: null,
 };
 
+const OTHER_KEY = "01900000-0000-7000-8000-000000000004" as Uuid;
+
 let nowMs: number;
 let uses: Uuid[];
 let answers: ((found: Principal | null) => void)[];
@@ -55,17 +57,21 @@ describe("a key that was looked up", () => {
     expect(answers).toHaveLength(2);
   });
 
-  test("a key that was looked up is forgotten when its workspace changes, not when another does", async () => {
-    await find(principal);
-    finder.forget(OTHER);
-    expect(await find(null)).toBe(principal);
-    finder.forget(OWN);
-    expect(await find(null)).toBeNull();
+  test("a key that was looked up is forgotten when it or its workspace changes, not when another does", async () => {
+    for (const keyId of [principal.keyId, null]) {
+      await find(principal);
+      finder.forget(OTHER, keyId);
+      finder.forget(OWN, OTHER_KEY);
+      expect(await find(null)).toBe(principal);
+      finder.forget(OWN, keyId);
+      expect(await find(null)).toBeNull();
+      nowMs += 750;
+    }
   });
 
   test("a key that was looked up is looked up again when its workspace changed meanwhile: the answer may be of before", async () => {
     const before = finder.find(KEY);
-    finder.forget(OWN);
+    finder.forget(OWN, OTHER_KEY);
     answers[0]?.(principal);
     expect(await before).toBe(principal);
     expect(await find(null)).toBeNull();
