@@ -1,5 +1,5 @@
 import type { Engine } from "#engine";
-import type { LaneFound, VersionFilter, WorkerClaim } from "#jobs";
+import { type LaneFound, MAX_CLAIM_BYTES, type VersionFilter, type WorkerClaim } from "#jobs";
 import { type Clock, type EmitEvent, isTimeout, Line, type SharedResource, type Uuid, type WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import { busyRetryMs } from "./busy-retry.ts";
@@ -17,7 +17,7 @@ export interface PollsOptions {
   /** Gives back jobs that were claimed for a poll whose client is gone. */
   readonly giveBack: (worker: KnownWorker, claims: readonly TakenJob[]) => void;
   /** What workspaces may hold of responses. */
-  readonly memory: Pick<SharedResource, "roomFor" | "refusal">;
+  readonly memory: Pick<SharedResource, "roomFor" | "heldBy" | "refusal">;
   readonly emit: EmitEvent;
   readonly clock: Pick<Clock, "elapsedMs">;
 }
@@ -230,8 +230,11 @@ export class Polls {
     return true;
   }
 
+  /** Whether what a claim brings fits into the workspace's share. One that holds nothing may always have a claim. */
   #hasRoom(workspaceId: WorkspaceId): boolean {
-    return this.#options.memory.roomFor(workspaceId) >= 1;
+    const { memory } = this.#options;
+    const room = memory.roomFor(workspaceId);
+    return room >= MAX_CLAIM_BYTES || (room > 0 && memory.heldBy(workspaceId) === 0);
   }
 
   /**

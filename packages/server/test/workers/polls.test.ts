@@ -11,6 +11,7 @@ import { Polls } from "../../src/workers/polls.ts";
 
 const workspaceOf = (n: number) => `00000000-0000-7000-8000-00000000000${n}` as WorkspaceId;
 
+const MIB = 1024 * 1024;
 const TIMED_OUT = Object.assign(unavailable("The database is unavailable."), { cause: { code: "57014" } });
 
 /** Polls whose claims bring what each holder asks for, when the test lets them. */
@@ -30,7 +31,7 @@ function setUp() {
     new Promise<WorkerClaim[]>((resolve, reject) => {
       calls.push({ holders, isFromBacklog, bring: () => resolve(claimsOf(holders)), bringNothing: () => resolve([]), fail: reject });
     });
-  const memory = new SharedResource({ name: "request_memory", capacity: 100 });
+  const memory = new SharedResource({ name: "request_memory", capacity: 100 * MIB });
   const polls = new Polls({
     claim: async (holders) => ({ claims: await call(holders, false), found: [] }),
     claimFromBacklog: (holders) => call(holders, true),
@@ -69,14 +70,14 @@ const [WORKSPACE, WORKFLOW] = [workspaceOf(1), "workflow-1"];
 describe("a workspace whose responses fill its share of the memory", () => {
   test("gets no jobs until one is taken; others do", async () => {
     const { polls, poll, next, memory } = setUp();
-    memory.take(workspaceOf(1), 75);
+    memory.take(workspaceOf(1), 75 * MIB);
     const waiting = poll(1);
     const other = poll(2);
     const first = await next();
     expect(first.holders).toMatchObject([{ leaseId: 2 }]);
     first.bring();
     expect(await other).toHaveLength(1);
-    memory.giveBack(workspaceOf(1), 75);
+    memory.giveBack(workspaceOf(1), 75 * MIB);
     const second = await next();
     expect(second.holders).toMatchObject([{ leaseId: 1 }]);
     second.bring();
@@ -86,7 +87,7 @@ describe("a workspace whose responses fill its share of the memory", () => {
 
   test("is refused in words if it does not wait", async () => {
     const { polls, poll, memory } = setUp();
-    memory.take(workspaceOf(1), 75);
+    memory.take(workspaceOf(1), 75 * MIB);
     await expect(poll(1, "queue", 1, 0)).rejects.toMatchObject({
       code: "UNAVAILABLE",
       message: expect.stringMatching(/^Your workspace's share/),
@@ -96,9 +97,9 @@ describe("a workspace whose responses fill its share of the memory", () => {
 
   test("is not given runs that start", async () => {
     const { polls, memory } = await setUpWaiting();
-    memory.take(WORKSPACE, 75);
+    memory.take(WORKSPACE, 75 * MIB);
     expect(polls.reserve(WORKSPACE, WORKFLOW)).toBeNull();
-    memory.giveBack(WORKSPACE, 75);
+    memory.giveBack(WORKSPACE, 75 * MIB);
     expect(polls.reserve(WORKSPACE, WORKFLOW)).not.toBeNull();
     polls.close();
   });
