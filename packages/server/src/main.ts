@@ -144,6 +144,8 @@ export async function composeNode({
     adminContext,
     emptyWorkspace,
     notifyChanged,
+    onChangeFound: (workspaceId, keyId) => onWorkspaceChanged(workspaceId, keyId),
+    onChangesMissed: () => workers.endCalls(),
     abortWorkspace: (workspaceId) => {
       endCallsOf(workspaceId, null);
       aborter.abortWorkspace(workspaceId);
@@ -158,7 +160,7 @@ export async function composeNode({
     endStreamsOf(personId);
     engine.notify({ kind: "personChanged", personId });
   };
-  /** Another node has changed or deleted a workspace. */
+  /** A workspace was changed or deleted, perhaps by another node. */
   const onWorkspaceChanged: WorkspaceChanged = (workspaceId, keyId) => {
     workspaces.forget(workspaceId, keyId);
     endCallsOf(workspaceId, keyId);
@@ -236,7 +238,7 @@ export async function composeNode({
       // Now that this node listens.
       { start: () => live.missed(), stop: async () => {} },
       engine.attempts,
-      new DuePoll(engineDatabase, due, config.pollEveryMs, emit, random),
+      new DuePoll({ ...shared, db: engineDatabase, sources: due, changes: workspaces.changes, everyMs: config.pollEveryMs }),
       listeners.requests,
     ],
     (error) => emit("close_failed", { error }),

@@ -176,13 +176,17 @@ export class Polls {
     }
   }
 
+  endAll(): void {
+    for (const poll of [...this.#line.inTurns()]) this.#end(poll, this.#nothing());
+  }
+
   /** Ends all polls, for good. */
   close(): void {
     this.#closed = true;
     clearTimeout(this.#retryTimer);
     clearTimeout(this.#roomTimer);
     this.#ends.close();
-    for (const poll of [...this.#line.inTurns()]) this.#end(poll, this.#nothing());
+    this.endAll();
     for (const lane of this.lanes) clearTimeout(lane.timer);
   }
 

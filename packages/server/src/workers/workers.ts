@@ -43,6 +43,8 @@ export interface Workers extends Module {
   laneDeleted(lane: LaneKey): void;
   /** A key of the workspace was revoked, or something else about it changed: its calls that wait end. */
   workspaceChanged(workspaceId: WorkspaceId, keyId: Uuid | null): void;
+  /** Ends all calls that wait. */
+  endCalls(): void;
   /** Checks that a token proves the execution of a run. */
   readonly prove: ProveExecution;
   /** The same for a report of steps. */
@@ -87,6 +89,7 @@ export function createWorkers({ engine, database, tenants, secrets, shares, cloc
     cancelled: (leaseId, id) => workers.cancelled(leaseId, id),
     laneDeleted: (lane) => void endLane({ db: database, held, workers, polls, emit }, lane),
     workspaceChanged: (workspaceId, keyId) => polls.endOf(workspaceId, keyId),
+    endCalls: () => polls.endAll(),
     prove: async (db, workspaceId, execution) =>
       (await tokens.prove(workspaceId, execution)) ?? (await proveClaims(workers, db, workspaceId, [execution]))[0]?.claim ?? null,
     proveReport: proveReport({ ...deps, tokens }),

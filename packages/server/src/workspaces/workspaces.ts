@@ -5,11 +5,13 @@ import {
   type Db,
   type EmitEvent,
   PeriodicLoop,
+  type PolledChanges,
   type Random,
   type Service,
   type Tenants,
   type WorkspaceId,
 } from "#kernel";
+import { ACCESS_CHANGES_SINCE_LAST, reportAccessChanges } from "./access-changes.ts";
 import type { AdminContext } from "./admin-context.ts";
 import { createFirstWorkspace } from "./create-workspace.ts";
 import { PrincipalFinder } from "./find-principal.ts";
@@ -33,6 +35,10 @@ export interface WorkspacesOptions {
   readonly notifyChanged: WorkspaceChanged;
   /** Deletes what other modules store for a workspace, in the transaction that deletes it. */
   readonly emptyWorkspace: (tx: Db, workspaceId: WorkspaceId) => Promise<unknown>;
+  /** The poll has found that a workspace or a key has changed, perhaps at another node. */
+  readonly onChangeFound: WorkspaceChanged;
+  /** Any of them may have. */
+  readonly onChangesMissed: () => void;
   /** Ends the attempts of a deleted workspace, on all nodes. */
   readonly abortWorkspace: (workspaceId: WorkspaceId) => void;
 }
@@ -45,11 +51,26 @@ export interface Workspaces extends Module {
   firstKey(): string | null;
   /** Forgets what this node has cached of a workspace's keys, plan and limits, or of one key. */
   readonly forget: WorkspaceChanged;
+  /** Changes of workspaces and keys, which the poll of this node finds. */
+  readonly changes: PolledChanges;
 }
 
 /** Workspaces, their keys, and the authentication of requests. */
 export function createWorkspaces(options: WorkspacesOptions): Workspaces {
-  const { config, api, engine, tenants, adminContext, random, emit, notifyChanged, emptyWorkspace, abortWorkspace } = options;
+  const {
+    config,
+    api,
+    engine,
+    tenants,
+    adminContext,
+    random,
+    emit,
+    notifyChanged,
+    onChangeFound,
+    onChangesMissed,
+    emptyWorkspace,
+    abortWorkspace,
+  } = options;
   const keyUses = new KeyUses(engine, adminContext.clock);
   const principals = new PrincipalFinder(api, adminContext.clock, keyUses, config.bootstrapKey);
   const forget: WorkspaceChanged = (workspaceId, keyId) => principals.forget(workspaceId, keyId);
@@ -62,6 +83,17 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
   return {
     authenticator: { findPrincipal: (key) => principals.find(key), holdKey, operatorToken: config.adminToken },
     forget,
+    changes: {
+      sinceLast: ACCESS_CHANGES_SINCE_LAST,
+      receive: (changes, sentMs) => {
+        if (changes) reportAccessChanges(changes, onChangeFound);
+        else {
+          principals.forgetAll();
+          onChangesMissed();
+        }
+        principals.proven(sentMs);
+      },
+    },
     firstKey: () => firstKey,
     first: {
       start: async () => {

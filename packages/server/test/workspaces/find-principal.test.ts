@@ -57,6 +57,38 @@ describe("a key that was looked up", () => {
     expect(answers).toHaveLength(2);
   });
 
+  test("a key that was looked up is trusted for a second after each moment for which its changes are known", async () => {
+    await find(principal);
+    for (let second = 0; second < 5; second += 1) {
+      finder.proven(nowMs);
+      nowMs += 999;
+      expect(await find(null)).toBe(principal);
+    }
+    nowMs += 1;
+    expect(await find(null)).toBeNull();
+  });
+
+  test("a key that was looked up and is unknown, or expires, is looked up again all the same", async () => {
+    await find(null);
+    nowMs += 750;
+    finder.proven(nowMs);
+    expect(await find({ ...principal, expiresAt: new Date(2_000).toISOString() })).toMatchObject(principal);
+    nowMs = 1_999;
+    finder.proven(nowMs);
+    expect(await find(null)).toMatchObject(principal);
+    nowMs = 2_000;
+    expect(await find(null)).toBeNull();
+  });
+
+  test("a key that was looked up is forgotten with all others when changes were missed", async () => {
+    const pending = finder.find(KEY);
+    finder.forgetAll();
+    answers[0]?.(principal);
+    expect(await pending).toBe(principal);
+    finder.proven(nowMs);
+    expect(await find(null)).toBeNull();
+  });
+
   test("a key that was looked up is forgotten when it or its workspace changes, not when another does", async () => {
     for (const keyId of [principal.keyId, null]) {
       await find(principal);
