@@ -45,6 +45,8 @@ export interface PollRequest {
   readonly waitMs: number;
   /** Aborted when the client is gone. */
   readonly signal: AbortSignal;
+  /** Counts what its response will hold, by the request's workspace. Bytes. */
+  readonly hold: (bytes: number) => void;
 }
 
 /** A job for a worker. Of a run, with its execution if that has begun. */

@@ -30,6 +30,8 @@ export interface CallBounds {
   readonly authenticateAgain: () => Promise<void>;
   /** Set when its workspace has used up its requests: it may report outcomes, and takes no jobs. */
   readonly overLimit: OverLimit | null;
+  /** Counts what the response will hold. Bytes. */
+  readonly hold: (bytes: number) => void;
 }
 
 /** What a call of a worker has led to. */
@@ -50,7 +52,7 @@ export async function work(
   deps: WorkDeps,
   principal: Principal,
   body: WorkRequest,
-  { signal, authenticateAgain, overLimit }: CallBounds,
+  { signal, authenticateAgain, overLimit, hold }: CallBounds,
 ): Promise<WorkDone> {
   const receivedMs = deps.clock.elapsedMs();
   const { workspaceId } = principal;
@@ -87,14 +89,15 @@ export async function work(
   if (signal.aborted) stopWaiting();
   try {
     const waitMs = worker.cancelled.size > 0 || settle.length > 0 ? 0 : Math.min(wait * 1_000, validMs(principal, deps.clock));
-    const poll = { worker, keyId: principal.keyId, lanes, limit, leaseSeconds: lease, request, waitMs, signal: waiting.signal };
+    const poll = { worker, keyId: principal.keyId, lanes, limit, leaseSeconds: lease, request, waitMs, signal: waiting.signal, hold };
     const isRepeat = taken.length > 0;
+    if (isRepeat) holdOrRefuse(deps, workspaceId, taken, hold);
     const polling = isRepeat || lanes.length === 0 ? { claims: [], askedMs: receivedMs } : deps.polls.take(poll);
     // Its key may have been revoked after the call was authenticated, before that could end the poll.
     if (waitMs > 0) authenticateAgain().catch(stopWaiting);
     const { claims, askedMs } = await polling;
     const jobs = isRepeat ? taken.map((claim) => ({ claim, queue: claim.queue })) : withQueues(claims, lanes);
-    const responded = await respond(deps, db, worker, jobs, settling, body.version ?? null);
+    const responded = await respond(deps, db, worker, jobs, settling, { version: body.version ?? null, hold });
     return { ...responded, waitedMs: isRepeat ? null : askedMs - receivedMs };
   } finally {
     worker.onCancelled.delete(stopWaiting);
@@ -110,6 +113,16 @@ const validMs = ({ expiresAt }: Principal, clock: Pick<Clock, "nowMs">): number 
 const takenBefore = async (db: Db, principal: Principal, { leaseId }: KnownWorker, request: string): Promise<TakenRow[]> =>
   (await findTakenBy(db, principal.workspaceId, leaseId, request)).filter((job) => mayServe(principal, servedAs(job), job.queue));
 
+/**
+ * What an earlier call took is held by this response as well.
+ *
+ * @throws UNAVAILABLE when responses of the workspace that no one takes fill its share
+ */
+function holdOrRefuse({ memory }: WorkDeps, workspaceId: WorkspaceId, taken: readonly TakenRow[], hold: CallBounds["hold"]): void {
+  if (memory.roomFor(workspaceId) < 1) throw memory.refusal(workspaceId);
+  hold(taken.reduce((sum, { payload }) => sum + payload.length, 0));
+}
+
 /** Jobs that were claimed are given back if the response fails. */
 async function respond(
   deps: WorkDeps,
@@ -117,12 +130,12 @@ async function respond(
   worker: KnownWorker,
   jobs: readonly GivenJob[],
   settling: Promise<Settled[]>,
-  version: string | null,
+  { version, hold }: { readonly version: string | null; readonly hold: CallBounds["hold"] },
 ): Promise<Omit<WorkDone, "waitedMs">> {
   try {
     const settled = await settling;
     const cancelled = await takeCancelled(db, worker);
-    return { ...(await giveJobs(deps, db, worker, jobs, version)), worker, settled, cancelled };
+    return { ...(await giveJobs(deps, db, worker, jobs, version, hold)), worker, settled, cancelled };
   } catch (error) {
     const claims = jobs.map(({ claim }) => claim);
     void giveBackJobs(deps, worker, claims);

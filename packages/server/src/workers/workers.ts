@@ -27,7 +27,7 @@ export interface WorkersOptions {
   readonly database: Database;
   readonly tenants: Tenants;
   readonly secrets: SecretAccess;
-  readonly shares: Pick<Shares, "loopTime" | "workers">;
+  readonly shares: Pick<Shares, "loopTime" | "requestMemory" | "workers">;
   readonly clock: Clock;
   readonly random: Random;
   readonly emit: EmitEvent;
@@ -55,17 +55,18 @@ export interface Workers extends Module {
 }
 
 export function createWorkers({ engine, database, tenants, secrets, shares, clock, random, emit }: WorkersOptions): Workers {
-  const { loopTime } = shares;
+  const { loopTime, requestMemory: memory } = shares;
   const held = new HeldJobs();
   const workers = new KnownWorkers(database, emit, shares.workers);
   const tokens = new ExecutionTokens(database);
-  const give = { finish: engine.finishForWorker, held, tenants, emit, secrets, loopTime };
+  const give = { finish: engine.finishForWorker, held, tenants, emit, secrets, loopTime, memory };
   const versions = new CodeVersions({ database, clock, emit, onReleased: (lane) => engine.waker.wakePulled([lane]) });
   const polls = new Polls({
     claim: engine.claimForWorkers,
     claimFromBacklog: engine.claimFromBacklog,
     filterOf: (lane) => versions.filterOf(lane),
     giveBack: (worker, claims) => void giveBackJobs(give, worker, claims),
+    memory,
     emit,
     clock,
   });

@@ -21,6 +21,7 @@ function setUp() {
       leaseSeconds: 30,
       request: null,
       signal: new AbortController().signal,
+      hold: () => {},
     };
     const poll = new Poll({ ...asked, waitMs });
     ends.add(poll);
