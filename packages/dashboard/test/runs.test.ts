@@ -83,6 +83,20 @@ describe("runs", () => {
     expect((await workflow.get(runId)).status).not.toBe("cancelled");
   });
 
+  test("a run whose steps are undone is not retried", async ({ dashboard, service }) => {
+    const workflow = await putWorkflow(service);
+    const runId = await workflow.trigger();
+    const { lease_token } = await workflow.take();
+    const load = { key: "load order", type: "run", status: "completed", output: 1, undoable: true };
+    await service.ok("POST", `/v1/runs/${runId}/steps`, { lease_token, steps: [load] });
+    const page = await dashboard.open(`runs/${runId}`);
+    await page.getByRole("button", { name: "Cancel", exact: true }).click();
+    await page.getByRole("button", { name: "Cancel the run" }).click();
+    await page.getByText("The run is cancelled.").waitFor();
+    await page.getByText("cancelled", { exact: true }).first().waitFor();
+    await expect.poll(() => page.getByRole("button", { name: /Cancel|Retry/ }).count()).toBe(0);
+  });
+
   test("a run is started by hand with an input that keeps its digits", async ({ dashboard, service }) => {
     const workflow = await putWorkflow(service);
     const page = await dashboard.open(`workflows/${workflow.id}`);

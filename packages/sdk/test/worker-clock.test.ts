@@ -257,7 +257,7 @@ describe("a worker whose queue was deleted", () => {
 });
 
 describe("a worker whose key is refused", () => {
-  const refused = "The service refuses the worker's key. If it still does after a minute, the worker ends.";
+  const refused = "The service refuses the key. A worker ends if it still does after a minute.";
 
   test.for([
     ["while it waits for jobs", false],

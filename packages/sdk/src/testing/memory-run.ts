@@ -104,6 +104,10 @@ export class MemoryRun {
     return this.#substitutes.effects;
   }
 
+  get seen(): ReadonlySet<string> {
+    return this.#substitutes.seen;
+  }
+
   get isCancelled(): boolean {
     return this.#cancelAfter !== undefined && this.steps.some(({ key }) => key === this.#cancelAfter);
   }

@@ -227,7 +227,7 @@ export class WorkerCalls {
     if (this.#refusedSinceMs !== null) return;
     this.#refusedSinceMs = this.#settings.elapsedMs();
     const { logger, name } = this.#settings;
-    logger.error("The service refuses the worker's key. If it still does after a minute, the worker ends.", {
+    logger.error("The service refuses the key. A worker ends if it still does after a minute.", {
       worker: name,
       code,
       error: message,
