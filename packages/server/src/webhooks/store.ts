@@ -105,7 +105,7 @@ export const findWebhook = (db: Db, workspaceId: WorkspaceId, name: string): Pro
   );
 
 /** Uses the primary keys. */
-export const findWebhookOfLane = (db: Db, { workspaceId, laneId }: LaneKey): Promise<Webhook | null> =>
+const findWebhookOfLane = (db: Db, { workspaceId, laneId }: LaneKey): Promise<Webhook | null> =>
   row(db, sql`select * from webhook_record where workspace_id = ${workspaceId} and id = ${laneId}`);
 
 /** The webhooks of these lanes, in any order. Uses the primary keys. */
