@@ -1,4 +1,4 @@
-import { LIMITS } from "@tidemill/contract";
+import { MAX_JOURNAL } from "@tidemill/contract";
 import { COUNT_DISCARDED, COUNT_DISCARDED_ALONE, DISCARD_READY, DISCARD_READY_ALONE, type NamedClaim } from "#jobs";
 import { binaryTextArray, type Db, MAX_WHOLE_CHARACTERS, plainArray, row, rows, sql, textArray } from "#kernel";
 import { LIVE, type RunKey } from "./run.ts";
@@ -66,7 +66,7 @@ export async function completeRunsAcrossWorkspaces(db: Db, runs: readonly RunToC
             and not exists (select from workflow f where f.workspace_id = r.workspace_id and f.id = r.lane_id and 'onSuccess' = any(f.hooks) offset 0)
           offset 0
         ) unchanged
-        where l.steps + more.steps <= ${LIMITS.journalSteps} and l.journal_bytes + more.bytes <= ${LIMITS.journalBytes}
+        where l.steps + more.steps <= ${MAX_JOURNAL.steps} and l.journal_bytes + more.bytes <= ${MAX_JOURNAL.bytes}
       ), gone as (
         ${DISCARD_READY}
       ), tallied as (
@@ -116,7 +116,7 @@ async function completeRun(db: Db, { workspaceId, id, claim, result }: RunToComp
         for no key update
       ), ready as (
         select ${workspaceId}::uuid as workspace_id, l.lane_id, ${id}::uuid as id, l.last_seq from locked l
-        where l.steps < ${LIMITS.journalSteps} and l.journal_bytes + ${bytes} <= ${LIMITS.journalBytes}
+        where l.steps < ${MAX_JOURNAL.steps} and l.journal_bytes + ${bytes} <= ${MAX_JOURNAL.bytes}
           and exists (select from run r where r.workspace_id = ${workspaceId} and r.id = ${id} and r.last_seq = l.last_seq offset 0)
           and not exists (select from run_call c where c.workspace_id = ${workspaceId} and c.run_id = ${id} offset 0)
           and not exists (select from workflow f where f.workspace_id = ${workspaceId} and f.id = l.lane_id and 'onSuccess' = any(f.hooks) offset 0)

@@ -1,4 +1,4 @@
-import { LIMITS, type TakenRun } from "@tidemill/contract";
+import { MAX_JOURNAL, type TakenRun } from "@tidemill/contract";
 import { describe, expect } from "vitest";
 import type { NamedClaim } from "#jobs";
 import { type Database, type RunId, sql, type WorkspaceId } from "#kernel";
@@ -147,8 +147,8 @@ const plainSteps = (keys: readonly string[]) => keys.map((key) => completedStep(
 
 describe.for(ENDS)("a run that ends with $lastKeys is left to a transaction", ({ lastKeys }) => {
   test.for([
-    { what: "whose journal has no room for its steps", change: `update run set steps = ${LIMITS.journalSteps} where id = $1` },
-    { what: "whose journal has no room for their outputs", change: `update run set journal_bytes = ${LIMITS.journalBytes} where id = $1` },
+    { what: "whose journal has no room for its steps", change: `update run set steps = ${MAX_JOURNAL.steps} where id = $1` },
+    { what: "whose journal has no room for their outputs", change: `update run set journal_bytes = ${MAX_JOURNAL.bytes} where id = $1` },
     { what: "for which another run waits", change: "update run set parent_run_id = id where id = $1" },
     {
       what: "whose workflow has a hook for it",
