@@ -58,7 +58,7 @@ export async function run(environment: Environment, { attacks, seconds, nodes: c
     // An attacker that has begun may wait for a core before it says so. The others, and what is measured, do not wait for that.
     const [samples] = await Promise.all([
       neighbour.ask<Samples>({ kind: "measure", seconds }),
-      ...attackers.map((attacker) => attacker.ask({ kind: "start" })),
+      ...attackers.map(start),
     ]);
     const cores = (processorOfPostgres(environment.connection.host) - before.seconds) / ((performance.now() - before.atMs) / 1_000);
     const figures = await Promise.all(nodes.map((node) => node.read()));
@@ -70,6 +70,11 @@ export async function run(environment: Environment, { attacks, seconds, nodes: c
     for (const stop of stops) await stop();
     await clearWorkspaces(environment.database);
   }
+}
+
+async function start(attacker: Peer): Promise<void> {
+  const { error } = await attacker.ask<{ error?: string }>({ kind: "start" });
+  if (error) throw new Error(`An attack could not begin: ${error}`);
 }
 
 /** Prepares attacks by one workspace, each in its own process. */
