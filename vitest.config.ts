@@ -14,6 +14,7 @@ export default defineConfig({
       { find: /^#([a-z-]+)$/, replacement: `${packages}/server/src/$1/index.ts` },
       { find: /^@tidemill\/server$/, replacement: `${packages}/server/src/index.ts` },
       { find: /^@tidemill\/contract$/, replacement: `${packages}/contract/src/index.ts` },
+      { find: /^@tidemill\/contract\/journal$/, replacement: `${packages}/contract/src/journal.ts` },
       { find: /^@tidemill\/contract\/signing$/, replacement: `${packages}/contract/src/signing.ts` },
       { find: /^@tidemill\/sdk\/testing$/, replacement: `${packages}/sdk/src/testing/index.ts` },
       { find: /^@tidemill\/sdk$/, replacement: `${packages}/sdk/src/index.ts` },

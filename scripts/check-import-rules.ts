@@ -110,6 +110,7 @@ const CASES: Case[] = [
   ...accepted(
     "packages/sdk/src/enqueue/case.ts",
     'export type { Job } from "@tidemill/contract";',
+    'export { MAX_JOURNAL } from "@tidemill/contract/journal";',
     'export { SIGNATURE_VERSION } from "@tidemill/contract/signing";',
     'export * from "./batcher.ts";',
     'export * from "../queue.ts";',

@@ -12,6 +12,7 @@ export const TABLES: Readonly<Record<string, Table>> = {
   migration: { owner: "kernel", holds: "Applied migrations." },
   workspace: { owner: "workspaces", holds: "Tenants, with their plan and limits." },
   api_key: { owner: "workspaces", holds: "Hashes of the API keys." },
+  access_change: { owner: "workspaces", holds: "Changes of what keys may do, in the last hour." },
   person: { owner: "people", holds: "People who sign in to the dashboard." },
   membership: { owner: "people", holds: "Who belongs to which workspace, with which role." },
   session: { owner: "people", holds: "Sessions of people, by the hash of their token." },
@@ -110,6 +111,7 @@ interface WritingFunction {
 }
 
 export const WRITING_FUNCTIONS: Readonly<Record<string, WritingFunction>> = {
+  record_access_change: { owner: "workspaces", writes: ["access_change"] },
   append_audit_event: { owner: "audit", writes: ["audit_chain", "audit_event"] },
   record_dropped: { owner: "audit", writes: ["audit_dropped"] },
   take_requests: { owner: "usage", writes: ["request_rate"] },

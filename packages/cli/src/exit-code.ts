@@ -8,7 +8,7 @@ export const EXIT_CODES = {
     means:
       "Wrong use, or an error that has no code of its own. `workflow check`: a run does not fit. Commands of operators have only this one.",
   },
-  refused: { code: 3, means: "The key is missing, unknown, or may not do this." },
+  refused: { code: 3, means: "No service or no key is given, or the key is unknown or may not do this." },
   notFound: { code: 4, means: "What the command names does not exist." },
   conflict: { code: 5, means: "The state of the record does not allow it, or the name is taken." },
   limit: { code: 6, means: "The quota or the rate limit of the workspace is used up." },
@@ -25,6 +25,9 @@ export class InterruptedError extends Error {}
 
 /** What a command names does not exist on this machine. */
 export class NotFoundError extends Error {}
+
+/** No service or no key is given. */
+export class NotSignedInError extends Error {}
 
 type Ending = keyof typeof EXIT_CODES;
 
@@ -46,6 +49,7 @@ const ENDINGS: Partial<Record<TidemillErrorCode, Ending>> = {
 /** The exit code after an error. */
 export function exitCodeOf(error: unknown): number {
   if (error instanceof InterruptedError) return EXIT_CODES.interrupted.code;
+  if (error instanceof NotSignedInError) return EXIT_CODES.refused.code;
   if (error instanceof NotFoundError) return EXIT_CODES.notFound.code;
   return EXIT_CODES[(error instanceof TidemillError && ENDINGS[error.code]) || "failed"].code;
 }

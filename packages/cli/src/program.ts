@@ -1,4 +1,3 @@
-import addCompletion from "@bomb.sh/tab/commander";
 import { Command } from "commander";
 import { addApprovalCommands } from "./client/approval.ts";
 import { addDeadLetterCommands } from "./client/dead-letter.ts";
@@ -19,6 +18,7 @@ import { addSignalCommands } from "./client/signal.ts";
 import { addWebhookCommands } from "./client/webhook.ts";
 import { addWorkflowCommands } from "./client/workflow.ts";
 import { addAuditList, addWorkspaceViews } from "./client/workspace-views.ts";
+import { addCompletion } from "./completion.ts";
 import { addAuditVerify, addDatabaseCommands, addDoctorCommand, addNodeCommands } from "./operator/commands.ts";
 import { addProfileCommands } from "./profile/commands.ts";
 import { VERSION } from "./version.ts";
@@ -62,6 +62,6 @@ export function createProgram(): Command {
   addDatabaseCommands(program);
 
   program.commandsGroup("Other commands:");
-  addCompletion(program, { completionCommandName: "completion" });
+  addCompletion(program);
   return program;
 }

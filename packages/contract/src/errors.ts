@@ -10,7 +10,7 @@ export const ERRORS = {
   METHOD_NOT_ALLOWED: { status: 405, message: "The resource does not support this method." },
   CONFLICT: { status: 409, message: "The name is already in use." },
   INVALID_STATE: { status: 409, message: "The state of the resource does not allow this." },
-  LEASE_LOST: { status: 409, message: "The claim is no longer valid: its lease ended or the job moved on." },
+  LEASE_LOST: { status: 409, message: "The worker no longer holds this job or run: its lease ended, or it was cancelled or settled." },
   PAYLOAD_TOO_LARGE: { status: 413, message: "The request exceeds a size limit." },
   IDEMPOTENCY_MISMATCH: { status: 422, message: "This idempotency key was already used with a different request." },
   RATE_LIMITED: { status: 429, message: "Too many requests." },

@@ -8,6 +8,7 @@ export * from "./explain.ts";
 export * from "./http-calls.ts";
 export * from "./job-search.ts";
 export * from "./jobs.ts";
+export * from "./journal.ts";
 export * from "./keys.ts";
 export * from "./limits.ts";
 export * from "./live.ts";

@@ -29,6 +29,7 @@ export const LIMITS = {
   /** Steps in the journal of a run, and how large their outputs and errors are together. */
   journalSteps: 10_000,
   journalBytes: 32 * 1024 * 1024,
+  stepKeyLength: 256,
   /** Steps that one call reports. */
   reportedSteps: 100,
   /** Triggers in one call. */

@@ -377,8 +377,8 @@ export const StepKey = Type.String({
   title: "StepKey",
   format: "storable",
   minLength: 1,
-  maxLength: 256,
-  description: "Name of the step, unique in its run.",
+  maxLength: LIMITS.stepKeyLength,
+  description: "Name of the step, unique in its run. Keys of the form `undo(…)` are only for steps of the type `undo`.",
   examples: ["load user"],
 });
 

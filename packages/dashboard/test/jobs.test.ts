@@ -1,6 +1,7 @@
 import type { Locator } from "playwright-core";
 import { describe, expect } from "vitest";
 import { newPerson, PASSWORD } from "../../server/test/harness/people.ts";
+import { answerForNow } from "./harness/answer.ts";
 import { test } from "./harness/dashboard.ts";
 
 const TOLD = { timeout: 10_000 };
@@ -122,13 +123,13 @@ describe("the list of jobs", () => {
     await page.getByRole("grid", { name: "Jobs" }).getByText("a", { exact: true }).waitFor();
     await expect.poll(() => page.getByRole("grid", { name: "Jobs" }).getByRole("row").count()).toBe(2);
     expect(await dashboard.axe(page)).toEqual([]);
-    await page.route("**/v1/jobs?*", (route) =>
-      route.fulfill({ json: { data: [], next_cursor: "job_01kajv3k4ve6nsd9z5kgtzx0rw", searched_until: "2026-11-20T12:00:00.000Z" } }),
-    );
+    const searchOn = await answerForNow(page, "**/v1/jobs?*", {
+      json: { data: [], next_cursor: "job_01kajv3k4ve6nsd9z5kgtzx0rw", searched_until: "2026-11-20T12:00:00.000Z" },
+    });
     await page.getByRole("textbox", { name: "Part of the payload" }).fill("nobody");
     await page.getByRole("heading", { name: "Nothing found so far" }).waitFor();
     await page.getByText("Searched back to 2026-11-20").waitFor();
-    await page.unrouteAll({ behavior: "wait" });
+    searchOn();
     await page.getByRole("button", { name: "Search on" }).click();
     await page.getByRole("heading", { name: "No job matches these filters" }).waitFor();
     await dashboard.goTo(page, "jobs?last=two+years");

@@ -1,5 +1,6 @@
 import { expect } from "vitest";
 import { until } from "../../server/test/harness/service.ts";
+import { answerForNow } from "./harness/answer.ts";
 import { test } from "./harness/dashboard.ts";
 
 const nightly = { name: "nightly", queue: "emails", cron: "30 2 * * *", timezone: "UTC" };
@@ -37,12 +38,12 @@ test("pages ask from time to time where the stream is refused or blocked, and sa
   await service.ok("POST", "/v1/queues", { name: "emails" });
   await service.ok("POST", "/v1/schedules", nightly);
   const page = await dashboard.open("schedules/nightly");
-  await page.context().route("**/v1/live", (route) => route.fulfill({ status: 503, headers: { "retry-after": "1" }, body: "{}" }));
+  const recover = await answerForNow(page.context(), "**/v1/live", { status: 503, headers: { "retry-after": "1" }, body: "{}" });
   await page.reload();
   await page.locator("[data-state=polling]:visible").waitFor();
   await service.ok("PATCH", "/v1/schedules/nightly/pause");
   await page.getByText("paused", { exact: true }).waitFor({ timeout: 15_000 });
-  await page.context().unrouteAll({ behavior: "wait" });
+  recover();
   await page.locator("[data-state=live]:visible").waitFor({ timeout: 15_000 });
 });
 

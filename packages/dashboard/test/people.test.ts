@@ -1,6 +1,7 @@
 import { describe, expect } from "vitest";
 import { codeAt } from "../../server/src/people/totp-code.ts";
 import { newPerson, PASSWORD } from "../../server/test/harness/people.ts";
+import { answerForNow } from "./harness/answer.ts";
 import { test } from "./harness/dashboard.ts";
 
 describe("members", () => {
@@ -182,14 +183,14 @@ describe("the operator's pages", () => {
       .getByRole("gridcell", { name: oldest?.id ?? "", exact: true })
       .waitFor();
 
-    const route = (url: URL) => url.pathname.endsWith("/v1/nodes");
-    await page.route(route, (request) =>
-      request.fulfill({ status: 400, json: { error: { code: "VALIDATION_ERROR", message: "No.", details: {} } } }),
-    );
+    const recover = await answerForNow(page, (url) => url.pathname.endsWith("/v1/nodes"), {
+      status: 400,
+      json: { error: { code: "VALIDATION_ERROR", message: "No.", details: {} } },
+    });
     await dashboard.goTo(page, "/operator/nodes");
     const alert = page.getByRole("alert");
     await alert.getByText("Could not load the nodes").waitFor();
-    await page.unrouteAll({ behavior: "wait" });
+    recover();
     await alert.getByRole("button", { name: "Try again" }).click();
     await page.getByRole("grid", { name: "Nodes" }).getByRole("row", { name: /^many/ }).first().waitFor();
     await service.database.query("delete from lease where id in (select lease_id from node where host = 'many')");

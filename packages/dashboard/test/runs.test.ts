@@ -1,6 +1,8 @@
+import type { Route } from "playwright-core";
 import { describe, expect, vi } from "vitest";
 import { newPerson } from "../../server/test/harness/people.ts";
 import { putWorkflow, type TestWorkflow } from "../../server/test/harness/workflows.ts";
+import { answerForNow } from "./harness/answer.ts";
 import { test } from "./harness/dashboard.ts";
 
 const DIGITS = "12345678901234567890";
@@ -81,6 +83,20 @@ describe("runs", () => {
     expect((await workflow.get(runId)).status).not.toBe("cancelled");
   });
 
+  test("a run whose steps are undone is not retried", async ({ dashboard, service }) => {
+    const workflow = await putWorkflow(service);
+    const runId = await workflow.trigger();
+    const { lease_token } = await workflow.take();
+    const load = { key: "load order", type: "run", status: "completed", output: 1, undoable: true };
+    await service.ok("POST", `/v1/runs/${runId}/steps`, { lease_token, steps: [load] });
+    const page = await dashboard.open(`runs/${runId}`);
+    await page.getByRole("button", { name: "Cancel", exact: true }).click();
+    await page.getByRole("button", { name: "Cancel the run" }).click();
+    await page.getByText("The run is cancelled.").waitFor();
+    await page.getByText("cancelled", { exact: true }).first().waitFor();
+    await expect.poll(() => page.getByRole("button", { name: /Cancel|Retry/ }).count()).toBe(0);
+  });
+
   test("a run is started by hand with an input that keeps its digits", async ({ dashboard, service }) => {
     const workflow = await putWorkflow(service);
     const page = await dashboard.open(`workflows/${workflow.id}`);
@@ -101,33 +117,30 @@ describe("runs", () => {
 
   test("a list that cannot be loaded says so, with the code, and tries again", async ({ dashboard }) => {
     const page = await dashboard.open("workers");
-    const failing = (url: URL) => url.pathname.endsWith("/v1/runs");
-    await page.route(failing, (route) =>
-      route.fulfill({
-        status: 400,
-        headers: { "x-request-id": "req_7" },
-        json: { error: { code: "VALIDATION_ERROR", message: "status is not a status.", details: {} } },
-      }),
-    );
+    const recover = await answerForNow(page, (url) => url.pathname.endsWith("/v1/runs"), {
+      status: 400,
+      headers: { "x-request-id": "req_7" },
+      json: { error: { code: "VALIDATION_ERROR", message: "status is not a status.", details: {} } },
+    });
     await page.getByRole("link", { name: "Runs" }).click();
     const alert = page.getByRole("alert");
     await alert.waitFor();
     await expect
       .poll(() => alert.textContent())
       .toMatch(/Could not load the runs.*status is not a status\..*400 · VALIDATION_ERROR · req_7/);
-    await page.unrouteAll({ behavior: "wait" });
+    recover();
     await alert.getByRole("button", { name: "Try again" }).click();
     await page.getByText("No workflow has run yet").waitFor();
   });
 
   test("a list that could not be loaded is there by itself when the service is back", async ({ dashboard }) => {
     const page = await dashboard.open("workers");
-    await page.route("**/v1/runs?*", (route) => route.fulfill({ status: 503, json: { error: { code: "UNAVAILABLE", message: "Away." } } }));
+    const recover = await answerForNow(page, "**/v1/runs?*", { status: 503, json: { error: { code: "UNAVAILABLE", message: "Away." } } });
     await page.getByRole("link", { name: "Runs" }).click();
     // Three tries, which say so from the first one on.
     await page.getByRole("alert").getByText("Away.").waitFor();
     await page.clock.runFor(4_000);
-    await page.unrouteAll({ behavior: "wait" });
+    recover();
     // Each try sets its timer when its response has come, which takes real time: one long run of the clock could end before.
     const list = page.getByText("No workflow has run yet");
     await vi.waitUntil(
@@ -139,13 +152,25 @@ describe("runs", () => {
     );
   });
 
+  test("a list whose request is never answered says so, and is asked for again", async ({ dashboard }) => {
+    const page = await dashboard.open("workers");
+    const held: Route[] = [];
+    await page.route("**/v1/runs?*", (route) => (held.length === 0 ? void held.push(route) : route.continue()));
+    await page.getByRole("link", { name: "Runs" }).click();
+    await vi.waitUntil(() => held.length > 0, { timeout: 30_000 });
+    await page.clock.runFor(60_000);
+    await page.getByRole("alert").getByText("The service has not responded for a minute.").waitFor();
+    await page.clock.runFor(1_000);
+    await page.getByText("No workflow has run yet").waitFor();
+  });
+
   test("a page whose script could not be loaded is there after another try", async ({ dashboard }) => {
     const page = await dashboard.open("workers");
-    await page.route("**/assets/RunsPage-*.js", (route) => route.fulfill({ status: 404 }));
+    const recover = await answerForNow(page, "**/assets/RunsPage-*.js", { status: 404 });
     await page.getByRole("link", { name: "Runs" }).click();
     const again = page.getByRole("button", { name: "Try again" });
     await again.waitFor();
-    await page.unrouteAll({ behavior: "wait" });
+    recover();
     await again.click();
     await page.getByText("No workflow has run yet").waitFor();
   });

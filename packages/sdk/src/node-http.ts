@@ -105,6 +105,7 @@ function openSender(): SendWhole | null {
 }
 
 function senderOf({ Agent, request: open }: Http, opened: "connect" | "secureConnect"): SendWhole {
+  // It also has the kernel probe idle connections each second, so that a call that waits fails 11 s after its node has vanished.
   const agent = new Agent({ keepAlive: true });
   return ({ method, server: { protocol, hostname, port, path: base }, path, headers, body, until }) =>
     new Promise((resolve, reject) => {

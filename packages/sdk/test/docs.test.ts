@@ -1,9 +1,10 @@
-import { execFile, spawnSync } from "node:child_process";
+import { execFile, spawn, spawnSync } from "node:child_process";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { Tidemill } from "@tidemill/sdk";
 import { expect } from "vitest";
+import { until } from "../../server/test/harness/service.ts";
 import { test } from "./harness/live.ts";
 import { Receiver } from "./harness/receiver.ts";
 
@@ -28,6 +29,28 @@ test("the code of the client's README runs from the first block to the last", as
   expect(stdout).toMatch(/^job_\w+ delayed$/m);
   expect(stdout).toMatch(/^404 There is no queue "absent"\. /m);
   expect(stdout).toContain("Not running: it is due in");
+});
+
+test("the worker and the calls of docs/workers.md complete jobs", async ({ live, onTestFinished, skip }) => {
+  skip(!["bash", "curl"].every(isThere), "bash or curl is not on this machine");
+  const tidemill = new Tidemill({ url: live.url, key: live.key });
+  await tidemill.queues.create({ name: "emails" });
+  const env = { PATH: process.env.PATH ?? "", TIDEMILL_URL: live.url, TIDEMILL_KEY: live.key };
+  const emails = tidemill.queue<{ to: string }>("emails");
+
+  const byCalls = await emails.enqueue({ to: "ada@example.com" });
+  const [script = ""] = blocksOf("docs/workers.md", "bash");
+  expect(JSON.parse((await run("bash", ["-euc", script], { env })).stdout)).toMatchObject({ leases: [{ id: byCalls.id, ok: true }] });
+  expect(await emails.jobs.get(byCalls.id)).toMatchObject({ state: "completed", result: { sent: true } });
+
+  const file = `${PACKAGE}/workers-${process.pid}.ts`;
+  onTestFinished(() => rmSync(file, { force: true }));
+  writeFileSync(file, blocksOf("docs/workers.md", "ts")[0] ?? "");
+  const byWorker = await emails.enqueue({ to: "bob@example.com" });
+  const worker = spawn(process.execPath, ["--conditions=source", file], { env, stdio: "ignore" });
+  onTestFinished(() => void worker.kill("SIGKILL"));
+  await until(async () => (await emails.jobs.get(byWorker.id)).state === "completed", "the worker to complete the job");
+  expect(await emails.jobs.get(byWorker.id)).toMatchObject({ result: { sent: "bob@example.com" } });
 });
 
 test("the client's README names all that the client has", () => {

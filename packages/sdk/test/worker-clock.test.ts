@@ -22,16 +22,17 @@ const test = base
     onCleanup(async () => {
       for (const loop of started) {
         loop.stop();
-        await loop.ended;
+        await loop.ended.catch(() => {});
         loop.close();
       }
     });
-    return (queues: NonNullable<WorkerOptions["queues"]>, options: Partial<WorkerOptions> = {}): void => {
+    return (queues: NonNullable<WorkerOptions["queues"]>, options: Partial<WorkerOptions> = {}): WorkLoop => {
       const read = readWorkerOptions({ url: service.node.url, key: service.key, queues, logger: new Log(), ...options });
       const settings = { ...read, elapsedMs: () => read.elapsedMs() + ahead.ms };
       const loop = new WorkLoop(settings, new WorkerCalls(settings));
       started.push(loop);
       loop.start();
+      return loop;
     };
   });
 
@@ -252,5 +253,55 @@ describe("a worker whose queue was deleted", () => {
       ["warn", deleted],
       ["info", deleted],
     ]);
+  });
+});
+
+describe("a worker whose key is refused", () => {
+  const refused = "The service refuses the key. A worker ends if it still does after a minute.";
+
+  test.for([
+    ["while it waits for jobs", false],
+    ["while it executes a job and has no room for others", true],
+  ] as const)("since it was revoked %s, ends with the error after a minute", async ([, executes], { service, ahead, loop }) => {
+    const queue = await service.queue();
+    const { id: keyId, key } = await service.ok("POST", "/v1/keys", { name: "worker", role: "worker" });
+    const log = new Log();
+    const started = Promise.withResolvers<AbortSignal>();
+    const handler = ({ signal }: WorkerJob) => {
+      started.resolve(signal);
+      return executes ? untilAborted(signal) : null;
+    };
+    const { ended } = loop({ [queue]: handler }, { key, logger: log, concurrency: 1 });
+    const failure = ended.then(
+      () => null,
+      (error: unknown) => error,
+    );
+    const { id } = await service.enqueue({ queue });
+    const signal = await started.promise;
+    if (!executes) await service.untilState({ queue, id }, "completed");
+    await service.ok("DELETE", `/v1/keys/${keyId}`);
+    await until(() => log.lines.length > 0, "the key to be refused");
+    expect(log.lines).toMatchObject([{ level: "error", message: refused, fields: { code: "UNAUTHORIZED" } }]);
+    ahead.ms += 61_000;
+    expect(await failure).toMatchObject({ code: "UNAUTHORIZED" });
+    expect(signal.aborted).toBe(executes);
+  });
+
+  test("once, goes on when it is accepted again", async ({ service, loop, clients: { proxy } }) => {
+    const queue = await service.queue();
+    const log = new Log();
+    const body = JSON.stringify({ error: { code: "UNAUTHORIZED", message: "Who are you?", details: {} } });
+    loop({ [queue]: () => {} }, { url: proxy.url, logger: log });
+    const complete = async () => {
+      const { id } = await service.enqueue({ queue });
+      await service.untilState({ queue, id }, "completed");
+    };
+    await complete();
+    for (const times of [1, 2]) {
+      proxy.faults = [{ status: 401, body }];
+      await complete();
+      await complete();
+      expect(log.lines.map(({ message }) => message)).toEqual(Array.from({ length: times }, () => refused));
+    }
   });
 });

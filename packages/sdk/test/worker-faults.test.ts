@@ -2,8 +2,8 @@ import { Worker, type WorkerJob } from "@tidemill/sdk";
 import { describe, expect } from "vitest";
 import { until } from "../../server/test/harness/service.ts";
 import { settle, take } from "../../server/test/harness/workers.ts";
-import { test } from "./harness/client.ts";
 import type { Fault } from "./harness/faulty-proxy.ts";
+import { Log, test } from "./harness/worker.ts";
 import { WorkerProcess } from "./harness/worker-process.ts";
 
 describe("a worker that is frozen past its leases", () => {
@@ -99,5 +99,20 @@ describe("a worker whose connection is cut in the middle of a settle", () => {
       expect(attempts_log.filter(({ outcome }: { outcome: string }) => outcome !== "released")).toMatchObject([{ outcome: "completed" }]);
     }
     expect(new Set(logged)).toEqual(new Set(["A call of the worker failed. It is tried again.", "The worker stops."]));
+  });
+});
+
+describe("a worker whose connection goes silent", () => {
+  test("repeats its report after a third of a lease, while the lease holds", async ({ service, clients: { proxy }, worker }) => {
+    const queue = await service.queue();
+    const settles = () => proxy.passed.filter(({ body }) => body.includes('"settle"'));
+    proxy.faultOf = ({ body }) => (body.includes('"settle"') && settles().length === 1 ? "hang" : null);
+    const log = new Log();
+    worker({ [queue]: () => "done" }, { url: proxy.url, leaseSeconds: 15, logger: log });
+    const { id } = await service.enqueue({ queue });
+    await service.untilState({ queue, id }, "completed");
+    expect(settles()).toHaveLength(2);
+    expect(log.lines.map(({ fields }) => fields.error)).toEqual([`No response from ${proxy.url} in 5000 ms.`]);
+    expect(await service.job({ queue, id })).toMatchObject({ result: "done", attempts_log: [{ attempt: 1, outcome: "completed" }] });
   });
 });

@@ -32,11 +32,14 @@ describe("a worker that stops while the service is away", () => {
     expect(await service.job({ queue, id })).toMatchObject({ state: "active" });
   });
 
-  test("ends at once at a second signal", async ({ service, clients: { proxy }, onTestFinished }) => {
+  test.for([
+    ["", "a"],
+    [", also if its handler does not end", "deaf"],
+  ])("ends its process at once at a second signal%s", async ([, payload], { service, clients: { proxy }, onTestFinished }) => {
     const queue = await service.queue();
     const process = new WorkerProcess({ url: proxy.url, key: service.key, queue, concurrency: 1 });
     onTestFinished(() => process.kill());
-    await service.enqueue({ queue, payload: "a" });
+    await service.enqueue({ queue, payload });
     await until(() => process.seen("started").length === 1, "the worker to start its job");
     proxy.faultOf = () => "hang";
     process.signal("SIGTERM");
@@ -45,22 +48,26 @@ describe("a worker that stops while the service is away", () => {
       process.signal("SIGTERM");
       return process.hasEnded;
     }, "the worker to end");
+    expect(process.lines.at(-1)).toMatchObject({ message: "The worker ends without having reported jobs or runs. Their leases end." });
   });
 });
 
 describe("signals", () => {
-  test("that come together count once", ({ onTestFinished }) => {
+  test("that come together count once, and a program that listens to them decides when it ends", ({ onTestFinished }) => {
     const seen: string[] = [];
+    const ofProgram = () => void seen.push("program");
+    process.on("SIGUSR2", ofProgram);
+    onTestFinished(() => void process.off("SIGUSR2", ofProgram));
     let nowMs = 0;
     const listeners = { first: () => void seen.push("first"), second: () => void seen.push("second") };
     onTestFinished(onSignals(["SIGUSR2"], listeners, () => nowMs));
-    process.emit("SIGUSR2");
+    process.emit("SIGUSR2", "SIGUSR2");
     nowMs += 5;
-    process.emit("SIGUSR2");
-    expect(seen).toEqual(["first"]);
+    process.emit("SIGUSR2", "SIGUSR2");
+    expect(seen).toEqual(["program", "first", "program"]);
     nowMs += 1_000;
-    process.emit("SIGUSR2");
-    expect(seen).toEqual(["first", "second"]);
+    process.emit("SIGUSR2", "SIGUSR2");
+    expect(seen.slice(3)).toEqual(["program", "second"]);
   });
 });
 

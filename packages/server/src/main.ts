@@ -17,7 +17,6 @@ import {
   type Random,
   Services,
   type Shares,
-  type WorkspaceId,
 } from "#kernel";
 import { createLive } from "#live";
 import { createMetrics } from "#metrics";
@@ -34,7 +33,7 @@ import { createVault, type OpenVault } from "#vault";
 import { createWebhookSender, createWebhooks } from "#webhooks";
 import { createWorkers } from "#workers";
 import { callKind, createWorkflows, hookKind, runKind, startScheduledRuns, undoKind } from "#workflows";
-import { createAdminContext, createWorkspaces } from "#workspaces";
+import { createAdminContext, createWorkspaces, type WorkspaceChanged } from "#workspaces";
 import type { OpenDatabases } from "./databases.ts";
 import { emptyWorkspace } from "./empty-workspace.ts";
 import { createListeners, type Listeners } from "./listeners.ts";
@@ -107,9 +106,9 @@ export async function composeNode({
     ],
     masterKeys: { ids: () => keyring.ids, onMissing: (id) => void openVault.findKey(id) },
     handlers: {
-      workspaceChanged: ({ workspaceId }) => onWorkspaceChanged(workspaceId),
+      workspaceChanged: ({ workspaceId, keyId }) => onWorkspaceChanged(workspaceId, keyId),
       personChanged: ({ personId }) => endStreamsOf(personId),
-      workspaceDeleted: ({ workspaceId }) => onWorkspaceChanged(workspaceId),
+      workspaceDeleted: ({ workspaceId }) => onWorkspaceChanged(workspaceId, null),
       runChanged: (run) => workflows.runChanged(run),
       workspaceFollowed: (message) => live.receive(message),
       recordsChanged: (message) => live.receive(message),
@@ -136,17 +135,19 @@ export async function composeNode({
   const workers = createWorkers({ ...shared, engine, database: engineDatabase, secrets: vault.secrets });
   const { waker, aborter, outlet } = engine;
   /** This node has changed a workspace, or what somebody may do in it. */
-  const notifyChanged = (workspaceId: WorkspaceId) => {
-    endCallsOf(workspaceId);
-    engine.notify({ kind: "workspaceChanged", workspaceId });
+  const notifyChanged: WorkspaceChanged = (workspaceId, keyId) => {
+    endCallsOf(workspaceId, keyId);
+    engine.notify({ kind: "workspaceChanged", workspaceId, keyId });
   };
   const workspaces = createWorkspaces({
     ...shared,
     adminContext,
     emptyWorkspace,
     notifyChanged,
+    onChangeFound: (workspaceId, keyId) => onWorkspaceChanged(workspaceId, keyId),
+    onChangesMissed: () => workers.endCalls(),
     abortWorkspace: (workspaceId) => {
-      endCallsOf(workspaceId);
+      endCallsOf(workspaceId, null);
       aborter.abortWorkspace(workspaceId);
     },
   });
@@ -159,14 +160,14 @@ export async function composeNode({
     endStreamsOf(personId);
     engine.notify({ kind: "personChanged", personId });
   };
-  /** Another node has changed or deleted a workspace. */
-  const onWorkspaceChanged = (workspaceId: WorkspaceId) => {
-    workspaces.forget(workspaceId);
-    endCallsOf(workspaceId);
+  /** A workspace was changed or deleted, perhaps by another node. */
+  const onWorkspaceChanged: WorkspaceChanged = (workspaceId, keyId) => {
+    workspaces.forget(workspaceId, keyId);
+    endCallsOf(workspaceId, keyId);
   };
-  /** Ends calls that wait, since theirs may be a key that was revoked. */
-  const endCallsOf = (workspaceId: WorkspaceId) => {
-    workers.workspaceChanged(workspaceId);
+  /** Ends calls that wait: those of a key that was revoked, or all of the workspace. Streams end if their reader is refused. */
+  const endCallsOf: WorkspaceChanged = (workspaceId, keyId) => {
+    workers.workspaceChanged(workspaceId, keyId);
     workflows.workspaceChanged(workspaceId);
     live.workspaceChanged(workspaceId);
   };
@@ -237,7 +238,7 @@ export async function composeNode({
       // Now that this node listens.
       { start: () => live.missed(), stop: async () => {} },
       engine.attempts,
-      new DuePoll(engineDatabase, due, config.pollEveryMs, emit, random),
+      new DuePoll({ ...shared, db: engineDatabase, sources: due, changes: workspaces.changes, everyMs: config.pollEveryMs }),
       listeners.requests,
     ],
     (error) => emit("close_failed", { error }),

@@ -3,7 +3,8 @@ import type { SendOptions } from "@tidemill/sdk";
 import type { Command } from "commander";
 import { printFields } from "../output/table.ts";
 import { onService } from "./command.ts";
-import { addFields, readFields, readJson } from "./fields.ts";
+import { addFields, readFields } from "./fields.ts";
+import { parseJson } from "./json-input.ts";
 
 const OWN = ["name", "data"];
 
@@ -21,7 +22,11 @@ export function addEventCommands(program: Command): void {
     ),
     async (tidemill, { args: [name = "", data], options }) =>
       printFields(
-        await tidemill.events.send(name, data === undefined ? null : readJson(data), readFields<SendOptions>(SendEvent, options, OWN)),
+        await tidemill.events.send(
+          name,
+          data === undefined ? null : parseJson("data", data),
+          readFields<SendOptions>(SendEvent, options, OWN),
+        ),
         options.json,
       ),
   );

@@ -23,6 +23,11 @@ export async function readJsonInput({ what, argument, file }: JsonInput): Promis
   if (argument === undefined && file === undefined && process.stdin.isTTY) return undefined;
   const json = argument ?? (await text(openInput(file === undefined ? {} : { file }).chunks));
   if (argument === undefined && json.trim() === "") return undefined;
+  return parseJson(what, json);
+}
+
+/** @param what it is, for errors */
+export function parseJson(what: string, json: string): unknown {
   try {
     return parseExactly(json);
   } catch (error) {

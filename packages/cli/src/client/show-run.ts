@@ -74,31 +74,49 @@ function describe(waiting: Waiting | undefined): string | undefined {
 }
 
 /** What a person can do next, or what happens by itself. */
-function nextOf({ runId, workflowId, status, attempt, attempts, waitingFor, nextAttemptAt }: Run): string[] {
+function nextOf(run: Run): string[] {
+  const { runId, workflowId, status, attempt, attempts, waitingFor, nextAttemptAt, steps } = run;
+  const kept = waitingFor.flatMap(({ type, version }) =>
+    type === "worker" ? [`It is due, and kept for a worker of version ${version}, which started it.`] : [],
+  );
   switch (status) {
     case "pending":
       return [`It starts when a worker asks for runs of ${workflowId}. tidemill worker list shows the workers.`];
     case "running":
       return nextAttemptAt === null
-        ? []
+        ? kept
         : [`Attempt ${attempt} of ${attempts} starts at ${nextAttemptAt}. tidemill run cancel ${runId} gives it up.`];
     case "sleeping": {
       const [first] = waitingFor.flatMap(({ until }) => until ?? []).sort();
-      return first === undefined ? [] : [`It goes on at ${first}.`];
+      return first === undefined ? kept : [...kept, `It goes on at ${first}.`];
     }
     case "waiting":
-      return waitingFor.flatMap(({ signal, runId: child }) => [
+      return waitingFor.flatMap(({ type, signal, runId: child, codeVersion, reason }) => [
+        ...(type === "code" ? otherCode(runId, codeVersion ?? null, reason ?? "") : []),
         ...(signal === undefined ? [] : [`To go on: tidemill signal complete ${quoted(signal)} '<payload>'`]),
         ...(child === undefined ? [] : [`The run that it waits for: tidemill run get ${child}`]),
       ]);
     case "failed":
+      if (isUndone(steps)) return [UNDONE];
       return [`When the cause is mended: tidemill run retry ${runId}. It goes on from its journal.`];
     case "cancelled":
+      if (isUndone(steps)) return [UNDONE];
       return [`To let it go on from its journal: tidemill run retry ${runId}`];
     case "completed":
       return [];
   }
 }
+
+const otherCode = (runId: string, version: string | null, reason: string): string[] => [
+  `The journal does not fit the code${version === null ? "" : ` of version ${version}`}: ${reason}`,
+  `It goes on with a worker of another version. To try it again at once: tidemill run retry ${runId}`,
+];
+
+const UNDONE = "The steps of the run are undone, so that it cannot go on. Start another one.";
+
+/** Whether steps of a run that has failed or was cancelled are undone, or will be. */
+const isUndone = (steps: Run["steps"]): boolean =>
+  steps.some(({ type, status, undoable }) => type === "undo" || (undoable && status === "completed"));
 
 /** As a word for a shell. */
 const quoted = (text: string): string => (/^[\w.:@/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);

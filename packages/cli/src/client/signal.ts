@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { printFields } from "../output/table.ts";
 import { onService } from "./command.ts";
-import { readJson } from "./fields.ts";
+import { parseJson } from "./json-input.ts";
 
 export function addSignalCommands(program: Command): void {
   const signal = program.command("signal").description("Signals that runs of workflows wait for");
@@ -12,6 +12,6 @@ export function addSignalCommands(program: Command): void {
       .argument("<id>", "Id of the signal, as the workflow chose it")
       .argument("[payload]", "What the wait returns: any JSON value. null without it"),
     async (tidemill, { args: [id = "", payload], options }) =>
-      printFields(await tidemill.signals.complete(id, payload === undefined ? null : readJson(payload)), options.json),
+      printFields(await tidemill.signals.complete(id, payload === undefined ? null : parseJson("payload", payload)), options.json),
   );
 }

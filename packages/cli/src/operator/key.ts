@@ -48,7 +48,7 @@ export async function revokeKeyCommand(workspace: string, key: string, { json }:
   if (!id) throw new Error('A key is named by its id, key_…: "tidemill key list" shows it.');
   await withDatabase(async (databases, adminContext) => {
     await revokeKey(databases.api, adminContext, { workspaceId, actorId: OPERATOR }, id);
-    await notifyNodes(databases, { kind: "workspaceChanged", workspaceId });
+    await notifyNodes(databases, { kind: "workspaceChanged", workspaceId, keyId: id });
     printRecord({ id: key, revoked: true }, json);
   });
 }

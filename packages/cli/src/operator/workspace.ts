@@ -69,7 +69,7 @@ export async function updateWorkspaceCommand(
   if (!Value.Check(PatchWorkspace, request)) throw new Error(`A workspace has ${TERMS}.`);
   await withDatabase(async (databases, adminContext) => {
     const patched = await patchWorkspace(databases.api, adminContext, workspaceId, request);
-    await notifyNodes(databases, { kind: "workspaceChanged", workspaceId });
+    await notifyNodes(databases, { kind: "workspaceChanged", workspaceId, keyId: null });
     printRecord(json ? patched : flat(patched), json);
   });
 }

@@ -1,4 +1,4 @@
-import { NotFoundError } from "../exit-code.ts";
+import { NotFoundError, NotSignedInError } from "../exit-code.ts";
 import type { Profile, Profiles } from "./file.ts";
 
 /** Options of each command that uses a service. */
@@ -32,9 +32,9 @@ export function chooseService(options: ConnectionOptions, environment: Environme
   if (given.url !== undefined && given.key !== undefined) return { url: given.url, key: given.key };
   const profile = findProfile(options.profile ?? (environment.TIDEMILL_PROFILE || undefined), readProfiles());
   const url = given.url ?? profile?.url;
-  if (url === undefined) throw new Error(`No service is given. ${HOW}`);
+  if (url === undefined) throw new NotSignedInError(`No service is given. ${HOW}`);
   const key = given.key ?? (profile && isSameService(profile.url, url) ? profile.key : undefined);
-  if (key === undefined) throw new Error(`No key is given for ${url}. ${HOW}`);
+  if (key === undefined) throw new NotSignedInError(`No key is given for ${url}. ${HOW}`);
   return { url, key };
 }
 

@@ -36,9 +36,17 @@ test("a service that does not respond: code 7", async ({ command }) => {
   expect(await command.run("queue", "list", "--url", "http://127.0.0.1:9")).toMatchObject({ code: 7, stdout: "" });
 });
 
-test("no service is named: code 1, and how to name one", async ({ command }) => {
-  const { code, stderr } = await runHere(["queue", "list"], { XDG_CONFIG_HOME: command.directory });
-  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining("tidemill login") });
+test.for([
+  ["service", ["queue", "list"], "No service is given."],
+  ["service, for a command that operators have too", ["schedule", "list"], "No service is given."],
+  ["key", ["queue", "list", "--url", "http://127.0.0.1:9"], "No key is given for http://127.0.0.1:9."],
+] as const)("no %s: code 3, and how to give one", async ([, args, says], { command }) => {
+  const how = 'Run "tidemill login", or set TIDEMILL_URL and TIDEMILL_KEY, or pass --url and --key.';
+  expect(await runHere(args, { XDG_CONFIG_HOME: command.directory })).toMatchObject({
+    code: 3,
+    stdout: "",
+    stderr: `tidemill: ${says} ${how}\n`,
+  });
 });
 
 test.for([

@@ -87,7 +87,7 @@ test("a key that the service does not know is not saved", async ({ command }) =>
 test("a key is not sent to another service than its profile's", async ({ command, service }) => {
   await command.output("login");
   const { code, stderr } = await runHere(["queue", "list", "--url", "http://127.0.0.1:9"], { XDG_CONFIG_HOME: command.directory });
-  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining("No key is given for http://127.0.0.1:9") });
+  expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining("No key is given for http://127.0.0.1:9") });
   expect((await runHere(["queue", "list", "--url", `${service.node.url}/`], { XDG_CONFIG_HOME: command.directory })).code).toBe(0);
 });
 

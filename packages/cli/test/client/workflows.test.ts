@@ -38,6 +38,12 @@ test("a run is started with an input from an argument, a file or the standard in
   expect(await command.run(...trigger, "1", "--file", file)).toMatchObject({ code: 1, stderr: expect.stringContaining("not both") });
 });
 
+test("an argument that is not JSON is named", async ({ command }) => {
+  const refusal = (what: string) => ({ code: 1, stderr: expect.stringContaining(`tidemill: The ${what} is not JSON: `) });
+  expect(await command.run("event", "send", "user.created", "{")).toMatchObject(refusal("data"));
+  expect(await command.run("signal", "complete", "approve.u1", "{")).toMatchObject(refusal("payload"));
+});
+
 test("a run is started once for an idempotency key, and after its delay", async ({ command, service }) => {
   const { id, work } = await putWorkflow(service);
   const trigger = () => command.json("workflow", "trigger", id, "1", "--idempotency-key", "k", "--delay", "60");
@@ -93,6 +99,34 @@ test("a run that sleeps says when it goes on", async ({ command, service }) => {
   await end(await take(), { outcome: "suspended", steps: [sleep("long", 7_200_000), sleep("short", 3_600_000)] });
   const { waitingFor } = await command.json("run", "get", runId);
   expect(await command.output("run", "get", runId)).toMatch(`\n\nIt goes on at ${waitingFor[1].until}.\n`);
+});
+
+test("a run that waits for other code says why, and a run that is kept for another version says for which", async ({
+  command,
+  service,
+}) => {
+  const { id, trigger, take, work, end } = await putWorkflow(service);
+  const runId = await trigger();
+  const { lease_token } = await take({ version: "v1" });
+  await work({ version: "v1", settle: [{ id: runId, lease_token, outcome: "unfit", step: "load", error: "No step." }] });
+  expect(await command.output("run", "get", runId)).toContain(
+    "\n\nThe journal does not fit the code of version v1: No step.\n" +
+      `It goes on with a worker of another version. To try it again at once: tidemill run retry ${runId}\n`,
+  );
+  const kept = await trigger();
+  await end(await take({ version: "v1" }), { outcome: "released" });
+  await work({ workflows: [id], version: "v2", limit: 2 });
+  expect(await command.output("run", "get", kept)).toContain("\n\nIt is due, and kept for a worker of version v1, which started it.\n");
+});
+
+test("a run whose steps are undone does not say how to go on", async ({ command, service }) => {
+  const { trigger, take } = await putWorkflow(service);
+  const runId = await trigger();
+  const { lease_token } = await take();
+  await service.ok("POST", `/v1/runs/${runId}/steps`, { lease_token, steps: [step("load", { undoable: true })] });
+  expect(await command.output("run", "cancel", runId)).toContain(
+    "\n\nThe steps of the run are undone, so that it cannot go on. Start another one.\n",
+  );
 });
 
 test("a failed run says how to go on, a cancelled one too", async ({ command, service }) => {

@@ -5,6 +5,9 @@ import { writeJson } from "./write-json.ts";
 /** `/dashboard/` as the browser sees it, whatever prefix a proxy has added. Scripts lie in `assets` below it. */
 export const ROOT = import.meta.env.PROD ? new URL(/* @vite-ignore */ "..", import.meta.url).pathname : "/dashboard/";
 
+/** A connection that fell silent would never end by itself. Longer than the service takes for anything. Milliseconds. */
+const SILENT_MS = 60_000;
+
 export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | null | undefined>>;
 
 export interface RequestOptions {
@@ -27,6 +30,8 @@ export async function request<T>(method: Method, path: string, { query, body, si
   if (body !== undefined) headers["Content-Type"] = "application/json";
   let response: Response;
   let text: string;
+  const silent = new AbortController();
+  const timer = setTimeout(() => silent.abort(), SILENT_MS);
   try {
     response = await fetch(ROOT + path + search(query), {
       method,
@@ -35,12 +40,15 @@ export async function request<T>(method: Method, path: string, { query, body, si
       redirect: "error",
       cache: "no-store",
       body: body === undefined ? null : writeJson(body),
-      signal: signal ?? null,
+      signal: AbortSignal.any([silent.signal, ...(signal ? [signal] : [])]),
     });
     text = await response.text();
   } catch (error) {
     if (signal?.aborted) throw error;
+    if (silent.signal.aborted) throw new ApiError("The service has not responded for a minute.", { status: 0, code: "SILENT" });
     throw new ApiError("The service cannot be reached.", { status: 0, code: "UNREACHABLE" });
+  } finally {
+    clearTimeout(timer);
   }
   if (!response.ok) throw problemOf(response, text);
   return (text === "" ? undefined : parse(response, text)) as T;

@@ -11,6 +11,8 @@ export interface RunEnd {
   readonly steps: readonly RunStep[];
   /** How often steps have had their effects, by their keys. */
   readonly effects: ReadonlyMap<string, number>;
+  /** Names and keys of the steps that it has come to. */
+  readonly seen: ReadonlySet<string>;
 }
 
 /** Decides where the executions of a test end early. */
@@ -63,6 +65,8 @@ export function differenceAfterCrashes(plain: RunEnd, crashed: RunEnd): string |
   if (crashed.steps.some((step) => outputs.has(step.key) && outputs.get(step.key) !== textOf(step))) return null;
   const missing = plain.steps.find(({ key, type, status }) => type === "run" && status === "completed" && !crashed.effects.has(key));
   if (missing) return `Step "${missing.key}" has not had its effect.`;
+  const more = [...crashed.effects.keys()].find((key) => !plain.seen.has(key));
+  if (more !== undefined) return `Without crashes, it does not come to step "${more}".`;
   const [result, other] = [plain, crashed].map((one) => JSON.stringify({ status: one.status, result: one.result }));
   return result === other ? null : `It ended as ${other}, and without crashes as ${result}.`;
 }

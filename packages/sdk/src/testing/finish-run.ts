@@ -1,15 +1,8 @@
-import type { RunError } from "@tidemill/contract";
 import { durationMs } from "../workflow/duration.ts";
 import type { AnyWorkflow } from "../workflow/workflow.ts";
-import type { MemoryRun } from "./memory-run.ts";
+import { DEFAULT_ATTEMPTS, type End, type MemoryRun } from "./memory-run.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
-export type End =
-  | { readonly status: "completed"; readonly result: unknown; readonly error: null }
-  | { readonly status: "failed"; readonly result: null; readonly error: RunError }
-  | { readonly status: "cancelled"; readonly result: null; readonly error: null };
-
-const ATTEMPTS = 3;
 const BACKOFF_MS = 1_000;
 
 /**
@@ -32,7 +25,7 @@ export async function finishRun(run: MemoryRun, clock: VirtualClock, workflow: A
 /** One execution, and what follows it. Null: the run goes on. */
 async function execute(run: MemoryRun, clock: VirtualClock, { options }: AnyWorkflow): Promise<End | null> {
   const outcome = await run.execute();
-  if (run.isCancelled) return outcome.outcome === "completed" && run.isUndone ? { status: "cancelled", result: null, error: null } : null;
+  if (run.endToUndo) return outcome.outcome === "completed" && run.isUndone ? run.endToUndo : null;
   if (outcome.outcome === "completed") {
     await run.checkReplay(outcome.result);
     return { status: "completed", result: outcome.result, error: null };
@@ -41,7 +34,7 @@ async function execute(run: MemoryRun, clock: VirtualClock, { options }: AnyWork
   if (outcome.outcome === "suspended") await run.wake();
   if (outcome.outcome !== "failed") return null;
   const { error: message, error_name: name, retry = true, retry_in = 0 } = outcome;
-  if (!retry || run.attempt >= (options.attempts ?? ATTEMPTS)) return { status: "failed", result: null, error: { name, message } };
+  if (!retry || run.attempt >= (options.attempts ?? DEFAULT_ATTEMPTS)) return { status: "failed", result: null, error: { name, message } };
   await clock.wait(Math.max(retry_in * 1_000, durationMs(options.backoff?.delay ?? BACKOFF_MS) * 2 ** (run.attempt - 1)));
   run.attempt += 1;
   return null;

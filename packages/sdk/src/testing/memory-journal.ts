@@ -1,13 +1,22 @@
 import type { HttpCall, ReportedStep, RunStep } from "@tidemill/contract";
+import { JOURNAL_TOO_LARGE_DETAILS, journalTooLargeError, MAX_JOURNAL, UNDO_ROOM } from "@tidemill/contract/journal";
 import { momentMs, momentText } from "../clock.ts";
+import { TidemillError } from "../error.ts";
 import type { CallOutcome } from "./answer-call.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
 /** How a step ends that waits. */
 export type StepEnd = Pick<RunStep, "status"> & Partial<Pick<RunStep, "output" | "error">>;
 
-/** The journal of a run, in memory. */
+/** What a step takes of the limit: its output or error, as JSON. */
+function bytesOf({ status, output = null, error }: StepEnd): number {
+  const value = status === "completed" ? output : error;
+  return value === undefined ? 0 : new TextEncoder().encode(JSON.stringify(value)).length;
+}
+
+/** The journal of a run, in memory. It has the limits of the service. */
 export class MemoryJournal {
+  #bytes = 0;
   readonly #clock: VirtualClock;
   readonly #steps = new Map<string, RunStep>();
   readonly #calls = new Map<string, HttpCall>();
@@ -22,12 +31,29 @@ export class MemoryJournal {
     return [...all.filter(({ status }) => status !== "waiting"), ...all.filter(({ status }) => status === "waiting")];
   }
 
+  hasRoom(steps: readonly ReportedStep[]): boolean {
+    const added = steps.filter(({ key }) => !this.#steps.has(key));
+    const more = steps.every(({ type }) => type === "undo") ? UNDO_ROOM : { steps: 0, bytes: 0 };
+    const bytes = added.reduce((sum, step) => sum + bytesOf(step), this.#bytes);
+    return (
+      added.length === 0 || (this.#steps.size + added.length <= MAX_JOURNAL.steps + more.steps && bytes <= MAX_JOURNAL.bytes + more.bytes)
+    );
+  }
+
+  /** @throws {TidemillError} as the service does, when there is no room for them */
+  checkRoom(steps: readonly ReportedStep[]): void {
+    if (this.hasRoom(steps)) return;
+    const { message } = journalTooLargeError(steps);
+    throw new TidemillError({ code: "PAYLOAD_TOO_LARGE", status: 413, message, details: JOURNAL_TOO_LARGE_DETAILS });
+  }
+
   /** A step that is in the journal is left as it is, unless it is cancelled. */
   append(steps: readonly ReportedStep[]): void {
     for (const step of steps) {
       const stored = this.#steps.get(step.key);
       if (!stored) {
         this.#steps.set(step.key, this.#entry(step));
+        this.#bytes += bytesOf(step);
         if (step.http) this.#calls.set(step.key, step.http);
       } else if (step.status === "cancelled") {
         this.#steps.set(step.key, { ...stored, status: "cancelled", output: null, error: null, endedAt: stored.endedAt ?? this.#now });
@@ -80,6 +106,7 @@ export class MemoryJournal {
   #end(step: RunStep, outcome: StepEnd): void {
     this.#steps.delete(step.key);
     this.#steps.set(step.key, { ...step, ...outcome, endedAt: this.#now });
+    this.#bytes += bytesOf(outcome);
   }
 
   get #now(): string {

@@ -1,4 +1,5 @@
-import type { ReportedStep, RunStep } from "@tidemill/contract";
+import type { ReportedStep, RunError, RunStep } from "@tidemill/contract";
+import { journalTooLargeError } from "@tidemill/contract/journal";
 import { momentMs, momentText } from "../clock.ts";
 import type { EventSent } from "../workflow/context.ts";
 import { RunAbortedError } from "../workflow/errors.ts";
@@ -7,6 +8,7 @@ import type { RunHost, StepEvent } from "../workflow/host.ts";
 import { progressText } from "../workflow/progress.ts";
 import { remember } from "../workflow/remembered.ts";
 import type { RunOutcome } from "../workflow/run-outcome.ts";
+import { undoKey } from "../workflow/undo.ts";
 import type { AnyWorkflow } from "../workflow/workflow.ts";
 import { answerCall } from "./answer-call.ts";
 import { answerTo, type SignalAnswers } from "./answers.ts";
@@ -19,6 +21,12 @@ import type { VirtualClock } from "./virtual-clock.ts";
 
 /** What the function of a step gets that sends an event. */
 const SEND = { signal: new AbortController().signal, attempt: 1, idempotencyKey: "test" };
+
+/** Attempts of a run whose workflow does not say. */
+export const DEFAULT_ATTEMPTS = 3;
+
+/** Steps that are stored together. */
+const MAX_STEPS = 100;
 
 /** How long a workflow may be busy elsewhere before it comes to a step of the journal. Milliseconds. */
 const MISFIT_AFTER_MS = 1_000;
@@ -41,6 +49,12 @@ export interface MemoryRunOptions {
   readonly cancelAfter: string | undefined;
 }
 
+/** How a run ended. */
+export type End =
+  | { readonly status: "completed"; readonly result: unknown; readonly error: null }
+  | { readonly status: "failed"; readonly result: null; readonly error: RunError }
+  | { readonly status: "cancelled"; readonly result: null; readonly error: null };
+
 /** A run in memory. */
 export class MemoryRun {
   readonly #workflow: AnyWorkflow;
@@ -60,6 +74,8 @@ export class MemoryRun {
   attempt = 1;
   /** Whether the last execution was one that only undid. */
   isUndone = false;
+  /** Why the last steps of the run had no room in its journal. */
+  #tooLarge: RunError | null = null;
 
   constructor(
     workflow: AnyWorkflow,
@@ -88,9 +104,18 @@ export class MemoryRun {
     return this.#substitutes.effects;
   }
 
-  /** Whether the run was cancelled: from now on, its executions only undo its steps. */
+  get seen(): ReadonlySet<string> {
+    return this.#substitutes.seen;
+  }
+
   get isCancelled(): boolean {
     return this.#cancelAfter !== undefined && this.steps.some(({ key }) => key === this.#cancelAfter);
+  }
+
+  /** How the run has ended that the service has ended: from now on, its executions only undo its steps. */
+  get endToUndo(): End | null {
+    if (this.isCancelled) return { status: "cancelled", result: null, error: null };
+    return this.#tooLarge && { status: "failed", result: null, error: this.#tooLarge };
   }
 
   /** Steps that could not be undone. */
@@ -103,10 +128,11 @@ export class MemoryRun {
   async execute(replace: NonNullable<RunHost["replace"]> = this.#substitutes.replace): Promise<RunOutcome> {
     const crash = new AbortController();
     const wasCancelled = this.isCancelled;
-    this.isUndone = wasCancelled;
+    this.isUndone = this.endToUndo !== null;
     let sent = this.progress.length;
     const store = async (steps: readonly ReportedStep[]): Promise<void> => {
       loseSome(steps.map(({ key }) => key));
+      this.#journal.checkRoom(steps);
       this.#journal.append(steps);
       // What was said before is sent along.
       sent = this.progress.length;
@@ -120,6 +146,7 @@ export class MemoryRun {
     };
     const sendEvent: RunHost["sendEvent"] = async (step, event) => {
       loseSome([step.key]);
+      this.#journal.checkRoom([{ key: step.key, type: "event", status: "completed" }]);
       const output = remember(await replace(step, () => this.#sent(event))(SEND), `step "${step.key}"`);
       await store([{ key: step.key, type: "event", status: "completed", output }]);
       return output;
@@ -131,6 +158,7 @@ export class MemoryRun {
     const invoke: RunHost["invoke"] = async (step, invocation) => {
       const { key } = step;
       loseSome([key]);
+      this.#journal.checkRoom([{ key, type: "invoke", status: "waiting" }]);
       const mocked = await replace(step, () => null)(SEND);
       const output = { runId: this.#invocations.add(key, invocation, remember(mocked, `step "${key}"`)) };
       await store([{ key, type: "invoke", status: "waiting", output, timeout: invocation.timeout }]);
@@ -158,9 +186,23 @@ export class MemoryRun {
       return { outcome: "released" };
     };
     if (isLost) return lost();
-    this.#journal.append(steps);
+    for (let from = 0; from < steps.length; from += MAX_STEPS) {
+      const some = steps.slice(from, from + MAX_STEPS);
+      if (!this.#journal.hasRoom(some)) return this.#endWithoutRoom(outcome, some);
+      this.#journal.append(some);
+    }
     if (!this.#crashes.areOn || ended.length === 0) return outcome;
     return lost();
+  }
+
+  /** As the service ends a run whose last steps have no room. One that fails for good keeps its own error. */
+  #endWithoutRoom(outcome: RunOutcome, steps: readonly ReportedStep[]): RunOutcome {
+    const { attempts = DEFAULT_ATTEMPTS } = this.#workflow.options;
+    if (outcome.outcome === "failed" && (outcome.retry === false || this.attempt >= attempts)) return outcome;
+    const error = journalTooLargeError(steps);
+    const isDone = (key: string) => this.steps.some((step) => step.key === undoKey(key));
+    if (this.steps.some(({ key, undoable, status }) => undoable && status === "completed" && !isDone(key))) this.#tooLarge = error;
+    return { outcome: "failed", error: error.message, error_name: error.name, retry: false };
   }
 
   /** As a worker, it leaves out what cannot be sent. */
@@ -217,7 +259,7 @@ export class MemoryRun {
   #taken(): Parameters<typeof executeRun>[1] {
     const { id, options } = this.#workflow;
     const now = momentText(this.#clock.nowMs());
-    const { version = null, attempts = 3 } = options;
+    const { version = null, attempts = DEFAULT_ATTEMPTS } = options;
     return {
       runId: this.#runId,
       workflowId: id,
@@ -228,7 +270,7 @@ export class MemoryRun {
       trigger: { type: "api" },
       createdAt: now,
       journal: [...this.steps],
-      ...(this.isCancelled && { undo: true }),
+      ...(this.endToUndo && { undo: true }),
       lease_token: "test",
       lease_expires_at: now,
     };

@@ -14,23 +14,23 @@ export type Failures = Readonly<Record<string, Error | number>>;
 
 /** Replaces functions of steps, and counts how often each step has succeeded. */
 export class Substitutes {
+  /** Names and keys of the steps that could be replaced, also of runs that are invoked. */
+  readonly seen: Set<string>;
   readonly #mocks: Mocks;
   readonly #fail: Failures;
   readonly #failed = new Map<string, number>();
-  /** Names and keys of the steps that could be replaced, also of runs that are invoked. */
-  readonly #seen: Set<string>;
   /** How often the function of each step has returned, by the step's key. */
   readonly effects = new Map<string, number>();
 
   constructor(mocks: Mocks, fail: Failures, seen = new Set<string>()) {
     this.#mocks = mocks;
     this.#fail = fail;
-    this.#seen = seen;
+    this.seen = seen;
   }
 
   /** The same for a run that this one invokes. */
   forChild(): Substitutes {
-    return new Substitutes(this.#mocks, this.#fail, this.#seen);
+    return new Substitutes(this.#mocks, this.#fail, this.seen);
   }
 
   readonly replace: NonNullable<RunHost["replace"]> = (step, fn) => {
@@ -55,7 +55,7 @@ export class Substitutes {
   }
 
   #mocked({ name, key }: { readonly name: string; readonly key: string }, fn: StepFunction): StepFunction {
-    this.#seen.add(name).add(key);
+    this.seen.add(name).add(key);
     const found = [key, name].find((one) => Object.hasOwn(this.#mocks, one));
     if (found === undefined) return fn;
     const mock = this.#mocks[found];
@@ -69,12 +69,12 @@ export class Substitutes {
   checkUse(status: "completed" | "failed" | "cancelled", steps: readonly RunStep[]): void {
     for (const [option, given] of Object.entries({ mocks: this.#mocks, fail: this.#fail })) {
       for (const name of Object.keys(given)) {
-        if (this.#seen.has(name)) continue;
+        if (this.seen.has(name)) continue;
         const other = steps.find(({ key }) => key === name);
         if (other) throw new Error(`${option} has "${name}", which is a step of the type ${other.type}: the test cannot replace it.`);
         const meant = didYouMean(
           name,
-          [...this.#seen].filter((one) => !Object.hasOwn(given, one)),
+          [...this.seen].filter((one) => !Object.hasOwn(given, one)),
         );
         if (status === "completed" || meant !== "") throw new Error(`${option} has "${name}", but the run has no such step.${meant}`);
       }

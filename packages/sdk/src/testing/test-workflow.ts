@@ -7,9 +7,9 @@ import type { AnyWorkflow, Workflow } from "../workflow/workflow.ts";
 import type { SignalAnswers } from "./answers.ts";
 import { checkTestOptions } from "./check-options.ts";
 import { Crashes, type CrashMode, differenceAfterCrashes } from "./crashes.ts";
-import { type End, finishRun } from "./finish-run.ts";
+import { finishRun } from "./finish-run.ts";
 import type { Invokes, RunChild } from "./invokes.ts";
-import { MemoryRun, type SentByRun } from "./memory-run.ts";
+import { type End, MemoryRun, type SentByRun } from "./memory-run.ts";
 import { type Failures, type Mocks, Substitutes } from "./substitutes.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 
@@ -124,8 +124,8 @@ export async function testWorkflow<Input, Result>(
   const difference = plain && differenceAfterCrashes(plain, tested);
   if (difference) throw new Error(`With crashes, the run was another one. ${difference}`);
   from.substitutes.checkUse(tested.status, tested.steps);
-  const { effects: _, ...seen } = tested;
-  return seen as TestedRun<Result>;
+  const { effects: _, seen: __, ...shown } = tested;
+  return shown as TestedRun<Result>;
 }
 
 /** Which run it is, and when it begins. */
@@ -145,7 +145,7 @@ async function runInMemory(
   input: unknown,
   settings: TestSettings,
   { runId, startMs, depth, substitutes, cancelAfter, isPlain = false }: From,
-): Promise<TestedRun<unknown> & Pick<MemoryRun, "effects">> {
+): Promise<TestedRun<unknown> & Pick<MemoryRun, "effects" | "seen">> {
   const { signals = {}, invokes = {}, crash, maxExecutions = MAX_EXECUTIONS } = settings;
   const clock = new VirtualClock(startMs);
   const runChild: RunChild = async (child, of, childId, from) => {
@@ -164,6 +164,7 @@ async function runInMemory(
     ...ended,
     steps: run.steps,
     effects: run.effects,
+    seen: run.seen,
     events: run.events,
     progress: run.progress,
     undoErrors: run.undoErrors,

@@ -15,10 +15,14 @@ import { type CallTimes, whenLeasesEnd } from "./when-leases-end.ts";
 export type Asked = Pick<contract.WorkRequest, "workflows" | "limit" | "wait"> & { queues: string[] };
 
 const CALL_TIMEOUT_MS = 30_000;
+/** The shortest timeout of a call that reports something. Milliseconds. */
+const MIN_REPORT_MS = 5_000;
 /** Added to `wait` to get the timeout of a call. Milliseconds. */
 const RESPONSE_MS = 15_000;
 const MIN_EXTEND_MS = 1_000;
 const ERROR_PAUSE_MS = 5_000;
+/** How long the service may refuse the worker's key before the worker ends. Milliseconds. */
+const KEY_REFUSED_MS = 60_000;
 
 /** Errors of a call that lie with one of its outcomes. The service has stored nothing of such a call. */
 const OF_OUTCOMES: ReadonlySet<string> = new Set(["VALIDATION_ERROR", "PAYLOAD_TOO_LARGE"]);
@@ -55,8 +59,8 @@ interface Call {
   readonly isFinal: (error: TidemillError) => boolean;
   /** The lists that a response has. Without them, something else than the service has responded. */
   readonly lists?: readonly string[];
-  /** How long one try may take. Milliseconds. */
-  readonly timeoutMs?: number;
+  /** How long a try may take, by its number. That of a report unless given. Milliseconds. */
+  readonly timeoutMs?: (tries: number) => number;
 }
 
 /** The calls of a worker. Each is tried again until the service has answered. */
@@ -72,6 +76,8 @@ export class WorkerCalls {
   #count = 0;
   #wasAnswered = false;
   #saysWaited = false;
+  /** Since when the service has refused the key; null: it did not refuse it last. By `elapsedMs`. */
+  #refusedSinceMs: number | null = null;
 
   constructor(settings: WorkerSettings) {
     this.#settings = settings;
@@ -91,8 +97,8 @@ export class WorkerCalls {
   /**
    * Reports outcomes, and takes jobs and runs. A repeated try has the same name as the first one, so that it takes no others.
    *
-   * @throws {TidemillError} when the service refuses the worker's first call, what a call reports (`isRefused`), or one of its queues and
-   * workflows (`refusedSource`)
+   * @throws {TidemillError} when the service refuses the worker's first call, its key for a minute, what a call reports (`isRefused`), or one
+   * of its queues and workflows (`refusedSource`)
    */
   async work(asked: Asked, outcomes: readonly WorkOutcome[], signal: AbortSignal): Promise<Worked> {
     const { name, version, leaseSeconds } = this.#settings;
@@ -101,21 +107,28 @@ export class WorkerCalls {
     const body: contract.WorkRequest = { worker: name, ...(version && { version }), lease: leaseSeconds, request, ...asked };
     const settle = outcomes.length > 0 ? `,"settle":[${outcomes.map(({ text }) => text).join(",")}]` : "";
     const encode = (repeat: boolean) => `${JSON.stringify(repeat ? body : { ...body, repeat }).slice(0, -1)}${settle}}`;
-    const isFinal = (error: TidemillError) => !this.#wasAnswered || isRefused(error, outcomes) || refusedSource(error, asked) !== null;
-    const timeoutMs = asked.wait ? asked.wait * 1_000 + RESPONSE_MS : CALL_TIMEOUT_MS;
-    const timed = await this.#send({ path: "/v1/work", encode, isFinal, lists: WORK_LISTS, timeoutMs }, signal);
+    const isFinal = (error: TidemillError) =>
+      !this.#wasAnswered || isRefused(error, outcomes) || refusedSource(error, asked) !== null || this.#hasLostKey(error);
+    const waitMs = (asked.wait ?? 0) * 1_000;
+    const call = { path: "/v1/work", encode, isFinal, lists: WORK_LISTS, ...(waitMs > 0 && { timeoutMs: () => waitMs + RESPONSE_MS }) };
+    const timed = await this.#send(call, signal);
     const response = timed.response as WorkResponse;
     this.#wasAnswered = true;
     this.#saysWaited = response.waited_ms !== undefined;
     return { response, endsMs: whenLeasesEnd(timed, response.waited_ms, leaseSeconds * 1_000) };
   }
 
-  /** Lets leases last longer. A try that gets no response ends early enough for another one. */
+  /**
+   * Lets leases last longer. A try that gets no response ends early enough for another one.
+   *
+   * @throws {TidemillError} when the service has refused the worker's key for a minute
+   */
   async extend(leases: contract.ExtendRequest["leases"], waitSeconds: number, signal: AbortSignal): Promise<Extended> {
     const { name, leaseSeconds } = this.#settings;
     const encode = (isRepeat: boolean) => JSON.stringify({ worker: name, leases, lease: leaseSeconds, wait: isRepeat ? 0 : waitSeconds });
     const timeoutMs = Math.min(CALL_TIMEOUT_MS, waitSeconds * 1_000 + Math.max(MIN_EXTEND_MS, (leaseSeconds * 1_000) / 3));
-    const call = { path: "/v1/work/extend", encode, isFinal: () => false, lists: EXTEND_LISTS, timeoutMs };
+    const isFinal = (error: TidemillError) => this.#hasLostKey(error);
+    const call = { path: "/v1/work/extend", encode, isFinal, lists: EXTEND_LISTS, timeoutMs: () => timeoutMs };
     const { response, lastSentMs } = await this.#send(call, signal);
     return { response: response as contract.ExtendResponse, endsMs: lastSentMs + leaseSeconds * 1_000 };
   }
@@ -168,7 +181,8 @@ export class WorkerCalls {
   /** @throws {TidemillError} when the service refuses the settings */
   async putWorkflow(id: string, settings: contract.PutWorkflow, signal: AbortSignal): Promise<void> {
     const body = JSON.stringify(settings);
-    await this.#send({ method: "PUT", path: pathOf("workflows", id), encode: () => body, isFinal: () => true }, signal);
+    const call = { path: pathOf("workflows", id), encode: () => body, isFinal: () => true, timeoutMs: () => CALL_TIMEOUT_MS };
+    await this.#send({ method: "PUT", ...call }, signal);
   }
 
   /** What the service does for a step of a run. Returns the output of the step. */
@@ -177,24 +191,47 @@ export class WorkerCalls {
     return (await this.#send({ path, encode: () => body, isFinal: (error) => !isAboutKey(error) }, signal)).response;
   }
 
-  async #send({ method = "POST", path, encode, isFinal, lists = [], timeoutMs }: Call, signal: AbortSignal): Promise<TimedResponse> {
+  async #send(
+    { method = "POST", path, encode, isFinal, lists = [], timeoutMs = (tries) => reportTimeoutMs(this.#settings, tries) }: Call,
+    signal: AbortSignal,
+  ): Promise<TimedResponse> {
     const { elapsedMs } = this.#settings;
     const firstSentMs = elapsedMs();
     for (let tries = 1; ; tries += 1) {
       const lastSentMs = elapsedMs();
       try {
         const request = { method, path, ...(encode && { body: encode(tries > 1) }), repeatable: true };
-        const response = await this.#transport.request(request, { signal, timeoutMs });
+        const response = await this.#transport.request(request, { signal, timeoutMs: timeoutMs(tries) });
         checkLists(response, lists);
+        this.#refusedSinceMs = null;
         return { response, firstSentMs, lastSentMs, respondedMs: elapsedMs() };
       } catch (error) {
         if (signal.aborted || !(error instanceof TidemillError)) throw error;
         const isOurs = error.status !== null && error.status < 500 && error.status !== 429;
         if (isOurs && isFinal(error)) throw error;
-        if (tries === 1) this.#warn(error);
-        await wait(isOurs ? ERROR_PAUSE_MS : waitBeforeNext(error, tries, chance()), signal);
+        const isKeyRefused = error.code === "UNAUTHORIZED";
+        if (isKeyRefused) this.#keyRefused(error);
+        else if (tries === 1) this.#warn(error);
+        await wait(isOurs && !isKeyRefused ? ERROR_PAUSE_MS : waitBeforeNext(error, tries, chance()), signal);
       }
     }
+  }
+
+  /** A key that was revoked or has expired does not become valid again. Something else than the service may have refused it for a while. */
+  #hasLostKey({ code }: TidemillError): boolean {
+    const refusedForMs = this.#refusedSinceMs === null ? 0 : this.#settings.elapsedMs() - this.#refusedSinceMs;
+    return code === "UNAUTHORIZED" && refusedForMs >= KEY_REFUSED_MS;
+  }
+
+  #keyRefused({ code, message }: TidemillError): void {
+    if (this.#refusedSinceMs !== null) return;
+    this.#refusedSinceMs = this.#settings.elapsedMs();
+    const { logger, name } = this.#settings;
+    logger.error("The service refuses the key. A worker ends if it still does after a minute.", {
+      worker: name,
+      code,
+      error: message,
+    });
   }
 
   #warn({ code, message }: TidemillError): void {
@@ -202,6 +239,13 @@ export class WorkerCalls {
     logger.warn("A call of the worker failed. It is tried again.", { worker: name, code, error: message });
   }
 }
+
+/**
+ * A third of a lease, so that a report on a connection that has gone silent is repeated while the lease holds. Each try may take twice as long
+ * as the one before: a large report on a slow connection must get through.
+ */
+const reportTimeoutMs = ({ leaseSeconds }: WorkerSettings, tries: number): number =>
+  Math.min(CALL_TIMEOUT_MS, Math.max(MIN_REPORT_MS, (leaseSeconds * 1_000) / 3) * 2 ** (tries - 1));
 
 /** @throws {TidemillError} UNEXPECTED_RESPONSE, for example of a proxy */
 function checkLists(response: unknown, lists: readonly string[]): void {
@@ -218,5 +262,5 @@ function checkLists(response: unknown, lists: readonly string[]): void {
 export const isRefused = ({ code }: TidemillError, outcomes: readonly WorkOutcome[]): boolean =>
   outcomes.length > 0 && OF_OUTCOMES.has(code);
 
-/** The key may be exchanged: that says nothing of the call. */
+/** That says nothing of the call. */
 const isAboutKey = ({ status }: TidemillError): boolean => status === 401 || status === 403;

@@ -45,7 +45,7 @@ export interface WorkerOptions extends Pick<TidemillOptions, "url" | "key" | "fe
    * that have not ended are given back. At the end, the worker gives up what it could not report. Milliseconds; 30,000 by default.
    */
   readonly stopTimeoutMs?: number;
-  /** Signals that stop the worker, where the runtime has them; a second one ends it at once. SIGTERM and SIGINT by default. */
+  /** Signals that stop the worker, where the runtime has them; a second one ends the process at once. SIGTERM and SIGINT by default. */
   readonly signals?: readonly string[];
   readonly logger?: Logger;
 }

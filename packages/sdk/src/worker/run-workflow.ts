@@ -77,7 +77,8 @@ async function reported(outcome: Exclude<RunOutcome, { outcome: "released" | "un
       await store(part);
     } catch (error) {
       // The next execution would have the same steps.
-      return { outcome: "failed", error: notStored(part, error).message, error_name: "Error", retry: false };
+      const { name, message } = notStored(part, error);
+      return { outcome: "failed", error: message, error_name: name, retry: false };
     }
   }
   const withRest = rest.length > 0 && { steps: rest };

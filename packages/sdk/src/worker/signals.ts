@@ -1,8 +1,11 @@
 import { elapsedMs } from "../clock.ts";
 
 interface Process {
-  on(signal: string, listener: () => void): unknown;
-  off(signal: string, listener: () => void): unknown;
+  readonly pid: number;
+  on(signal: string, listener: (signal: string) => void): unknown;
+  off(signal: string, listener: (signal: string) => void): unknown;
+  listenerCount(signal: string): number;
+  kill(pid: number, signal: string): unknown;
 }
 
 interface Listeners {
@@ -13,19 +16,29 @@ interface Listeners {
 /** Signals that come so close together are one: npm passes Ctrl-C on to a process that has it from the terminal already. Milliseconds. */
 const SAME_MS = 250;
 
-/** Listens to these signals. Returns what stops listening. Does nothing in runtimes without signals. */
+/**
+ * Listens to these signals. The second one also ends the process, as it would without a listener: what goes on would keep it alive. If the
+ * program listens to the signal itself, that is left to the program.
+ *
+ * @returns what stops listening. Does nothing in runtimes without signals
+ */
 export function onSignals(signals: readonly string[], { first, second }: Listeners, nowMs = elapsedMs): () => void {
-  const { process } = globalThis as { readonly process?: Partial<Process> };
+  const { process } = globalThis as { readonly process?: Process };
   if (typeof process?.on !== "function" || typeof process.off !== "function") return () => {};
   let firstMs: number | null = null;
-  const listener = () => {
+  const listener = (signal: string) => {
     if (firstMs === null) {
       firstMs = nowMs();
       first();
-    } else if (nowMs() - firstMs > SAME_MS) second();
+    } else if (nowMs() - firstMs > SAME_MS) {
+      second();
+      forget();
+      if (process.listenerCount(signal) === 0) process.kill(process.pid, signal);
+    }
+  };
+  const forget = () => {
+    for (const signal of signals) process.off(signal, listener);
   };
   for (const signal of signals) process.on(signal, listener);
-  return () => {
-    for (const signal of signals) process.off?.(signal, listener);
-  };
+  return forget;
 }

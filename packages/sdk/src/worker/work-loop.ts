@@ -63,7 +63,10 @@ export class WorkLoop {
       held: this.#held,
       leaseSeconds,
       extend: (leases, waitSeconds, signal) => calls.extend(leases, waitSeconds, signal),
-      onError: (error) => this.#log("error", "Leases could not be extended.", { error: String(error) }),
+      onError: (error) => {
+        if (error instanceof TidemillError) this.#fail(error);
+        else this.#log("error", "Leases could not be extended.", { error: String(error) });
+      },
     });
     this.#watch = new LeaseWatch(this.#held, settings.elapsedMs, (lease) => this.#lose(lease));
     this.ended = new Promise((resolve, reject) => {

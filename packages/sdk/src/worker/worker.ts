@@ -41,7 +41,8 @@ export class Worker {
   /**
    * Runs until the worker is stopped, by `stop` or a signal. While the service is away, it tries again.
    *
-   * @throws {TidemillError} when the service refuses a workflow, or the worker's first call, for example UNAUTHORIZED, or NOT_FOUND for a queue
+   * @throws {TidemillError} when the service refuses a workflow, the worker's first call, for example NOT_FOUND for a queue, or the key for a
+   * minute (UNAUTHORIZED)
    */
   run(): Promise<void> {
     this.#running ??= this.#run();

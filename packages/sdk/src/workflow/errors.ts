@@ -83,6 +83,11 @@ export class NestedStepError extends NonRetryableError {
   }
 }
 
+/** The journal of a run has no room for another step. Fails the run for good. */
+export class JournalTooLargeError extends NonRetryableError {
+  override readonly name: string = "JournalTooLargeError";
+}
+
 /** The journal of a run does not fit the code: the code has changed since, or it is not deterministic. */
 export class JournalMismatchError extends Error {
   override readonly name: string = "JournalMismatchError";

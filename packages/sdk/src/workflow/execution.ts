@@ -18,6 +18,7 @@ import type { RunHost } from "./host.ts";
 import { stepAround } from "./inside-step.ts";
 import { invokeError } from "./invoke-errors.ts";
 import { Journal } from "./journal.ts";
+import { isJournalTooLarge } from "./not-stored.ts";
 import { Outbox } from "./outbox.ts";
 import { StepKeys, stepBase } from "./step-keys.ts";
 import { StepPromise } from "./step-promise.ts";
@@ -233,7 +234,7 @@ export class Execution {
       try {
         return { step: { ...reported, ...(await call()) }, isStored: true };
       } catch (error) {
-        if (this.host.signal.aborted || isLeaseLost(error)) throw error;
+        if (this.host.signal.aborted || isLeaseLost(error) || isJournalTooLarge(error)) throw error;
         this.thrown.set(key, error);
         return { step: { ...reported, status: "failed", error: failureOf(error) }, isStored: false };
       }

@@ -1,16 +1,22 @@
 import type { ReportedStep } from "@tidemill/contract";
 import { TidemillError } from "../error.ts";
 import { NonRetryableError } from "../worker/errors.ts";
+import { JournalTooLargeError } from "./errors.ts";
 import { failureOf } from "./failure.ts";
 
 /** The error of an execution whose steps could not be stored. If the service refused them, another attempt would do no better. */
 export function notStored(steps: readonly ReportedStep[], error: unknown): Error {
+  if (isJournalTooLarge(error)) return new JournalTooLargeError(error.message, { cause: error });
   const isRefused = error instanceof TidemillError && error.status !== null && error.status < 500;
   const { message: why } = failureOf(error);
   const keys = steps.map(({ key }) => `"${key}"`).join(", ");
   const message = (isRefused && refusedStep(steps, why)) || `The outcome of step ${keys} could not be stored: ${why}`;
   return isRefused ? new NonRetryableError(message, { cause: error }) : new Error(message, { cause: error });
 }
+
+/** The journal of the run has no room. */
+export const isJournalTooLarge = (error: unknown): error is TidemillError =>
+  error instanceof TidemillError && error.code === "PAYLOAD_TOO_LARGE" && "limit_steps" in error.details;
 
 /** What the service says of one of several steps, by its key in place of its path; null if it speaks of none. */
 export function refusedStep(steps: readonly ReportedStep[], message: string): string | null {

@@ -50,11 +50,13 @@ export class ReplayCheck {
     return new NondeterminismError(null, `The workflow returned ${shown(first)}, and a replay returned ${shown(again)}.`);
   }
 
+  /** Null: nothing can be compared. */
   async #replay({ released }: Execution, asked: readonly AskedFor[]): Promise<Replay | null> {
     const journal = journalOf(this.#run.journal, released);
     if (journal.length > MAX_STEPS) return null;
     const expected = asked.filter(({ type }) => type !== "value").map(({ key }) => key);
-    return replay(this.#workflow, { ...this.#run, journal }, { patienceMs: PATIENCE_MS, expected });
+    const replayed = await replay(this.#workflow, { ...this.#run, journal }, { patienceMs: PATIENCE_MS, expected });
+    return replayed.isBusy ? null : replayed;
   }
 }
 

@@ -10,7 +10,12 @@ import { turn } from "./turn.ts";
 import type { AnyWorkflow } from "./workflow.ts";
 
 /** How far a program came in a replay of a journal. */
-export type Replay =
+export type Replay = HowFar & {
+  /** Whether it was busy with something else than steps for too long, so that nobody knows what it does next. */
+  readonly isBusy: boolean;
+};
+
+type HowFar =
   /** `asked`: all steps and values that it asked for, in that order. */
   | { readonly kind: "goesOn"; readonly asked: readonly AskedFor[] }
   | { readonly kind: "returned"; readonly asked: readonly AskedFor[]; readonly result: unknown }
@@ -34,7 +39,11 @@ const never = (): Promise<never> => new Promise(() => {});
 export async function replay(workflow: AnyWorkflow, run: ExecutedRun, { patienceMs, expected = [] }: ReplaySettings): Promise<Replay> {
   const host = liveHost({ store: never, sendEvent: never, registerSignal: never, invoke: never, signal: new AbortController().signal });
   const execution = new Execution(host, run.journal);
-  const patience = new Patience(patienceMs, () => execution.finish({ kind: "suspended" }));
+  let isBusy = false;
+  const patience = new Patience(patienceMs, () => {
+    isBusy = !execution.keys.hasOpen;
+    execution.finish({ kind: "suspended" });
+  });
   startProgram(workflow, execution, run);
   for (;;) {
     await turn();
@@ -46,7 +55,7 @@ export async function replay(workflow: AnyWorkflow, run: ExecutedRun, { patience
     await execution.changes.next();
   }
   patience.end();
-  return replayOf(execution);
+  return { ...replayOf(execution), isBusy };
 }
 
 /** Whether the program has come through the journal, and waits for a step that is not in it. */
@@ -57,10 +66,10 @@ function isThrough(execution: Execution, expected: readonly string[]): boolean {
   return expected.every((key) => keys.has(key));
 }
 
-function replayOf(execution: Execution): Replay {
+function replayOf(execution: Execution): HowFar {
   const { end, journal, asked, cancelled } = execution;
   const { firstUnasked } = journal;
-  const unfit = ({ step, message }: JournalMismatchError): Replay => ({ kind: "unfit", step, reason: message });
+  const unfit = ({ step, message }: JournalMismatchError): HowFar => ({ kind: "unfit", step, reason: message });
   if (end?.kind === "threw" && end.error instanceof JournalMismatchError) return unfit(end.error);
   if (firstUnasked !== undefined && end?.kind === "threw")
     return unfit(JournalMismatchError.threwBefore(firstUnasked, failureOf(end.error)));

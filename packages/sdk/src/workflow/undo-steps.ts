@@ -13,6 +13,7 @@ export async function undoRun(execution: Execution, run: TakenRun): Promise<RunO
   try {
     if (!(await undoSteps(execution, run))) return { outcome: "released" };
   } catch (error) {
+    if (execution.host.signal.aborted) return { outcome: "released" };
     const { name, message } = failureOf(error);
     return { outcome: "failed", error: message || name, error_name: name };
   }

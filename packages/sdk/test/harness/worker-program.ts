@@ -1,7 +1,7 @@
 import { createInterface } from "node:readline";
 import { type JobAbortedError, Worker, type WorkerJob } from "@tidemill/sdk";
 
-// A worker as a process of its own. Each handler waits for its payload to be read from the standard input, or for its signal. What
+// A worker as a process of its own. Each handler waits for its payload to be read from the standard input, or for its signal; that of "deaf" for nothing. What
 // happens is written as lines of JSON.
 
 const [, , url = "", key = "", queue = "", concurrency = ""] = process.argv;
@@ -18,6 +18,7 @@ const logger = Object.fromEntries(
 
 async function handler({ id, attempt, payload, signal }: WorkerJob<string>): Promise<number> {
   write({ event: "started", id, attempt, payload });
+  if (payload === "deaf") await new Promise(() => setInterval(() => {}, 1_000));
   await new Promise<void>((resolve, reject) => {
     waiting.set(payload, resolve);
     signal.addEventListener("abort", () => {

@@ -1,4 +1,4 @@
-import { type WorkflowContext, workflow } from "@tidemill/sdk";
+import { NonRetryableError, type WorkflowContext, workflow } from "@tidemill/sdk";
 import { testWorkflow } from "@tidemill/sdk/testing";
 import { describe, expect, test, vi } from "vitest";
 import { MemoryRun } from "./memory-journal.ts";
@@ -85,6 +85,74 @@ describe("what the service would refuse fails with the step, the field and the l
     const careful = ({ step }: Context) => step.run("big", () => "x".repeat(MEBIBYTE)).catch(() => "too large");
     const { result } = await testWorkflow(workflow({ id: "tested" }, careful), { crash: "afterEveryStep" });
     expect(result).toBe("too large");
+  });
+});
+
+describe("a journal that has no room for another step fails the run for good", () => {
+  const repeat = async (count: number, one: () => Promise<unknown>) => {
+    for (let n = 0; n < count; n += 1) await one();
+  };
+  const noRoomFor = (key: string, more = "") => ({
+    name: "JournalTooLargeError",
+    message: `There is no room for step "${key}"${more}: the journal of a run has at most 10000 steps, whose outputs and errors are 33554432 bytes together.`,
+  });
+  const steps = (count: number) => (context: Context) => repeat(count, () => context.step.run("a", () => 1).catch(() => null));
+  const full = steps(10_000);
+
+  test("10,000 steps are taken", async () => {
+    expect(await errorOf(full)).toBeNull();
+  });
+
+  test.for<[string, (context: Context) => unknown, ReturnType<typeof noRoomFor>]>([
+    ["the last one of the run", steps(10_001), noRoomFor("a:10001")],
+    ["one that others follow", steps(10_003), noRoomFor("a:10001")],
+    [
+      "several at the same time",
+      ({ step }) => Promise.all(Array.from({ length: 10_001 }, (_, key) => step.run("a", () => 1, { key }))),
+      noRoomFor("a[10000]"),
+    ],
+    [
+      "an event, which is not sent",
+      async (context) => {
+        await full(context);
+        await context.step.sendEvent("tell", { name: "told", data: 1 }).catch(() => {});
+      },
+      noRoomFor("tell"),
+    ],
+    [
+      "a sleep",
+      async (context) => {
+        await full(context);
+        await context.step.sleep("nap", "1h");
+      },
+      noRoomFor("a:10000", " and 1 more"),
+    ],
+    ["outputs of more than 32 MiB", ({ step }) => repeat(40, () => step.run("big", () => "x".repeat(MEBIBYTE - 2))), noRoomFor("big:33")],
+  ])("%s", async ([, program, error]) => {
+    const run = await testWorkflow(workflow({ id: "tested" }, program), {});
+    expect(run).toMatchObject({ status: "failed", attempt: 1, error, events: [] });
+  });
+
+  test("one that fails for good keeps its own error", async () => {
+    const throws = async (context: Context) => {
+      await full(context);
+      await context.step.run("declined", () => Promise.reject(new NonRetryableError("No.")));
+    };
+    expect(await errorOf(throws)).toBe("NonRetryableError: No.");
+  });
+
+  test.for([
+    ["by the program", 10_002],
+    ["by another execution, if it was the last one", 10_000],
+  ] as const)("its steps are undone, %s", async ([, count]) => {
+    const undone: unknown[] = [];
+    const program = async (context: Context) => {
+      await context.step.run("book", () => "b1", { undo: (booking) => void undone.push(booking) });
+      await steps(count)(context);
+    };
+    const run = await testWorkflow(workflow({ id: "tested" }, program), {});
+    expect(run).toMatchObject({ status: "failed", error: { name: "JournalTooLargeError" }, undoErrors: [] });
+    expect(undone).toEqual(["b1"]);
   });
 });
 

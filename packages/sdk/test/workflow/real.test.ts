@@ -346,6 +346,22 @@ describe("a worker executes runs of the service", () => {
   });
 });
 
+test.for<[string, (step: WorkflowContext<unknown>["step"]) => Promise<unknown>]>([
+  ["its last step", (step) => step.run("more", () => 1)],
+  ["a step that another one follows", (step) => step.run("more", () => 1).then(() => step.run("after", () => 1))],
+  ["an event, though the workflow catches all", (step) => step.sendEvent("more", { name: "told", data: 1 }).catch(() => {})],
+])("a run whose journal has no room for %s fails for good", async ([, more], { service, client, worker }) => {
+  const full = workflow({ id: "full" }, async ({ step }) => {
+    await step.run("fill", () => service.database.query("update run set steps = 9999").then(() => {}));
+    return more(step);
+  });
+  worker([full]);
+  const runId = await trigger(client, "full", null);
+  await untilStatus(client, runId, "failed");
+  const message = expect.stringMatching(/^There is no room for step "more": the journal of a run has at most 10000 steps/);
+  expect(await client.runs.get(runId)).toMatchObject({ attempt: 1, error: { name: "JournalTooLargeError", message } });
+});
+
 test("a run waits for a signal, and goes on when the client completes it", async ({ client, worker }) => {
   const buy = workflow({ id: "buy" }, async ({ step, run }) => {
     const { signal } = await step.signal("ask", { signal: `buy.${run.id}` });

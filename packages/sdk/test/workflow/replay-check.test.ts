@@ -132,4 +132,16 @@ describe("replayEachStep", () => {
     });
     expect(end).toMatchObject({ outcome: "completed", result: 2 });
   });
+
+  test("does not take a workflow that is busy elsewhere for long for one that is not deterministic", async () => {
+    let calls = 0;
+    const end = await execute(async ({ step }) => {
+      calls += 1;
+      if (calls > 1) await new Promise(() => {});
+      await step.run("a", () => 1);
+      return step.run("b", () => 2);
+    });
+    expect(end).toMatchObject({ outcome: "completed", result: 2 });
+    expect(calls).toBeGreaterThan(1);
+  });
 });

@@ -181,6 +181,16 @@ describe("crash: everywhere", () => {
     expect(await testWorkflow(books, { ...options, cancelAfter: "book" })).toMatchObject({ status: "cancelled", undoErrors: [] });
   });
 
+  test("undos whose outcomes are lost use no attempt of the run, however many there are", async () => {
+    const books = of(async ({ step }) => {
+      for (const key of ["a", "b", "c"]) await step.run("book", () => key, { key, undo: () => {} });
+      throw new NonRetryableError("declined");
+    });
+    const { status, error, attempt, steps } = await testWorkflow(books, { crash: "everywhere" });
+    expect({ status, error, attempt }).toEqual({ status: "failed", error: { name: "NonRetryableError", message: "declined" }, attempt: 1 });
+    expect(steps.map(({ key }) => key).slice(-3)).toEqual(["undo(book[c])", "undo(book[b])", "undo(book[a])"]);
+  });
+
   test("a run that fails ends with the same error", async () => {
     const charge = of(({ step }) => step.run("charge", () => "charged", { attempts: 2 }));
     const error = { name: "Error", message: "declined" };
@@ -212,6 +222,16 @@ describe("crash: everywhere", () => {
       if (sent) await step.run("send", () => "sent");
     });
     await expect(testWorkflow(sends, { crash: "everywhere" })).rejects.toThrow('Step "send" has not had its effect.');
+  });
+
+  test("an effect that only a later execution has is found", async () => {
+    let executions = 0;
+    const sends = of(async ({ step }) => {
+      executions += 1;
+      await step.run("prepare", () => "prepared");
+      if (executions > 2) await step.run("send", () => "sent");
+    });
+    await expect(testWorkflow(sends, { crash: "everywhere" })).rejects.toThrow('Without crashes, it does not come to step "send".');
   });
 });
 

@@ -1,5 +1,5 @@
 import { RECORD_KINDS, type RecordKind } from "@tidemill/contract";
-import { type Db, type EmitEvent, type JobId, type PersonId, type RunId, rows, sql, tolerate, type WorkspaceId } from "#kernel";
+import { type Db, type EmitEvent, type JobId, type PersonId, type RunId, rows, sql, tolerate, type Uuid, type WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 
 export const WAKE_CHANNEL = "tidemill_wake";
@@ -20,8 +20,8 @@ export type Message =
   | { readonly kind: "laneDeleted"; readonly lane: LaneKey }
   /** A run that a node follows has changed. PostgreSQL sends it (migration 0016), also to the node that made the change. */
   | { readonly kind: "runChanged"; readonly workspaceId: WorkspaceId; readonly id: RunId }
-  /** A workspace's keys, plan or limits have changed. */
-  | { readonly kind: "workspaceChanged"; readonly workspaceId: WorkspaceId }
+  /** A key of a workspace was revoked or, without one, its plan or limits have changed. */
+  | { readonly kind: "workspaceChanged"; readonly workspaceId: WorkspaceId; readonly keyId: Uuid | null }
   /** Sessions or rights of a person have changed. */
   | { readonly kind: "personChanged"; readonly personId: PersonId }
   /** A workspace was deleted. */
@@ -94,8 +94,10 @@ function write(message: Message): string {
     case "runChanged":
       return `runChanged ${message.workspaceId} ${message.id}`;
     case "workspaceChanged":
+      // Nodes that know no key in it end the calls of all.
+      return `workspaceChanged ${message.workspaceId}${message.keyId ? ` ${message.keyId}` : ""}`;
     case "workspaceDeleted":
-      return `${message.kind} ${message.workspaceId}`;
+      return `workspaceDeleted ${message.workspaceId}`;
     case "personChanged":
       return `personChanged ${message.personId}`;
     case "workspaceFollowed":
@@ -136,6 +138,7 @@ function readMessages(payload: string): Message[] {
       case "runChanged":
         return UUID.test(first) && UUID.test(second) ? [{ kind, workspaceId: first as WorkspaceId, id: second as RunId }] : [];
       case "workspaceChanged":
+        return UUID.test(first) ? [{ kind, workspaceId: first as WorkspaceId, keyId: UUID.test(second) ? (second as Uuid) : null }] : [];
       case "workspaceDeleted":
         return UUID.test(first) ? [{ kind, workspaceId: first as WorkspaceId }] : [];
       case "personChanged":

@@ -11,6 +11,13 @@ declare module "fastify" {
     /** What the request holds of its workspace's memory. Bytes. */
     heldBytes: number;
   }
+  interface FastifyReply {
+    /**
+     * Counts what the response will hold, before it is made: until the client has taken it, or the exchange is over. Fewer than 0: that it
+     * will hold less. Not on listeners that workspaces do not share.
+     */
+    holdBytes?: (bytes: number) => void;
+  }
   interface FastifyContextConfig {
     /** How large the route's response may be, if it is large. Bytes. */
     responseBytes?: number;
@@ -23,7 +30,11 @@ export class RequestMemory {
 
   constructor(api: Api, memory: SharedResource) {
     this.#memory = memory;
+    const hold = (reply: FastifyReply, bytes: number) => this.#expect(reply, bytes);
     api.decorateRequest("heldBytes", 0);
+    api.decorateReply("holdBytes", function holdBytes(this: FastifyReply, bytes: number) {
+      hold(this, bytes);
+    });
   }
 
   /**
@@ -52,6 +63,20 @@ export class RequestMemory {
     } else if (more < 0) {
       this.#memory.giveBack(workspaceId, -more);
       request.heldBytes += more;
+    }
+  }
+
+  #expect(reply: FastifyReply, bytes: number): void {
+    const { request } = reply;
+    const workspaceId = request.principal?.workspaceId;
+    if (workspaceId === undefined) return;
+    if (bytes < 0) {
+      const less = Math.min(-bytes, request.heldBytes);
+      this.#memory.giveBack(workspaceId, less);
+      request.heldBytes -= less;
+    } else if (request.heldBytes + bytes >= MIN_COUNTED_BYTES) {
+      this.#memory.take(workspaceId, bytes);
+      this.#hold(request, reply, workspaceId, bytes);
     }
   }
 

@@ -1,3 +1,4 @@
+import type { Clock } from "./clock.ts";
 import { type Db, type Fragment, fragment, row, sql } from "./database/sql.ts";
 import type { DeadlineLoop } from "./deadline-loop.ts";
 import type { EmitEvent } from "./events.ts";
@@ -12,19 +13,53 @@ export interface DueSource {
   readonly loop: Pick<DeadlineLoop, "wakeUnlessFailed" | "expectIn">;
 }
 
+/** What a node caches, and learns the changes of from the poll. */
+export interface PolledChanges {
+  /** Selects a text for each change that was committed after the snapshot `last.snapshot`, which is at most 5 minutes old. */
+  readonly sinceLast: Fragment;
+  /**
+   * Called after each poll.
+   *
+   * @param changes those committed since the last poll. Null: not known, so that anything may have changed.
+   * @param sentMs all changes committed before this moment of the elapsed clock are known now
+   */
+  readonly receive: (changes: readonly string[] | null, sentMs: number) => void;
+}
+
+export interface DuePollOptions {
+  readonly db: Db;
+  readonly clock: Pick<Clock, "elapsedMs">;
+  readonly sources: readonly DueSource[];
+  readonly changes: PolledChanges;
+  readonly everyMs: number;
+  readonly emit: EmitEvent;
+  readonly random: Random;
+}
+
+/** Changes are not read after a longer pause between two polls. Milliseconds. */
+const MAX_PAUSE_MS = 300_000;
+
+interface Polled {
+  readonly waits_ms: readonly (number | null)[];
+  readonly server: string;
+  readonly snapshot: string;
+  readonly changes: readonly string[];
+}
+
 /**
  * Reads in one statement when the next work of each source is due, and wakes the loops of sources that are due. If the statement fails,
- * all loops look for themselves: one source that cannot be read must not stop the others.
+ * all loops look for themselves: one source that cannot be read must not stop the others. It also reads what has changed of what the node
+ * caches.
  */
 export class DuePoll implements Service {
-  readonly #db: Db;
-  readonly #sources: readonly DueSource[];
+  readonly #options: DuePollOptions;
   readonly #next: Fragment;
   readonly #loop: PeriodicLoop;
+  #last: (Polled & { readonly sentMs: number }) | null = null;
 
-  constructor(db: Db, sources: readonly DueSource[], everyMs: number, emit: EmitEvent, random: Random) {
-    this.#db = db;
-    this.#sources = sources;
+  constructor(options: DuePollOptions) {
+    const { sources, everyMs, emit, random } = options;
+    this.#options = options;
     this.#next = sources.map(({ nextDue }) => fragment`(${nextDue})`).reduce((all, next) => fragment`${all}, ${next}`);
     this.#loop = new PeriodicLoop({ name: "due-poll", everyMs, pass: () => this.#pass() }, emit, random);
   }
@@ -42,22 +77,35 @@ export class DuePoll implements Service {
   }
 
   async #pass(): Promise<undefined> {
-    const waitsMs = await this.#read().catch((error: unknown) => {
-      for (const { loop } of this.#sources) loop.wakeUnlessFailed();
+    const { sources, changes, clock } = this.#options;
+    const sentMs = clock.elapsedMs();
+    const polled = await this.#read().catch((error: unknown) => {
+      for (const { loop } of sources) loop.wakeUnlessFailed();
       throw error;
     });
-    for (const [index, { loop }] of this.#sources.entries()) {
-      const waitMs = waitsMs[index] ?? null;
+    changes.receive(this.#isNext(polled, sentMs) ? polled.changes : null, sentMs);
+    this.#last = { ...polled, sentMs };
+    for (const [index, { loop }] of sources.entries()) {
+      const waitMs = polled.waits_ms[index] ?? null;
       if (waitMs !== null && waitMs <= 0) loop.wakeUnlessFailed();
       else if (waitMs !== null) loop.expectIn(waitMs);
     }
   }
 
-  async #read(): Promise<(number | null)[]> {
-    const found = await row<{ waits_ms: (number | null)[] }>(
-      this.#db,
-      sql`select array(select (extract(epoch from due - moment()) * 1000)::float8 from unnest(array[${this.#next}]::timestamptz[]) with ordinality d (due, at) order by at) as waits_ms`,
+  /** Another server, after a failover, may lack transactions that the last snapshot has seen, and give their numbers to others. */
+  #isNext({ server }: Polled, sentMs: number): boolean {
+    return this.#last?.server === server && sentMs - this.#last.sentMs < MAX_PAUSE_MS;
+  }
+
+  async #read(): Promise<Polled> {
+    const polled = await row<Polled>(
+      this.#options.db,
+      sql`
+        select array(select (extract(epoch from due - moment()) * 1000)::float8 from unnest(array[${this.#next}]::timestamptz[]) with ordinality d (due, at) order by at) as waits_ms,
+          pg_postmaster_start_time()::text as server, pg_current_snapshot()::text as snapshot, array(${this.#options.changes.sinceLast}) as changes
+        from (select ${this.#last?.snapshot ?? null}::pg_snapshot as snapshot) as last`,
     );
-    return found?.waits_ms ?? [];
+    if (!polled) throw new Error("The poll has returned no row.");
+    return polled;
   }
 }

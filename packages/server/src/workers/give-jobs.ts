@@ -1,19 +1,21 @@
 import type { AttemptResult, Engine } from "#engine";
 import { type Claim, showDelivered, showJobId, withdrawTaken } from "#jobs";
-import { type EmitEvent, type JobId, type Tenants, type Timestamp, type Transactional, tolerate } from "#kernel";
+import { type EmitEvent, type JobId, type SharedResource, type Tenants, type Timestamp, type Transactional, tolerate } from "#kernel";
 import { mayHoldTemplates } from "#vault";
 import { type BegunRun, type ClaimedRun, giveHook, giveRuns, isOfRun } from "#workflows";
 import { type FilledPayload, type FillSecrets, fillInput, fillSecrets } from "./fill-secrets.ts";
 import type { HeldJobs } from "./held-jobs.ts";
 import type { KnownWorker } from "./known-worker.ts";
 import { leaseToken } from "./lease-token.ts";
-import { ResponseRoom } from "./response-room.ts";
+import { type ResponseMemory, ResponseRoom } from "./response-room.ts";
 
 export interface GiveJobs extends FillSecrets {
   readonly finish: Engine["finishForWorker"];
   readonly held: HeldJobs;
   readonly tenants: Tenants;
   readonly emit: EmitEvent;
+  /** What workspaces may hold of responses. */
+  readonly memory: Pick<SharedResource, "roomFor" | "refusal">;
 }
 
 /** A claim for a worker, and the name of the call that took it. */
@@ -44,9 +46,10 @@ export async function giveJobs(
   worker: KnownWorker,
   taken: readonly GivenJob[],
   version: string | null,
+  hold: ResponseMemory["hold"],
 ): Promise<Given> {
   const response = Symbol();
-  const room = new ResponseRoom();
+  const room = new ResponseRoom({ hold, hasRoom: (bytes) => deps.memory.roomFor(worker.workspaceId) >= bytes });
   const runs = taken.filter(({ claim }) => isOfRun(claim));
   const hooks = taken.filter(({ claim }) => claim.kind === "hook");
   const jobs = taken.filter(({ claim }) => !isOfRun(claim) && claim.kind !== "hook");

@@ -56,9 +56,9 @@ export function planClaim(
 }
 
 /** What to claim from a slow lane: one job, for the poll that has waited longest, apart from all other lanes. */
-export function planSlowClaim(slow: ReadonlySet<PolledLane>): Ask | null {
+export function planSlowClaim(slow: ReadonlySet<PolledLane>, hasRoom: (lane: PolledLane) => boolean): Ask | null {
   for (const lane of slow) {
-    const poll = lane.mayHaveJobs && [...lane.polls].find(({ claiming }) => !claiming);
+    const poll = lane.mayHaveJobs && hasRoom(lane) && [...lane.polls].find(({ claiming }) => !claiming);
     if (poll) return { poll, lane, take: 1, wakes: lane.wakes };
   }
   return null;

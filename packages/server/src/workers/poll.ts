@@ -1,5 +1,5 @@
 import type { VersionFilter, WorkerClaim } from "#jobs";
-import type { WorkspaceId } from "#kernel";
+import type { Uuid, WorkspaceId } from "#kernel";
 import type { LaneKey, LaneKind } from "#lanes";
 import type { BegunRun } from "#workflows";
 import type { KnownWorker } from "./known-worker.ts";
@@ -35,6 +35,8 @@ export interface PolledLane extends LaneKey {
 /** A worker's request for jobs. */
 export interface PollRequest {
   readonly worker: KnownWorker;
+  /** The key that it was sent with. Null: none, but by a person. */
+  readonly keyId: Uuid | null;
   readonly lanes: readonly PolledLane[];
   readonly limit: number;
   readonly leaseSeconds: number;
@@ -43,6 +45,8 @@ export interface PollRequest {
   readonly waitMs: number;
   /** Aborted when the client is gone. */
   readonly signal: AbortSignal;
+  /** Counts what its response will hold, by the request's workspace. Bytes. */
+  readonly hold: (bytes: number) => void;
 }
 
 /** A job for a worker. Of a run, with its execution if that has begun. */

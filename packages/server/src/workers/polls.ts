@@ -1,6 +1,6 @@
 import type { Engine } from "#engine";
-import type { LaneFound, VersionFilter, WorkerClaim } from "#jobs";
-import { type Clock, type EmitEvent, isTimeout, Line, type WorkspaceId } from "#kernel";
+import { type LaneFound, MAX_CLAIM_BYTES, type VersionFilter, type WorkerClaim } from "#jobs";
+import { type Clock, type EmitEvent, isTimeout, Line, type SharedResource, type Uuid, type WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import { busyRetryMs } from "./busy-retry.ts";
 import type { KnownWorker } from "./known-worker.ts";
@@ -16,6 +16,8 @@ export interface PollsOptions {
   readonly filterOf: (lane: PolledLane) => (VersionFilter & { readonly othersGoneInMs: number }) | null;
   /** Gives back jobs that were claimed for a poll whose client is gone. */
   readonly giveBack: (worker: KnownWorker, claims: readonly TakenJob[]) => void;
+  /** What workspaces may hold of responses. */
+  readonly memory: Pick<SharedResource, "roomFor" | "heldBy" | "refusal">;
   readonly emit: EmitEvent;
   readonly clock: Pick<Clock, "elapsedMs">;
 }
@@ -29,6 +31,8 @@ export interface ReservedPoll {
 }
 
 const PAUSE_AFTER_FAILURE_MS = 250;
+/** How often it is looked whether a workspace has room for responses again. Milliseconds. */
+const ROOM_EVERY_MS = 100;
 /** When a version of the code may be gone, runs that were kept for it are looked for after this long at least. Milliseconds. */
 const MIN_RECHECK_MS = 1_000;
 
@@ -49,6 +53,7 @@ export class Polls {
   #claimingSlow = false;
   #closed = false;
   #retryTimer: NodeJS.Timeout | undefined;
+  #roomTimer: NodeJS.Timeout | undefined;
 
   constructor(options: PollsOptions) {
     this.#options = options;
@@ -82,8 +87,13 @@ export class Polls {
   }
 
   #end(poll: Poll, result: PollResult): void {
-    if (this.#leave(poll)) poll.result.resolve(result);
-    else if (result.claims.length > 0) this.#options.giveBack(poll.asked.worker, result.claims);
+    const { worker, hold } = poll.asked;
+    const { claims } = result;
+    if (this.#leave(poll)) {
+      // At once: the next claim must not take what this response holds.
+      if (claims.length > 0) hold(lengthOf(claims));
+      poll.result.resolve(result);
+    } else if (claims.length > 0) this.#options.giveBack(worker, claims);
   }
 
   #nothing(): PollResult {
@@ -109,6 +119,7 @@ export class Polls {
    * ask for all of its runs. The poll gets nothing until it is given runs.
    */
   reserve(workspaceId: WorkspaceId, workflow: string): ReservedPoll | null {
+    if (!this.#hasRoom(workspaceId)) return null;
     const [lane, ...others] = this.lanes.byName({ workspaceId, kind: "workflow", name: workflow });
     if (!lane || others.length > 0 || lane.mayHaveJobs || lane.limited || this.#slow.has(lane) || this.#filterOf(lane)) return null;
     const poll = [...lane.polls].find(({ claiming }) => !claiming);
@@ -157,17 +168,25 @@ export class Polls {
     }
   }
 
-  /** Ends the polls of a workspace: the next calls of its workers are authenticated anew. */
-  endOf(workspaceId: WorkspaceId): void {
-    for (const poll of [...this.#line.inTurns()]) if (poll.workspaceId === workspaceId) this.#end(poll, this.#nothing());
+  /** Ends the polls of a workspace, or of one of its keys: the next calls of the workers are authenticated anew. */
+  endOf(workspaceId: WorkspaceId, keyId: Uuid | null): void {
+    for (const poll of [...this.#line.inTurns()]) {
+      const isOne = poll.workspaceId === workspaceId && (keyId === null || poll.asked.keyId === keyId);
+      if (isOne) this.#end(poll, this.#nothing());
+    }
+  }
+
+  endAll(): void {
+    for (const poll of [...this.#line.inTurns()]) this.#end(poll, this.#nothing());
   }
 
   /** Ends all polls, for good. */
   close(): void {
     this.#closed = true;
     clearTimeout(this.#retryTimer);
+    clearTimeout(this.#roomTimer);
     this.#ends.close();
-    for (const poll of [...this.#line.inTurns()]) this.#end(poll, this.#nothing());
+    this.endAll();
     for (const lane of this.lanes) clearTimeout(lane.timer);
   }
 
@@ -203,7 +222,7 @@ export class Polls {
   async #claimOnce(): Promise<boolean> {
     if (!this.#claimingSlow) void this.#claimSlow();
     const asks = planClaim(
-      [...this.#line.inTurns()],
+      this.#withRoom(),
       this.#slow,
       (poll) => this.#line.moveBack(poll),
       (poll) => this.#endIfOverdue(poll),
@@ -215,9 +234,37 @@ export class Polls {
     return true;
   }
 
+  /** Whether what a claim brings fits into the workspace's share. One that holds nothing may always have a claim. */
+  #hasRoom(workspaceId: WorkspaceId): boolean {
+    const { memory } = this.#options;
+    const room = memory.roomFor(workspaceId);
+    return room >= MAX_CLAIM_BYTES || (room > 0 && memory.heldBy(workspaceId) === 0);
+  }
+
+  /**
+   * Polls whose workspaces have room for responses. Of the others, those that do not wait are refused, and those that wait are looked at
+   * again: clients that take no responses must not fill the node's memory with them.
+   */
+  #withRoom(): Poll[] {
+    return [...this.#line.inTurns()].filter((poll) => {
+      if (this.#hasRoom(poll.workspaceId)) return true;
+      if (poll.claiming || !poll.hasProspects) this.#endIfOverdue(poll);
+      else if (poll.overdue) this.#fail(poll, this.#options.memory.refusal(poll.workspaceId));
+      else this.#lookForRoom();
+      return false;
+    });
+  }
+
+  #lookForRoom(): void {
+    this.#roomTimer ??= setTimeout(() => {
+      this.#roomTimer = undefined;
+      this.#claimSoon();
+    }, ROOM_EVERY_MS).unref();
+  }
+
   /** Claims from one slow lane, while claims from other lanes go on. If it succeeds, the lane is slow no more. */
   async #claimSlow(): Promise<void> {
-    const ask = planSlowClaim(this.#slow);
+    const ask = planSlowClaim(this.#slow, ({ workspaceId }) => this.#hasRoom(workspaceId));
     if (!ask) return;
     this.#claimingSlow = true;
     ask.lane.filter = this.#filterOf(ask.lane);
@@ -325,6 +372,9 @@ function haveBacklog(asks: readonly Ask[]): boolean {
 
 /** A filter, without what changes with time. */
 const textOf = (filter: VersionFilter | null): string => (filter ? JSON.stringify([filter.others, filter.isNewest]) : "");
+
+/** How long their payloads are. */
+const lengthOf = (claims: readonly TakenJob[]): number => claims.reduce((sum, { payload }) => sum + payload.length, 0);
 
 /** What a claim brought, by poll. */
 function divide(asks: readonly Ask[], claims: readonly WorkerClaim[]): Map<Poll, WorkerClaim[]> {

@@ -75,7 +75,11 @@ export function mountWork(api: Api, deps: WorkDeps): void {
 /** Answers with jobs. Those that the client does not get are given back. */
 async function answer(deps: WorkDeps, request: FastifyRequest, reply: FastifyReply, body: WorkRequest): Promise<FastifyReply> {
   const signal = goneSignal(reply);
-  const done = await work(deps, principalOf(request), body, { signal, overLimit: request.overLimit });
+  const done = await work(deps, principalOf(request), body, {
+    signal,
+    overLimit: request.overLimit,
+    hold: (bytes) => reply.holdBytes?.(bytes),
+  });
   if (signal.aborted) void undo(deps, done);
   reply.raw.once("close", () => {
     if (!reply.raw.writableFinished) void undo(deps, done);

@@ -28,6 +28,8 @@ export interface CallBounds {
   readonly signal: AbortSignal;
   /** Set when its workspace has used up its requests: it may report outcomes, and takes no jobs. */
   readonly overLimit: OverLimit | null;
+  /** Counts what the response will hold. Bytes. */
+  readonly hold: (bytes: number) => void;
 }
 
 /** What a call of a worker has led to. */
@@ -44,7 +46,12 @@ export interface WorkDone extends Given {
  *
  * @throws RATE_LIMITED; if there is nothing to settle: NOT_FOUND for a queue, INVALID_STATE for one that nodes serve, FORBIDDEN for one that the key is not bound to, or such a workflow
  */
-export async function work(deps: WorkDeps, principal: Principal, body: WorkRequest, { signal, overLimit }: CallBounds): Promise<WorkDone> {
+export async function work(
+  deps: WorkDeps,
+  principal: Principal,
+  body: WorkRequest,
+  { signal, overLimit, hold }: CallBounds,
+): Promise<WorkDone> {
   const receivedMs = deps.clock.elapsedMs();
   const { workspaceId } = principal;
   const { queues = [], workflows = [], settle = [], limit = 1, lease = LEASE_SECONDS, wait = 0, request = null, repeat = true } = body;
@@ -80,11 +87,12 @@ export async function work(deps: WorkDeps, principal: Principal, body: WorkReque
   if (signal.aborted) stopWaiting();
   try {
     const waitMs = worker.cancelled.size > 0 || settle.length > 0 ? 0 : Math.min(wait * 1_000, validMs(principal, deps.clock));
-    const poll = { worker, lanes, limit, leaseSeconds: lease, request, waitMs, signal: waiting.signal };
+    const poll = { worker, keyId: principal.keyId, lanes, limit, leaseSeconds: lease, request, waitMs, signal: waiting.signal, hold };
     const isRepeat = taken.length > 0;
+    if (isRepeat) holdOrRefuse(deps, workspaceId, taken, hold);
     const { claims, askedMs } = isRepeat || lanes.length === 0 ? { claims: [], askedMs: receivedMs } : await deps.polls.take(poll);
     const jobs = isRepeat ? taken.map((claim) => ({ claim, queue: claim.queue })) : withQueues(claims, lanes);
-    const responded = await respond(deps, db, worker, jobs, settling, body.version ?? null);
+    const responded = await respond(deps, db, worker, jobs, settling, { version: body.version ?? null, hold });
     return { ...responded, waitedMs: isRepeat ? null : askedMs - receivedMs };
   } finally {
     worker.onCancelled.delete(stopWaiting);
@@ -100,6 +108,16 @@ const validMs = ({ expiresAt }: Principal, clock: Pick<Clock, "nowMs">): number 
 const takenBefore = async (db: Db, principal: Principal, { leaseId }: KnownWorker, request: string): Promise<TakenRow[]> =>
   (await findTakenBy(db, principal.workspaceId, leaseId, request)).filter((job) => mayServe(principal, servedAs(job), job.queue));
 
+/**
+ * What an earlier call took is held by this response as well.
+ *
+ * @throws UNAVAILABLE when responses of the workspace that no one takes fill its share
+ */
+function holdOrRefuse({ memory }: WorkDeps, workspaceId: WorkspaceId, taken: readonly TakenRow[], hold: CallBounds["hold"]): void {
+  if (memory.roomFor(workspaceId) < 1) throw memory.refusal(workspaceId);
+  hold(taken.reduce((sum, { payload }) => sum + payload.length, 0));
+}
+
 /** Jobs that were claimed are given back if the response fails. */
 async function respond(
   deps: WorkDeps,
@@ -107,12 +125,12 @@ async function respond(
   worker: KnownWorker,
   jobs: readonly GivenJob[],
   settling: Promise<Settled[]>,
-  version: string | null,
+  { version, hold }: { readonly version: string | null; readonly hold: CallBounds["hold"] },
 ): Promise<Omit<WorkDone, "waitedMs">> {
   try {
     const settled = await settling;
     const cancelled = await takeCancelled(db, worker);
-    return { ...(await giveJobs(deps, db, worker, jobs, version)), worker, settled, cancelled };
+    return { ...(await giveJobs(deps, db, worker, jobs, version, hold)), worker, settled, cancelled };
   } catch (error) {
     const claims = jobs.map(({ claim }) => claim);
     void giveBackJobs(deps, worker, claims);

@@ -1,6 +1,6 @@
 import type { Engine } from "#engine";
 import type { Module } from "#http";
-import type { Clock, Database, EmitEvent, Random, Shares, Tenants, WorkspaceId } from "#kernel";
+import type { Clock, Database, EmitEvent, Random, Shares, Tenants, Uuid, WorkspaceId } from "#kernel";
 import { PeriodicLoop } from "#kernel";
 import type { LaneKey } from "#lanes";
 import type { SecretAccess } from "#vault";
@@ -27,7 +27,7 @@ export interface WorkersOptions {
   readonly database: Database;
   readonly tenants: Tenants;
   readonly secrets: SecretAccess;
-  readonly shares: Pick<Shares, "loopTime" | "workers">;
+  readonly shares: Pick<Shares, "loopTime" | "requestMemory" | "workers">;
   readonly clock: Clock;
   readonly random: Random;
   readonly emit: EmitEvent;
@@ -41,8 +41,10 @@ export interface Workers extends Module {
   /** A job or run was cancelled while this lease held it. With its id as the API shows it. */
   cancelled(leaseId: number, id: string): void;
   laneDeleted(lane: LaneKey): void;
-  /** A key of the workspace was revoked, or something else about it changed: calls that wait end, since theirs may be that key. */
-  workspaceChanged(workspaceId: WorkspaceId): void;
+  /** A key of the workspace was revoked, or something else about it changed: its calls that wait end. */
+  workspaceChanged(workspaceId: WorkspaceId, keyId: Uuid | null): void;
+  /** Ends all calls that wait. */
+  endCalls(): void;
   /** Checks that a token proves the execution of a run. */
   readonly prove: ProveExecution;
   /** The same for a report of steps. */
@@ -53,17 +55,18 @@ export interface Workers extends Module {
 }
 
 export function createWorkers({ engine, database, tenants, secrets, shares, clock, random, emit }: WorkersOptions): Workers {
-  const { loopTime } = shares;
+  const { loopTime, requestMemory: memory } = shares;
   const held = new HeldJobs();
   const workers = new KnownWorkers(database, emit, shares.workers);
   const tokens = new ExecutionTokens(database);
-  const give = { finish: engine.finishForWorker, held, tenants, emit, secrets, loopTime };
+  const give = { finish: engine.finishForWorker, held, tenants, emit, secrets, loopTime, memory };
   const versions = new CodeVersions({ database, clock, emit, onReleased: (lane) => engine.waker.wakePulled([lane]) });
   const polls = new Polls({
     claim: engine.claimForWorkers,
     claimFromBacklog: engine.claimFromBacklog,
     filterOf: (lane) => versions.filterOf(lane),
     giveBack: (worker, claims) => void giveBackJobs(give, worker, claims),
+    memory,
     emit,
     clock,
   });
@@ -85,7 +88,8 @@ export function createWorkers({ engine, database, tenants, secrets, shares, cloc
     wokenAll: () => polls.wakeAll(),
     cancelled: (leaseId, id) => workers.cancelled(leaseId, id),
     laneDeleted: (lane) => void endLane({ db: database, held, workers, polls, emit }, lane),
-    workspaceChanged: (workspaceId) => polls.endOf(workspaceId),
+    workspaceChanged: (workspaceId, keyId) => polls.endOf(workspaceId, keyId),
+    endCalls: () => polls.endAll(),
     prove: async (db, workspaceId, execution) =>
       (await tokens.prove(workspaceId, execution)) ?? (await proveClaims(workers, db, workspaceId, [execution]))[0]?.claim ?? null,
     proveReport: proveReport({ ...deps, tokens }),

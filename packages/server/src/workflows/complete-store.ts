@@ -1,4 +1,4 @@
-import { LIMITS } from "@tidemill/contract";
+import { MAX_JOURNAL } from "@tidemill/contract";
 import { COUNT_DISCARDED, DISCARD_READY, type NamedClaim } from "#jobs";
 import { binaryTextArray, type Db, plainArray, rows, sql, textArray } from "#kernel";
 import { LIVE, type RunKey } from "./run.ts";
@@ -63,7 +63,7 @@ export async function completeRunsAcrossWorkspaces(db: Db, runs: readonly RunToC
             and not exists (select from workflow f where f.workspace_id = r.workspace_id and f.id = r.lane_id and 'onSuccess' = any(f.hooks) offset 0)
           offset 0
         ) unchanged
-        where l.steps + more.steps <= ${LIMITS.journalSteps} and l.journal_bytes + more.bytes <= ${LIMITS.journalBytes}
+        where l.steps + more.steps <= ${MAX_JOURNAL.steps} and l.journal_bytes + more.bytes <= ${MAX_JOURNAL.bytes}
       ), gone as (
         ${DISCARD_READY}
       ), tallied as (

@@ -1,4 +1,4 @@
-import { LIMITS } from "@tidemill/contract";
+import { MAX_JOURNAL } from "@tidemill/contract";
 import type { NamedClaim } from "#jobs";
 import { binaryTextArray, type Db, MAX_WHOLE_CHARACTERS, plainArray, type RunId, row, rows, sql, textArray } from "#kernel";
 import { LIVE, type RunKey } from "./run.ts";
@@ -47,7 +47,7 @@ export async function insertPlainStepsAcrossWorkspaces(db: Db, runs: readonly Pl
         update run r set steps = r.steps + c.steps, last_seq = r.last_seq + c.steps, journal_bytes = r.journal_bytes + c.bytes
         from (select * from claimed order by workspace_id, id) c
         where r.workspace_id = any(array[c.workspace_id]) and r.id = c.id and r.${LIVE}
-          and r.steps + c.steps <= ${LIMITS.journalSteps} and r.journal_bytes + c.bytes <= ${LIMITS.journalBytes}
+          and r.steps + c.steps <= ${MAX_JOURNAL.steps} and r.journal_bytes + c.bytes <= ${MAX_JOURNAL.bytes}
         returning r.workspace_id, r.id, c.number, r.last_seq - c.steps as last_seq, r.steps
       ), stored as (
         insert into run_step (workspace_id, run_id, key, seq, type, status, output, error, attempt, started_at, ended_at, undoable)
@@ -85,7 +85,7 @@ async function insertPlainStep(db: Db, run: PlainSteps, step: StepToInsert): Pro
       ), counted as (
         update run r set steps = r.steps + 1, last_seq = r.last_seq + 1, journal_bytes = r.journal_bytes + ${bytes}
         where r.workspace_id = ${workspaceId} and r.id = ${id} and r.${LIVE} and exists (select from claimed)
-          and r.steps < ${LIMITS.journalSteps} and r.journal_bytes + ${bytes} <= ${LIMITS.journalBytes}
+          and r.steps < ${MAX_JOURNAL.steps} and r.journal_bytes + ${bytes} <= ${MAX_JOURNAL.bytes}
         returning r.last_seq, r.steps
       ), stored as (
         insert into run_step (workspace_id, run_id, key, seq, type, status, output, error, attempt, started_at, ended_at, undoable)

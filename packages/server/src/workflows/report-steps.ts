@@ -11,7 +11,7 @@ import type { RunKey } from "./run.ts";
 import { insertStepsAcrossWorkspaces, type StepToInsert } from "./step-store.ts";
 import type { StepWriter } from "./step-writer.ts";
 import { journalTooLarge } from "./store-step.ts";
-import { isUndoKey } from "./undo/key.ts";
+import { isUndoKey, MAX_UNDOABLE_KEY_LENGTH, RESERVED_KEY } from "./undo/key.ts";
 
 /** Checks that a token proves the execution of a run. Null: it does not. */
 export type ProveExecution = (
@@ -129,7 +129,10 @@ function misfitOf(step: ReportedStep): { field: string; message: string } | null
   if (waits("sleep") && sleeps !== 1) return misfit("sleepFor", "must be given for a sleep, or sleepUntil in its place");
   if (!waits("sleep") && sleeps > 0) return misfit("sleepFor", "is only for sleeps");
   if (type === "undo" && !isUndoKey(key)) return misfit("key", "must be undo(…), with the key of the step that is undone");
+  if (type !== "undo" && isUndoKey(key)) return misfit("key", RESERVED_KEY);
   if (undoable && (type !== "run" || status !== "completed")) return misfit("undoable", "is only for completed steps of the type run");
+  if (undoable && [...key].length > MAX_UNDOABLE_KEY_LENGTH)
+    return misfit("key", `must have at most ${MAX_UNDOABLE_KEY_LENGTH} characters for a step that can be undone`);
   if (status === "failed" && !error) return misfit("error", "must be given for a failed step");
   if (status !== "failed" && error) return misfit("error", "is only for failed steps");
   if (status !== "completed" && output !== undefined) return misfit("output", "is only for completed steps");

@@ -1,4 +1,4 @@
-import type { RunError } from "@tidemill/contract";
+import { journalTooLargeError, type RunError } from "@tidemill/contract";
 import type { Deliverer, EnqueuedLane, JobKind, Outcome } from "#engine";
 import { removeUnrecorded } from "#jobs";
 import { type Db, momentMs, type RunId, type Timestamp, type UuidSource } from "#kernel";
@@ -12,7 +12,7 @@ import { parentJobOf } from "./parent.ts";
 import { storeProgressAcrossWorkspaces } from "./progress.ts";
 import type { RunKey } from "./run.ts";
 import { progressOf, type RunReport, readReport } from "./run-report.ts";
-import { insertStepsAcrossWorkspaces, journalTooLargeError, type StepsToInsert } from "./step-store.ts";
+import { insertStepsAcrossWorkspaces, type StepsToInsert } from "./step-store.ts";
 import { suspendRuns } from "./suspend.ts";
 import { undoTheRest } from "./undo/pass-to-undo.ts";
 import { parkUnfitAcrossWorkspaces } from "./unfit.ts";
@@ -92,10 +92,9 @@ async function storeSteps(
   return tooLarge;
 }
 
-/** A run whose last steps did not fit has its result all the same. */
+/** A run whose last steps have no room has failed, whatever its program returned. One that has failed anyway keeps its own error. */
 function tooLargeEnd(one: Ended): RunEnd[] {
-  const ends = endOf(one);
-  if (ends.length > 0) return ends;
+  if (one.outcome.verdict.kind === "fail") return endOf(one);
   return [
     {
       ...one.run,

@@ -1,11 +1,12 @@
 import type { FastifyRequest } from "fastify";
 import { workspaceOf } from "#http";
 import type { NamedClaim } from "#jobs";
-import { problem, type RunId, type Shares, type Tenants, type Transactional } from "#kernel";
+import { invalid, problem, type RunId, type Shares, type Tenants, type Transactional } from "#kernel";
 import { refuserOf } from "./refuse-secrets.ts";
 import type { ProveReport } from "./report-steps.ts";
 import { type RunKey, readRunId, runNotFound } from "./run.ts";
 import { findRun } from "./run-store.ts";
+import { isUndoKey, RESERVED_KEY } from "./undo/key.ts";
 
 export interface StepRequestOptions {
   readonly tenants: Tenants;
@@ -17,7 +18,7 @@ export interface StepRequestOptions {
 export interface StepRequest {
   readonly id: string;
   readonly lease_token: string;
-  readonly texts: Readonly<Record<string, string>>;
+  readonly texts: { readonly key: string } & Readonly<Record<string, string>>;
   /** JSON texts. */
   readonly payload?: Readonly<Record<string, string>>;
 }
@@ -25,7 +26,7 @@ export interface StepRequest {
 /**
  * Carries out what programs ask for with their steps: under a claim that holds, and without secrets of the run's input.
  *
- * @throws VALIDATION_ERROR for secrets; LEASE_LOST, also when it returns null; NOT_FOUND when there is no such run
+ * @throws VALIDATION_ERROR for secrets, and for the key of an undo; LEASE_LOST, also when it returns null; NOT_FOUND when there is no such run
  */
 export function stepRequests({ tenants, shares, proveReport }: StepRequestOptions) {
   const refuse = refuserOf(shares);
@@ -34,6 +35,7 @@ export function stepRequests({ tenants, shares, proveReport }: StepRequestOption
     { id, lease_token, texts, payload = {} }: StepRequest,
     carryOut: (db: Transactional, run: RunKey, claim: NamedClaim) => Promise<Done | null>,
   ): Promise<Done> => {
+    if (isUndoKey(texts.key)) throw invalid("key", RESERVED_KEY);
     const workspaceId = workspaceOf(request);
     const db = tenants.of(workspaceId);
     const run = { workspaceId, id: readRunId(id) as RunId };

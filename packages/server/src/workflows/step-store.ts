@@ -1,4 +1,4 @@
-import { LIMITS, type RunError, type StepStatus, type StepType } from "@tidemill/contract";
+import { MAX_JOURNAL, type StepStatus, type StepType, UNDO_ROOM } from "@tidemill/contract";
 import type { NamedClaim } from "#jobs";
 import { binaryTextArray, type Db, plainArray, type RunId, rows, sql, type Timestamp, textArray } from "#kernel";
 import type { CallToBegin } from "./calls/read-call.ts";
@@ -29,17 +29,6 @@ export interface StepToInsert {
 /** Whether these steps say that others were undone, which is stored of a run that has ended, too. */
 export const areUndos = (steps: readonly StepToInsert[]): boolean => steps.every(({ type }) => type === "undo");
 
-/** Why steps are not stored for which the journal has no room. Steps that are reported together are all stored, or none. */
-export function journalTooLargeError(steps: readonly Pick<StepToInsert, "key">[]): RunError {
-  const [first] = steps;
-  const others = steps.length > 1 ? ` and ${steps.length - 1} more` : "";
-  const limits = `at most ${LIMITS.journalSteps} steps, whose outputs and errors are ${LIMITS.journalBytes} bytes together`;
-  return {
-    name: "JournalTooLargeError",
-    message: `There is no room for step "${first?.key}"${others}: the journal of a run has ${limits}.`,
-  };
-}
-
 /** A step that the service has executed. */
 export const completedStep = (key: string, type: StepType, output: string): StepToInsert => ({
   key,
@@ -53,9 +42,6 @@ export const completedStep = (key: string, type: StepType, output: string): Step
   wakeInMs: null,
   signal: null,
 });
-
-/** Beyond those of a full journal, for the errors of undos. */
-const UNDO_BYTES = 1024 * 1024;
 
 /** Steps for the journal of a run, with the claim under which they are reported. Null: the caller has locked the run's job. */
 export interface StepsToInsert extends RunKey {
@@ -118,8 +104,8 @@ export async function insertStepsAcrossWorkspaces(db: Db, runs: readonly StepsTo
         group by s.run_id
       ), fitting as (
         select l.* from locked l left join sized z on z.run_id = l.id
-        where coalesce(l.steps + z.steps <= ${LIMITS.journalSteps} + case when l.undoes then ${LIMITS.journalSteps} + 1 else 0 end
-          and l.journal_bytes + z.bytes <= ${LIMITS.journalBytes} + case when l.undoes then ${UNDO_BYTES} else 0 end, true)
+        where coalesce(l.steps + z.steps <= ${MAX_JOURNAL.steps} + case when l.undoes then ${UNDO_ROOM.steps} else 0 end
+          and l.journal_bytes + z.bytes <= ${MAX_JOURNAL.bytes} + case when l.undoes then ${UNDO_ROOM.bytes} else 0 end, true)
       ), stored as (
         insert into run_step (workspace_id, run_id, key, seq, type, status, output, error, attempt, started_at, ended_at, wake_at, signal,
           child_run_id, undoable)

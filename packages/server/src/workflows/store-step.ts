@@ -1,10 +1,10 @@
-import { LIMITS } from "@tidemill/contract";
+import { JOURNAL_TOO_LARGE_DETAILS, journalTooLargeError } from "@tidemill/contract";
 import { type Db, type ProblemError, problem } from "#kernel";
 import type { RunKey } from "./run.ts";
-import { insertStepsAcrossWorkspaces, journalTooLargeError, type StepToInsert } from "./step-store.ts";
+import { insertStepsAcrossWorkspaces, type StepToInsert } from "./step-store.ts";
 
 export const journalTooLarge = (steps: readonly Pick<StepToInsert, "key">[]): ProblemError =>
-  problem("PAYLOAD_TOO_LARGE", { limit_bytes: LIMITS.journalBytes }, { message: journalTooLargeError(steps).message });
+  problem("PAYLOAD_TOO_LARGE", JOURNAL_TOO_LARGE_DETAILS, { message: journalTooLargeError(steps).message });
 
 /**
  * Stores a step that the service has executed for a run, which is locked, in the transaction of what the step does. A step without a place

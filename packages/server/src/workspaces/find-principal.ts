@@ -1,12 +1,17 @@
 import { LRUCache } from "lru-cache";
 import type { Principal } from "#http";
-import type { Clock, Db, WorkspaceId } from "#kernel";
+import { type Clock, type Db, momentMs, type Uuid, type WorkspaceId } from "#kernel";
 import { hashKey, isWellFormedKey } from "./api-key.ts";
 import { findPrincipalAcrossWorkspaces } from "./key-store.ts";
 import type { KeyUses } from "./key-uses.ts";
 
-/** How long a node caches a key. Every node refuses a revoked key after this time at the latest. Milliseconds. */
+/** How long a node trusts what it read of a key. Milliseconds. */
 const CACHE_MS = 750;
+/**
+ * How long a node trusts it after it has learned of all changes of keys. Every node refuses a revoked key after this time at the latest, since
+ * the documentation promises a second. Milliseconds.
+ */
+const PROVEN_MS = 1_000;
 /** Unknown keys are cached too, so that a flood of requests with one costs few lookups. */
 const MAX_CACHED_KEYS = 10_000;
 
@@ -15,15 +20,21 @@ interface CachedKey {
   readonly untilMs: number;
   /** The result of the lookup; undefined until it ends. */
   holder?: Principal | null;
+  /** When the key is no longer valid. Milliseconds since 1970. */
+  expiresMs: number;
 }
 
-/** Finds the principals of keys, and caches each for less than a second. Concurrent requests with a key share one lookup. */
+/**
+ * Finds the principals of keys, and caches them: each for less than a second, or as long as the node learns at least once a second that it has
+ * not changed (`proven`). Concurrent requests with a key share one lookup.
+ */
 export class PrincipalFinder {
   readonly #db: Db;
   readonly #clock: Clock;
   readonly #uses: Pick<KeyUses, "record">;
   readonly #chosenKey: string | null;
   readonly #cache = new LRUCache<string, CachedKey>({ max: MAX_CACHED_KEYS });
+  #provenMs = Number.NEGATIVE_INFINITY;
 
   /** @param chosenKey a key whose text an operator chose. It may lack a valid checksum. */
   constructor(db: Db, clock: Clock, uses: Pick<KeyUses, "record">, chosenKey: string | null) {
@@ -37,16 +48,18 @@ export class PrincipalFinder {
   find(key: string): Promise<Principal | null> | Principal | null {
     const nowMs = this.#clock.elapsedMs();
     const known = this.#cache.get(key);
-    if (known && known.untilMs > nowMs) {
+    if (known && (known.untilMs > nowMs || this.#isProven(known, nowMs))) {
       if (known.holder?.keyId) this.#uses.record(known.holder.keyId);
       return known.holder === undefined ? known.principal : known.holder;
     }
     if (!isWellFormedKey(key) && key !== this.#chosenKey) return null;
-    const found: CachedKey = { principal: findPrincipalAcrossWorkspaces(this.#db, hashKey(key)), untilMs: nowMs + CACHE_MS };
+    const principal = findPrincipalAcrossWorkspaces(this.#db, hashKey(key));
+    const found: CachedKey = { principal, untilMs: nowMs + CACHE_MS, expiresMs: Number.POSITIVE_INFINITY };
     this.#cache.set(key, found);
     found.principal.then(
       (holder) => {
         found.holder = holder;
+        if (holder?.expiresAt) found.expiresMs = momentMs(holder.expiresAt);
         if (holder?.keyId) this.#uses.record(holder.keyId);
       },
       // A lookup that failed is not cached.
@@ -55,15 +68,35 @@ export class PrincipalFinder {
     return found.principal;
   }
 
+  /** Only of keys that exist: that a key was created is no change of one. */
+  #isProven({ holder, expiresMs }: CachedKey, nowMs: number): boolean {
+    return Boolean(holder) && nowMs < this.#provenMs + PROVEN_MS && this.#clock.nowMs() < expiresMs;
+  }
+
+  /**
+   * All keys are forgotten (`forget`) that have changed since they were looked up, if the change was committed before `sinceMs`.
+   *
+   * @param sinceMs milliseconds of the elapsed clock
+   */
+  proven(sinceMs: number): void {
+    this.#provenMs = sinceMs;
+  }
+
+  /** Forgets all keys: any may have changed. */
+  forgetAll(): void {
+    this.#cache.clear();
+  }
+
   /** Whether the key is valid. Does not count as a use of the key. */
   async knows(key: string): Promise<boolean> {
     return (await findPrincipalAcrossWorkspaces(this.#db, hashKey(key))) !== null;
   }
 
-  /** Forgets the keys of a workspace that has changed. Forgets all pending lookups too: their result may be from before the change. */
-  forget(workspaceId: WorkspaceId): void {
+  /** Forgets a key that has changed, or all of a workspace. Forgets all pending lookups too: their result may be from before the change. */
+  forget(workspaceId: WorkspaceId, keyId: Uuid | null): void {
     for (const [key, { holder }] of [...this.#cache.entries()]) {
-      if (holder === undefined || holder?.workspaceId === workspaceId) this.#cache.delete(key);
+      const isOne = holder?.workspaceId === workspaceId && (keyId === null || holder.keyId === keyId);
+      if (holder === undefined || isOne) this.#cache.delete(key);
     }
   }
 }

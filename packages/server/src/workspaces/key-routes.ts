@@ -1,18 +1,19 @@
 import { CreatedKey, CreateKey, Key, KeyPath, ListKeys, Page } from "@tidemill/contract";
 import { requestActor } from "#audit";
 import { type Api, nextPage, noContent, readPage, replies, routeDefaults, workspaceOf } from "#http";
-import { notFound, type Tenants, typeId, type WorkspaceId } from "#kernel";
+import { notFound, type Tenants, typeId } from "#kernel";
 import type { AdminContext } from "./admin-context.ts";
 import { createKey } from "./create-key.ts";
 import { readKeyId, showKey } from "./key.ts";
 import { listKeys } from "./key-store.ts";
 import { revokeKey } from "./revoke-key.ts";
+import type { WorkspaceChanged } from "./workspace.ts";
 
 export interface KeyRoutes {
   readonly tenants: Tenants;
   readonly adminContext: AdminContext;
-  /** Called after a key was revoked, or a workspace's plan or limits changed: what nodes have cached is outdated. */
-  readonly onWorkspaceChanged: (workspaceId: WorkspaceId) => void;
+  /** Called after a key was revoked: what nodes have cached is outdated. */
+  readonly onWorkspaceChanged: WorkspaceChanged;
 }
 
 const { tags, security } = routeDefaults("Keys");
@@ -85,7 +86,7 @@ export function mountKeys(api: Api, { tenants, adminContext, onWorkspaceChanged 
       const id = readKeyId(request.params.id);
       if (!id) throw notFound({ resource: "key", id: request.params.id });
       await revokeKey(tenants.of(actor.workspaceId), adminContext, actor, id);
-      onWorkspaceChanged(actor.workspaceId);
+      onWorkspaceChanged(actor.workspaceId, id);
       return reply.code(204).send();
     },
   );

@@ -22,7 +22,7 @@ import { readKeyId, showKey } from "./key.ts";
 import { listKeys } from "./key-store.ts";
 import { patchWorkspace } from "./patch-workspace.ts";
 import { revokeKey } from "./revoke-key.ts";
-import { readWorkspaceId, showWorkspace, showWorkspaceId } from "./workspace.ts";
+import { readWorkspaceId, showWorkspace, showWorkspaceId, type WorkspaceChanged } from "./workspace.ts";
 import { existingWorkspace, workspaceIn } from "./workspace-in.ts";
 import { listAcrossWorkspaces } from "./workspace-store.ts";
 
@@ -30,7 +30,7 @@ export interface OperatorRoutes {
   readonly database: Database;
   readonly adminContext: AdminContext;
   /** Called after a key was revoked, or a workspace's plan or limits changed: what nodes have cached is outdated. */
-  readonly onWorkspaceChanged: (workspaceId: WorkspaceId) => void;
+  readonly onWorkspaceChanged: WorkspaceChanged;
   /** Deletes what other modules store for a workspace, in the transaction that deletes it. */
   readonly onDeleteWorkspace: (tx: Db, workspaceId: WorkspaceId) => Promise<unknown>;
   /** Called after a workspace was deleted: its attempts in flight must end. */
@@ -79,7 +79,7 @@ export function mountOperatorApi(
     async (request) => {
       const id = workspaceIn(request.params);
       const patched = await patchWorkspace(database, adminContext, id, request.body, operatorActorOf(request));
-      onWorkspaceChanged(id);
+      onWorkspaceChanged(id, null);
       return patched;
     },
   );
@@ -125,7 +125,7 @@ export function mountOperatorApi(
       const keyId = readKeyId(request.params.key_id);
       if (!keyId) throw notFound({ resource: "key", id: request.params.key_id });
       await revokeKey(database, adminContext, { workspaceId, actorId: operatorActorOf(request) }, keyId);
-      onWorkspaceChanged(workspaceId);
+      onWorkspaceChanged(workspaceId, keyId);
       return reply.code(204).send();
     },
   );

@@ -1,5 +1,5 @@
 import type { Limits, Plan, Workspace } from "@tidemill/contract";
-import { notFound, type ProblemError, type Timestamp, typeId, uuidOf, type WorkspaceId } from "#kernel";
+import { notFound, type ProblemError, type Timestamp, typeId, type Uuid, uuidOf, type WorkspaceId } from "#kernel";
 
 /** A workspace as it is stored. */
 export interface WorkspaceRow extends Limits {
@@ -9,6 +9,9 @@ export interface WorkspaceRow extends Limits {
   readonly created_at: Timestamp;
   readonly updated_at: Timestamp;
 }
+
+/** A key of a workspace was revoked or, without one, its plan or limits have changed. */
+export type WorkspaceChanged = (workspaceId: WorkspaceId, keyId: Uuid | null) => void;
 
 export const showWorkspaceId = (id: WorkspaceId): string => typeId("ws", id);
 

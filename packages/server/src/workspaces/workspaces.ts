@@ -5,11 +5,13 @@ import {
   type Db,
   type EmitEvent,
   PeriodicLoop,
+  type PolledChanges,
   type Random,
   type Service,
   type Tenants,
   type WorkspaceId,
 } from "#kernel";
+import { ACCESS_CHANGES_SINCE_LAST, reportAccessChanges } from "./access-changes.ts";
 import type { AdminContext } from "./admin-context.ts";
 import { createFirstWorkspace } from "./create-workspace.ts";
 import { PrincipalFinder } from "./find-principal.ts";
@@ -17,6 +19,7 @@ import { mountKeys } from "./key-routes.ts";
 import { holdKey } from "./key-store.ts";
 import { KeyUses } from "./key-uses.ts";
 import { mountOperatorApi } from "./operator-routes.ts";
+import type { WorkspaceChanged } from "./workspace.ts";
 
 const WRITE_USES_MS = 10_000;
 
@@ -28,10 +31,14 @@ export interface WorkspacesOptions {
   readonly adminContext: AdminContext;
   readonly random: Random;
   readonly emit: EmitEvent;
-  /** Notifies other nodes that what they have cached of a workspace is outdated. */
-  readonly notifyChanged: (workspaceId: WorkspaceId) => void;
+  /** Notifies other nodes that what they have cached of a workspace, or of one of its keys, is outdated. */
+  readonly notifyChanged: WorkspaceChanged;
   /** Deletes what other modules store for a workspace, in the transaction that deletes it. */
   readonly emptyWorkspace: (tx: Db, workspaceId: WorkspaceId) => Promise<unknown>;
+  /** The poll has found that a workspace or a key has changed, perhaps at another node. */
+  readonly onChangeFound: WorkspaceChanged;
+  /** Any of them may have. */
+  readonly onChangesMissed: () => void;
   /** Ends the attempts of a deleted workspace, on all nodes. */
   readonly abortWorkspace: (workspaceId: WorkspaceId) => void;
 }
@@ -42,25 +49,51 @@ export interface Workspaces extends Module {
   readonly first: Service;
   /** The key of the first workspace, if this start created it. */
   firstKey(): string | null;
-  /** Forgets what this node has cached of a workspace's keys, plan and limits. */
-  forget(workspaceId: WorkspaceId): void;
+  /** Forgets what this node has cached of a workspace's keys, plan and limits, or of one key. */
+  readonly forget: WorkspaceChanged;
+  /** Changes of workspaces and keys, which the poll of this node finds. */
+  readonly changes: PolledChanges;
 }
 
 /** Workspaces, their keys, and the authentication of requests. */
 export function createWorkspaces(options: WorkspacesOptions): Workspaces {
-  const { config, api, engine, tenants, adminContext, random, emit, notifyChanged, emptyWorkspace, abortWorkspace } = options;
+  const {
+    config,
+    api,
+    engine,
+    tenants,
+    adminContext,
+    random,
+    emit,
+    notifyChanged,
+    onChangeFound,
+    onChangesMissed,
+    emptyWorkspace,
+    abortWorkspace,
+  } = options;
   const keyUses = new KeyUses(engine, adminContext.clock);
   const principals = new PrincipalFinder(api, adminContext.clock, keyUses, config.bootstrapKey);
-  const forget = (workspaceId: WorkspaceId) => principals.forget(workspaceId);
-  const onWorkspaceChanged = (workspaceId: WorkspaceId) => {
-    forget(workspaceId);
-    notifyChanged(workspaceId);
+  const forget: WorkspaceChanged = (workspaceId, keyId) => principals.forget(workspaceId, keyId);
+  const onWorkspaceChanged: WorkspaceChanged = (workspaceId, keyId) => {
+    forget(workspaceId, keyId);
+    notifyChanged(workspaceId, keyId);
   };
   const loop = new PeriodicLoop({ name: "key-uses", everyMs: WRITE_USES_MS, pass: () => keyUses.write() }, emit, random);
   let firstKey: string | null = null;
   return {
     authenticator: { findPrincipal: (key) => principals.find(key), holdKey, operatorToken: config.adminToken },
     forget,
+    changes: {
+      sinceLast: ACCESS_CHANGES_SINCE_LAST,
+      receive: (changes, sentMs) => {
+        if (changes) reportAccessChanges(changes, onChangeFound);
+        else {
+          principals.forgetAll();
+          onChangesMissed();
+        }
+        principals.proven(sentMs);
+      },
+    },
     firstKey: () => firstKey,
     first: {
       start: async () => {
@@ -78,7 +111,7 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
         onWorkspaceChanged,
         onDeleteWorkspace: emptyWorkspace,
         onWorkspaceDeleted: (workspaceId) => {
-          forget(workspaceId);
+          forget(workspaceId, null);
           abortWorkspace(workspaceId);
         },
       }),

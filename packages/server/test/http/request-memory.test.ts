@@ -36,6 +36,13 @@ async function service(stalledResponseMs?: number) {
   api.get("/items", { config: { access: "read" } }, (_request, reply) => reply.send(jsonText(Array(40).fill("x".repeat(MIB)))));
   api.get("/buffer", (_request, reply) => reply.send(Buffer.alloc(LARGE)));
   api.get("/stream", (_request, reply) => reply.send(Readable.from([Buffer.alloc(LARGE)])));
+  const expected = Promise.withResolvers<void>();
+  api.get("/expected", { config: { access: "read" } }, async (_request, reply) => {
+    reply.holdBytes?.(LARGE);
+    reply.holdBytes?.(-MIB);
+    await expected.promise;
+    return reply.send({ small: true });
+  });
   api.get("/small", { config: { access: "read" } }, () => ({ small: true }));
   const url = await listen(api, "127.0.0.1", 0);
   const sockets: net.Socket[] = [];
@@ -57,6 +64,8 @@ async function service(stalledResponseMs?: number) {
   };
   return {
     memory,
+    /** Lets the response be made that was expected to be large. */
+    makeExpected: expected.resolve,
     connections: () => served.size,
     /** A body of which only the first byte comes. */
     stall: (key: string, framing: string) => {
@@ -113,6 +122,19 @@ test("a response that nobody reads counts; the workspace's next request is refus
   unread.destroy();
   await until(() => memory.total === LARGE, "the first response is gone");
   expect((await get("b", "/small")).status).toBe(200);
+});
+
+test("what a response is expected to hold counts before it is made, until it is made or its client is gone", async () => {
+  const { memory, get, leave, makeExpected } = await service();
+  const gone = leave("a", "/expected");
+  await until(() => memory.total === LARGE - MIB, "the expected response counts");
+  gone.destroy();
+  await until(() => memory.total === 0, "its client is gone");
+  const reply = get("a", "/expected");
+  await until(() => memory.total === LARGE - MIB, "the expected response counts");
+  makeExpected();
+  expect(await reply).toMatchObject({ status: 200 });
+  await until(() => memory.total === 0, "the response is small");
 });
 
 test("a response that was read no longer counts", async () => {

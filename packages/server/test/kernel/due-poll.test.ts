@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { DuePoll, fragment, systemRandom } from "#kernel";
+import { DatabaseClock, DuePoll, fragment, systemRandom } from "#kernel";
 import { test } from "../harness/engine.ts";
 import { until } from "../harness/service.ts";
 
@@ -10,6 +10,14 @@ const recorder = () => {
     asked,
     loop: { wakeUnlessFailed: () => void asked.push("wake"), expectIn: (ms: number) => void asked.push(Math.round(ms / 1000)) },
   };
+};
+
+const options = {
+  clock: new DatabaseClock(),
+  changes: { sinceLast: fragment`select '' where false`, receive: () => {} },
+  everyMs: 60_000,
+  emit: () => {},
+  random: systemRandom,
 };
 
 describe("a poll for what is due", () => {
@@ -25,17 +33,15 @@ describe("a poll for what is due", () => {
         return engine.query(statement);
       },
     };
-    const poll = new DuePoll(
+    const poll = new DuePoll({
+      ...options,
       db,
-      [
+      sources: [
         { loop: due.loop, nextDue: fragment`select moment() - interval '1 second'` },
         { loop: later.loop, nextDue: fragment`select moment() + interval '30 seconds' where true` },
         { loop: none.loop, nextDue: fragment`select moment() where false` },
       ],
-      60_000,
-      () => {},
-      systemRandom,
-    );
+    });
     poll.start();
     await until(() => due.asked.length > 0, "the poll");
     await poll.stop();
@@ -45,16 +51,15 @@ describe("a poll for what is due", () => {
   test("a poll for what is due that fails has all loops look for themselves", async ({ engine, clock: _ }) => {
     const [one, other] = [recorder(), recorder()];
     const failures: unknown[] = [];
-    const poll = new DuePoll(
-      engine,
-      [
+    const poll = new DuePoll({
+      ...options,
+      db: engine,
+      sources: [
         { loop: one.loop, nextDue: fragment`select moment() where false` },
         { loop: other.loop, nextDue: fragment`select moment() from a_table_that_is_missing` },
       ],
-      60_000,
-      (name) => void failures.push(name),
-      systemRandom,
-    );
+      emit: (name) => void failures.push(name),
+    });
     poll.start();
     await until(() => failures.length > 0, "the poll");
     await poll.stop();

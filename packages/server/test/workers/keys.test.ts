@@ -2,7 +2,7 @@ import { describe, expect } from "vitest";
 import { ask } from "../harness/ask.ts";
 import { makeKey } from "../harness/operator.ts";
 import { type Service, test, until } from "../harness/service.ts";
-import { proofOf, settle, take, takeOne } from "../harness/workers.ts";
+import { proofOf, settle, take, takeOne, untilWaiting } from "../harness/workers.ts";
 import { putWorkflow } from "../harness/workflows.ts";
 
 const LOST = { ok: false, code: "LEASE_LOST" };
@@ -46,6 +46,20 @@ describe("a key of role worker", () => {
     expect((await waiting).body).toMatchObject({ jobs: [] });
     expect((await ask(service.node.url, key, "POST", "/v1/work", { worker: "w1", queues: [queue] })).status).toBe(401);
     expect(await take(service, queue)).toMatchObject([{ attempt: 1 }]);
+  });
+
+  test("a call that waits stays when another key is revoked", async ({ service }) => {
+    const queue = await service.queue();
+    const key = await makeKey(service, { role: "worker" });
+    const { id, key: revoked } = await service.ok("POST", "/v1/keys", { name: "revoked", role: "worker" });
+    const waiting = ask(service.node.url, key, "POST", "/v1/work", { worker: "w1", queues: [queue], wait: 20 });
+    const ending = ask(service.node.url, revoked, "POST", "/v1/work", { worker: "w2", queues: [queue], wait: 20 });
+    await until(async () => (await service.ok("GET", "/v1/workers")).data.length === 2, "the workers to call");
+    await untilWaiting(service, queue);
+    await service.ok("DELETE", `/v1/keys/${id}`);
+    expect((await ending).body).toMatchObject({ jobs: [] });
+    await service.enqueue({ queue });
+    expect((await waiting).body.jobs).toHaveLength(1);
   });
 
   test("a call that waits ends before its key expires", async ({ service, clock }) => {

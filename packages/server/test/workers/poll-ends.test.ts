@@ -13,7 +13,16 @@ function setUp() {
   const ended: Poll[] = [];
   const ends = new PollEnds({ elapsedMs: () => time.ms }, (poll) => void ended.push(poll));
   const add = (waitMs: number): Poll => {
-    const asked = { worker: {} as KnownWorker, lanes: [], limit: 1, leaseSeconds: 30, request: null, signal: new AbortController().signal };
+    const asked = {
+      worker: {} as KnownWorker,
+      keyId: null,
+      lanes: [],
+      limit: 1,
+      leaseSeconds: 30,
+      request: null,
+      signal: new AbortController().signal,
+      hold: () => {},
+    };
     const poll = new Poll({ ...asked, waitMs });
     ends.add(poll);
     return poll;

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import type { Holder, WorkerClaim } from "#jobs";
-import { unavailable, type WorkspaceId } from "#kernel";
+import { SharedResource, unavailable, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
 import type { HeldRun, RunHolder } from "#workflows";
 import { waitingWorkers } from "../../src/workers/hand-over.ts";
@@ -11,6 +11,7 @@ import { Polls } from "../../src/workers/polls.ts";
 
 const workspaceOf = (n: number) => `00000000-0000-7000-8000-00000000000${n}` as WorkspaceId;
 
+const MIB = 1024 * 1024;
 const TIMED_OUT = Object.assign(unavailable("The database is unavailable."), { cause: { code: "57014" } });
 
 /** Polls whose claims bring what each holder asks for, when the test lets them. */
@@ -30,26 +31,30 @@ function setUp() {
     new Promise<WorkerClaim[]>((resolve, reject) => {
       calls.push({ holders, isFromBacklog, bring: () => resolve(claimsOf(holders)), bringNothing: () => resolve([]), fail: reject });
     });
+  const memory = new SharedResource({ name: "request_memory", capacity: 100 * MIB });
   const polls = new Polls({
     claim: async (holders) => ({ claims: await call(holders, false), found: [] }),
     claimFromBacklog: (holders) => call(holders, true),
     filterOf: () => null,
     giveBack: () => {},
+    memory,
     emit: () => {},
     clock: { elapsedMs: () => performance.now() },
   });
   const laneOf = (n: number, kind: "queue" | "workflow"): PolledLane =>
     polls.lanes.found({ workspaceId: workspaceOf(n), laneId: n as LaneId }, { kind, name: `${kind}-${n}` }, 0);
-  const poll = (n: number, kind: "queue" | "workflow" = "queue", limit = 1) => {
+  const poll = (n: number, kind: "queue" | "workflow" = "queue", limit = 1, waitMs = 60_000) => {
     const worker = { workspaceId: workspaceOf(n), leaseId: n } as KnownWorker;
     const asked = {
       worker,
+      keyId: null,
       lanes: [laneOf(n, kind)],
       limit,
       leaseSeconds: 30,
       request: null,
-      waitMs: 60_000,
+      waitMs,
       signal: new AbortController().signal,
+      hold: (bytes: number) => memory.take(workspaceOf(n), bytes),
     };
     return polls.take(asked).then(({ claims }) => claims);
   };
@@ -57,25 +62,72 @@ function setUp() {
     await expect.poll(() => calls.length).toBeGreaterThan(0);
     return calls.shift() as (typeof calls)[number];
   };
-  return { polls, poll, next };
+  return { polls, poll, next, memory };
 }
 
 const [WORKSPACE, WORKFLOW] = [workspaceOf(1), "workflow-1"];
 
+describe("a workspace whose responses fill its share of the memory", () => {
+  test("gets no jobs until one is taken; others do", async () => {
+    const { polls, poll, next, memory } = setUp();
+    memory.take(workspaceOf(1), 75 * MIB);
+    const waiting = poll(1);
+    const other = poll(2);
+    const first = await next();
+    expect(first.holders).toMatchObject([{ leaseId: 2 }]);
+    first.bring();
+    expect(await other).toHaveLength(1);
+    memory.giveBack(workspaceOf(1), 75 * MIB);
+    const second = await next();
+    expect(second.holders).toMatchObject([{ leaseId: 1 }]);
+    second.bring();
+    expect(await waiting).toHaveLength(1);
+    polls.close();
+  });
+
+  test("is refused in words if it does not wait", async () => {
+    const { polls, poll, memory } = setUp();
+    memory.take(workspaceOf(1), 75 * MIB);
+    await expect(poll(1, "queue", 1, 0)).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+      message: expect.stringMatching(/^Your workspace's share/),
+    });
+    polls.close();
+  });
+
+  test("is not given runs that start", async () => {
+    const { polls, memory } = await setUpWaiting();
+    memory.take(WORKSPACE, 75 * MIB);
+    expect(polls.reserve(WORKSPACE, WORKFLOW)).toBeNull();
+    memory.giveBack(WORKSPACE, 75 * MIB);
+    expect(polls.reserve(WORKSPACE, WORKFLOW)).not.toBeNull();
+    polls.close();
+  });
+
+  test("counts jobs from when they are claimed, before the response is made", async () => {
+    const { polls, poll, next, memory } = setUp();
+    const response = poll(1, "queue", 3);
+    (await next()).bring();
+    expect(await response).toHaveLength(3);
+    expect(memory.heldBy(workspaceOf(1))).toBe(3 * "{}".length);
+    polls.close();
+  });
+});
+
 /** A run that was started as held by a worker. */
 const heldBy = (holder: RunHolder): HeldRun =>
-  ({ holder, claim: { laneId: holder.laneId, leaseId: holder.leaseId }, begun: { id: "r" } }) as unknown as HeldRun;
+  ({ holder, claim: { laneId: holder.laneId, leaseId: holder.leaseId, payload: "{}" }, begun: { id: "r" } }) as unknown as HeldRun;
 
 /** As `setUp`, with a worker that waits for runs of a workflow. Claims have found none. */
 async function setUpWaiting() {
-  const { polls, poll, next } = setUp();
+  const { polls, poll, next, memory } = setUp();
   const response = poll(1, "workflow");
   (await next()).bringNothing();
   await setImmediate();
   const workers = waitingWorkers(polls, () => 1);
   const start = (write: (holder: RunHolder | null) => Promise<readonly HeldRun[]>) =>
     workers.handOver(async (holderOf) => ({ result: "started", held: await write(holderOf(WORKSPACE, WORKFLOW)), unknown: new Map() }));
-  return { polls, next, response, workers, start };
+  return { polls, memory, next, response, workers, start };
 }
 
 const lanesOf = ({ holders }: { holders: readonly Holder[] }): number[] => holders.map(({ laneId }) => laneId);

@@ -93,9 +93,25 @@ describe("the journal of a run", () => {
     const { status, body } = await report(33, 35);
     const limits = "the journal of a run has at most 10000 steps, whose outputs and errors are 33554432 bytes together.";
     expect([status, body.error.message]).toEqual([413, `There is no room for step "s33" and 1 more: ${limits}`]);
+    expect(body.error.details).toEqual({ limit_steps: 10_000, limit_bytes: 33_554_432 });
     expect(await end(run, { outcome: "suspended", steps: [step("last", { output: large })] })).toMatchObject({ ok: true });
     const message = `There is no room for step "last": ${limits}`;
     expect(await get(runId)).toMatchObject({ status: "failed", error: { name: "JournalTooLargeError", message } });
+  });
+
+  test.for([
+    ["completed", { outcome: "completed", result: 1 }, "JournalTooLargeError"],
+    ["is suspended", { outcome: "suspended" }, "JournalTooLargeError"],
+    ["failed with attempts left", { outcome: "failed", error: "No answer.", error_name: "TypeError" }, "JournalTooLargeError"],
+    ["failed for good", { outcome: "failed", error: "No answer.", error_name: "TypeError", retry: false }, "TypeError"],
+  ] as const)("that has no room for the last steps of an execution that %s: the run fails", async ([, outcome, name], { service }) => {
+    const { id, trigger, take, end, get, work } = await putWorkflow(service, { hooks: ["onFailure"] });
+    const runId = await trigger();
+    const run = await take();
+    await service.database.query("update run set steps = 10000");
+    expect(await end(run, { ...outcome, steps: [step("last")] })).toMatchObject({ ok: true });
+    expect(await get(runId)).toMatchObject({ status: "failed", result: null, error: { name }, steps: [] });
+    expect((await work({ workflows: [id], wait: 10 })).hooks).toMatchObject([{ hook: "onFailure", runId, error: { name } }]);
   });
 
   test("that is full takes reports of steps that it has, and ends a sleep", async ({ service }) => {

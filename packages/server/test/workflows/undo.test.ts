@@ -267,6 +267,9 @@ describe("the steps of a run", () => {
     const run = await workflow.take();
     for (const [step, field] of [
       [{ ...undo("a"), key: "a" }, "key"],
+      [{ ...charge("undo(a)"), undoable: false }, "key"],
+      [{ key: "undo()", type: "sleep", status: "waiting", sleepFor: 1 }, "key"],
+      [charge("🎉".repeat(251)), "key"],
       [{ ...undo("a"), undoable: true }, "undoable"],
       [{ key: "s", type: "value", status: "completed", undoable: true }, "undoable"],
       [{ key: "s", type: "run", status: "failed", error: { name: "E", message: "m" }, undoable: true }, "undoable"],
@@ -275,6 +278,30 @@ describe("the steps of a run", () => {
       const { status, body } = await report(service, run, [step]);
       expect([status, body.error.details.issues[0].path]).toEqual([400, `steps[0].${field}`]);
     }
+  });
+
+  test("have keys that no step of another type may have", async ({ service }) => {
+    const workflow = await putWorkflow(service);
+    await workflow.trigger();
+    const { runId, lease_token } = await workflow.take();
+    for (const [path, body] of [
+      ["events", { name: "told", data: {} }],
+      ["signals", { signal: "approve" }],
+      ["invocations", { workflow: workflow.id, input: {}, timeout: 1 }],
+    ] as const) {
+      const refused = await service.api("POST", `/v1/runs/${runId}/${path}`, { lease_token, key: "undo(a)", ...body });
+      expect([path, refused.status, refused.body.error?.details.issues[0].path]).toEqual([path, 400, "key"]);
+    }
+    expect((await workflow.get(runId)).steps).toEqual([]);
+  });
+
+  test("have keys that are long enough for those of all steps that can be undone", async ({ service }) => {
+    const workflow = await putWorkflow(service);
+    await workflow.trigger();
+    const run = await workflow.take();
+    const key = "🎉".repeat(250);
+    for (const step of [charge(key), { ...charge(`${key}🎉`), undoable: false }, undo(key)])
+      expect((await report(service, run, [step])).status).toBe(200);
   });
 
   test("wake a worker that waits when they are to be undone", async ({ service }) => {

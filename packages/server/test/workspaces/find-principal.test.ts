@@ -19,6 +19,8 @@ const principal: Principal = {
   executionsPerMonth: null,
 };
 
+const OTHER_KEY = "01900000-0000-7000-8000-000000000004" as Uuid;
+
 let nowMs: number;
 let uses: Uuid[];
 let answers: ((found: Principal | null) => void)[];
@@ -55,17 +57,53 @@ describe("a key that was looked up", () => {
     expect(answers).toHaveLength(2);
   });
 
-  test("a key that was looked up is forgotten when its workspace changes, not when another does", async () => {
+  test("a key that was looked up is trusted for a second after each moment for which its changes are known", async () => {
     await find(principal);
-    finder.forget(OTHER);
-    expect(await find(null)).toBe(principal);
-    finder.forget(OWN);
+    for (let second = 0; second < 5; second += 1) {
+      finder.proven(nowMs);
+      nowMs += 999;
+      expect(await find(null)).toBe(principal);
+    }
+    nowMs += 1;
     expect(await find(null)).toBeNull();
+  });
+
+  test("a key that was looked up and is unknown, or expires, is looked up again all the same", async () => {
+    await find(null);
+    nowMs += 750;
+    finder.proven(nowMs);
+    expect(await find({ ...principal, expiresAt: new Date(2_000).toISOString() })).toMatchObject(principal);
+    nowMs = 1_999;
+    finder.proven(nowMs);
+    expect(await find(null)).toMatchObject(principal);
+    nowMs = 2_000;
+    expect(await find(null)).toBeNull();
+  });
+
+  test("a key that was looked up is forgotten with all others when changes were missed", async () => {
+    const pending = finder.find(KEY);
+    finder.forgetAll();
+    answers[0]?.(principal);
+    expect(await pending).toBe(principal);
+    finder.proven(nowMs);
+    expect(await find(null)).toBeNull();
+  });
+
+  test("a key that was looked up is forgotten when it or its workspace changes, not when another does", async () => {
+    for (const keyId of [principal.keyId, null]) {
+      await find(principal);
+      finder.forget(OTHER, keyId);
+      finder.forget(OWN, OTHER_KEY);
+      expect(await find(null)).toBe(principal);
+      finder.forget(OWN, keyId);
+      expect(await find(null)).toBeNull();
+      nowMs += 750;
+    }
   });
 
   test("a key that was looked up is looked up again when its workspace changed meanwhile: the answer may be of before", async () => {
     const before = finder.find(KEY);
-    finder.forget(OWN);
+    finder.forget(OWN, OTHER_KEY);
     answers[0]?.(principal);
     expect(await before).toBe(principal);
     expect(await find(null)).toBeNull();

@@ -1,9 +1,11 @@
 import { describe, expect } from "vitest";
+import { ask } from "../harness/ask.ts";
 import { FrozenClock } from "../harness/clock.ts";
 import { test as base } from "../harness/engine.ts";
 import { joinedBy, NEVER_POLL } from "../harness/nodes.ts";
 import { operate } from "../harness/operator.ts";
 import { type Service, startTestNode, until } from "../harness/service.ts";
+import { settle, untilWaiting } from "../harness/workers.ts";
 
 /** A clock whose time does not pass: a node's cached keys stay valid until it is notified. */
 class StandingClock extends FrozenClock {
@@ -46,6 +48,24 @@ describe("two nodes on one database", () => {
       await until(async () => (await status(other, key)) === 401, "the other node to be told");
       expect(await status(other, service.key)).toBe(200);
     }
+  });
+
+  test("two nodes on one database both end the calls that wait of a key that one of them revoked, and no others", async ({
+    service,
+    other,
+  }) => {
+    const queue = await service.queue();
+    const makeWorkerKey = () => service.ok("POST", "/v1/keys", { name: "a worker", role: "worker" });
+    const [kept, revoked] = [await makeWorkerKey(), await makeWorkerKey()];
+    const waits = (key: string, worker: string) => ask(other.node.url, key, "POST", "/v1/work", { worker, queues: [queue], wait: 20 });
+    const [waiting, ending] = [waits(kept.key, "w1"), waits(revoked.key, "w2")];
+    await until(async () => (await service.ok("GET", "/v1/workers")).data.length === 2, "the workers to call");
+    await untilWaiting(other, queue);
+    await service.ok("DELETE", `/v1/keys/${revoked.id}`);
+    expect((await ending).body).toMatchObject({ jobs: [] });
+    await service.enqueue({ queue });
+    const { jobs } = (await waiting).body;
+    expect(await settle(service, jobs[0], { outcome: "completed" })).toMatchObject({ ok: true });
   });
 
   test("two nodes on one database both serve by the plan and the limits that one of them was given", async ({ service, other }) => {

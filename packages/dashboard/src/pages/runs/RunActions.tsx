@@ -9,7 +9,7 @@ import { hasEnded } from "./statuses.ts";
 import type { RunRecord } from "./timeline/rows.ts";
 
 /** Cancel, and retry. */
-export function RunActions({ run: { runId, status, waitingFor } }: { run: RunRecord }) {
+export function RunActions({ run: { runId, status, waitingFor, steps } }: { run: RunRecord }) {
   const { id, api, may } = useWorkspace();
   const client = useQueryClient();
   const [asked, setAsked] = useState<"cancel" | "retry" | null>(null);
@@ -19,7 +19,8 @@ export function RunActions({ run: { runId, status, waitingFor } }: { run: RunRec
     await client.invalidateQueries({ queryKey: [id, "runs"] });
     notify({ tone: "done", text: done });
   };
-  const mayRetry = status === "failed" || status === "cancelled" || waitingFor.some(({ type }) => type === "code");
+  const isUndone = steps.some((step) => step.type === "undo" || (step.undoable && step.status === "completed"));
+  const mayRetry = ((status === "failed" || status === "cancelled") && !isUndone) || waitingFor.some(({ type }) => type === "code");
   return (
     <>
       {mayRetry && (

@@ -109,6 +109,6 @@ function visibleLines(lines: readonly JsonLine[], folded: ReadonlySet<number>): 
 }
 
 function sizeOf({ length }: string): string {
-  if (length < 1024) return `${length} characters`;
+  if (length < 1024) return length === 1 ? "1 character" : `${length} characters`;
   return length < 1024 * 1024 ? `${Math.round(length / 1024)} k` : `${(length / 1024 / 1024).toFixed(1)} M`;
 }
