@@ -56,10 +56,7 @@ export async function run(environment: Environment, { attacks, seconds, nodes: c
     await Promise.all(nodes.map((node) => node.reset()));
     const before = { seconds: processorOfPostgres(environment.connection.host), atMs: performance.now() };
     // An attacker that has begun may wait for a core before it says so. The others, and what is measured, do not wait for that.
-    const [samples] = await Promise.all([
-      neighbour.ask<Samples>({ kind: "measure", seconds }),
-      ...attackers.map(start),
-    ]);
+    const [samples] = await Promise.all([neighbour.ask<Samples>({ kind: "measure", seconds }), ...attackers.map(start)]);
     const cores = (processorOfPostgres(environment.connection.host) - before.seconds) / ((performance.now() - before.atMs) / 1_000);
     const figures = await Promise.all(nodes.map((node) => node.read()));
     const charged = await countCharged(environment.database, workspace.uuid);
