@@ -100,6 +100,22 @@ describe("testWorkflow refuses what would make a test pass for nothing", () => {
   });
 });
 
+describe("names and races at the edge", () => {
+  test("a step may have the name of what every object has", async () => {
+    const named = of(async ({ step }) => [await step.run("constructor", () => 1), await step.run("__proto__", () => 2)]);
+    expect((await testWorkflow(named, {})).result).toEqual([1, 2]);
+  });
+
+  test("a race of no steps fails in place of never ending", async () => {
+    const race = of(async ({ step }) => step.race({}));
+    expect(await testWorkflow(race, {})).toMatchObject({
+      status: "failed",
+      attempt: 1,
+      error: { message: expect.stringContaining("at least one step") },
+    });
+  });
+});
+
 describe("crash: afterEveryStep", () => {
   test("a deterministic workflow has each effect once, and the same result", async () => {
     const effects: string[] = [];
