@@ -116,6 +116,31 @@ describe("names and races at the edge", () => {
   });
 });
 
+describe("what a workflow changes of what a step returned", () => {
+  const undone: unknown[] = [];
+  const pushes = of(async ({ step }) => {
+    const list = await step.run("load", () => [1], { undo: (loaded) => undone.push(loaded) });
+    list.push(2);
+    await step.run("count", () => list.length);
+    await step.sleep("nap", "1h");
+    return list;
+  });
+
+  test.for([undefined, "afterEveryStep", "everywhere"] as const)(
+    "is not stored, and is the same in a replay (crash: %s)",
+    async (crash) => {
+      const { result, steps } = await testWorkflow(pushes, crash === undefined ? {} : { crash });
+      expect(result).toEqual([1, 2]);
+      expect(steps.map(({ output }) => output)).toEqual([[1], 2, null]);
+    },
+  );
+
+  test("is not what the step is undone with", async () => {
+    await testWorkflow(pushes, { cancelAfter: "count" });
+    expect(undone).toEqual([[1]]);
+  });
+});
+
 describe("crash: afterEveryStep", () => {
   test("a deterministic workflow has each effect once, and the same result", async () => {
     const effects: string[] = [];
