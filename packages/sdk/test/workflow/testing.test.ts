@@ -135,6 +135,16 @@ describe("what a workflow changes of what a step returned", () => {
     },
   );
 
+  test("is not in the input of a replay", async () => {
+    const takes = workflow({ id: "takes" }, async ({ input, step }: WorkflowContext<string[]>) => {
+      const name = input.pop();
+      await step.run("load", () => name);
+      return [name, input.length];
+    });
+    const tested = await testWorkflow(takes, { input: ["a", "b"], crash: "everywhere" });
+    expect(tested.result).toEqual(["b", 1]);
+  });
+
   test("is not what the step is undone with", async () => {
     await testWorkflow(pushes, { cancelAfter: "count" });
     expect(undone).toEqual([[1]]);
