@@ -49,16 +49,31 @@ export class StepReports {
     const characters = steps.reduce((sum, { length }) => sum + length, 0);
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason);
-      const pending: Pending = { runId, reported, steps, characters, signal, resolve, reject };
-      signal.addEventListener("abort", () => this.#withdraw(pending), { once: true });
+      const withdraw = (): void => {
+        this.#waiting = this.#waiting.filter((one) => one !== pending);
+        reject(signal.reason);
+      };
+      // A run has one signal, and may have thousands of steps.
+      const end = (): void => signal.removeEventListener("abort", withdraw);
+      const pending: Pending = {
+        runId,
+        reported,
+        steps,
+        characters,
+        signal,
+        resolve: () => {
+          end();
+          resolve();
+        },
+        reject: (error) => {
+          end();
+          reject(error);
+        },
+      };
+      signal.addEventListener("abort", withdraw, { once: true });
       this.#waiting.push(pending);
       this.#flushSoon();
     });
-  }
-
-  #withdraw(pending: Pending): void {
-    this.#waiting = this.#waiting.filter((one) => one !== pending);
-    pending.reject(pending.signal.reason);
   }
 
   /** Reports of the same turn of the event loop leave together. */

@@ -42,7 +42,8 @@ export async function drive(execution: Execution, { check = null, onlyUndoes = f
     sleeps.start();
     await execution.changes.next();
   }
-  patience.abort();
+  // Without a reason, the runtime would make an error with a stack.
+  patience.abort(execution.end);
 }
 
 function advance(execution: Execution): void {

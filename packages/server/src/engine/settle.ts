@@ -5,6 +5,7 @@ import {
   type Claim,
   completeAcrossWorkspaces,
   discardAcrossWorkspaces,
+  findLogsOf,
   lockJobsAcrossWorkspaces,
   logEntry,
   MAX_WEIGHT,
@@ -22,6 +23,7 @@ import {
   type ReportChange,
   type Transactional,
   tolerate,
+  type WorkspaceId,
 } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import type { Verdict } from "./judge.ts";
@@ -200,7 +202,8 @@ export class Settler {
     this.#givenUp = true;
   }
 
-  async #write(settlements: Settlement[], write: Write): Promise<boolean[]> {
+  /** @param mayBeStored an earlier try failed without saying whether it was committed */
+  async #write(settlements: Settlement[], write: Write, mayBeStored = false): Promise<boolean[]> {
     for (let pauseMs = FIRST_PAUSE_MS; !this.#givenUp; pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS)) {
       try {
         const { moved, ids, opened, enqueued = [] } = await write(settlements);
@@ -210,33 +213,46 @@ export class Settler {
           this.#emit("circuit_opened", { ...lane });
           this.#report(lane.workspaceId, CIRCUITS);
         }
-        const lost = settlements.length - moved;
+        const valid = moved < settlements.length && ids && new Set(ids);
+        const stored = valid && mayBeStored ? await this.#storedOf(settlements.filter(({ claim }) => !valid.has(claim.id))) : [];
+        const lost = settlements.length - moved - stored.length;
         if (lost > 0) this.#emit("settle_lost_race", { count: lost });
-        const valid = lost > 0 && ids && new Set(ids);
-        return settlements.map(({ claim }) => !valid || valid.has(claim.id));
+        const isValid = ({ claim }: Settlement) => !valid || valid.has(claim.id);
+        return settlements.map((one) => isValid(one) || stored.includes(one));
       } catch (error) {
-        if (isRefused(error) || (isTimeout(error) && settlements.length > 1)) return this.#writeApart(settlements, write, error);
+        if (isRefused(error) || (isTimeout(error) && settlements.length > 1))
+          return this.#writeApart(settlements, write, error, mayBeStored);
         this.#emit("settle_retried", { error });
+        mayBeStored = true;
         await wait(pauseMs);
       }
     }
     return settlements.map(() => false);
   }
 
+  /** Which of these an earlier try has stored: the entries of their attempts are in the logs of their jobs. */
+  async #storedOf(settlements: readonly Settlement[]): Promise<Settlement[]> {
+    const byWorkspace = Map.groupBy(settlements, ({ claim }) => claim.workspaceId);
+    const find = ([workspaceId, own]: [WorkspaceId, Settlement[]]) => findLogsOf(this.#db, workspaceId, own.map(keyOf));
+    const logs = new Map((await Promise.all([...byWorkspace].map(find))).flat().map(({ id, log }) => [id, log]));
+    return settlements.filter(({ claim, entry }) => logs.get(claim.id)?.includes(entry));
+  }
+
   /**
    * Writes a batch in halves that the database refused or was too slow for, so that one bad settlement does not block the others. The
    * bad one goes to the dead-letter queue. Otherwise it would stay claimed as long as its lease holds.
    */
-  async #writeApart(settlements: Settlement[], write: Write, error: unknown): Promise<boolean[]> {
+  async #writeApart(settlements: Settlement[], write: Write, error: unknown, mayBeStored: boolean): Promise<boolean[]> {
     const [first] = settlements;
     if (settlements.length > 1) {
       const half = settlements.length >> 1;
-      return [...(await this.#write(settlements.slice(0, half), write)), ...(await this.#write(settlements.slice(half), write))];
+      const [some, others] = [settlements.slice(0, half), settlements.slice(half)];
+      return [...(await this.#write(some, write, mayBeStored)), ...(await this.#write(others, write, mayBeStored))];
     }
     if (first && !first.again) {
       // Once more: a row can be refused because its partition is being created.
       await wait(FIRST_PAUSE_MS);
-      return this.#write([{ ...first, again: true }], write);
+      return this.#write([{ ...first, again: true }], write, mayBeStored);
     }
     if (first && first.verdict !== UNSTORABLE) {
       this.#emit("settle_failed", { jobId: first.claim.id, error });

@@ -17,7 +17,7 @@ export * from "./store/bulk.ts";
 export * from "./store/claim.ts";
 export * from "./store/claim-from-backlog.ts";
 export { type DuePosition, FIRST_DUE, moveDueAcrossWorkspaces } from "./store/come-due.ts";
-export { COUNT_ADDED, COUNT_DISCARDED } from "./store/counts.ts";
+export { COUNT_ADDED, COUNT_ADDED_ALONE, COUNT_DISCARDED, COUNT_DISCARDED_ALONE } from "./store/counts.ts";
 export { type ChunkDone, type DeadLetterChunk, type DeadLetterQuery, purgeFailed, retryFailed } from "./store/dead-letters.ts";
 export * from "./store/decide.ts";
 export * from "./store/decide-overdue.ts";

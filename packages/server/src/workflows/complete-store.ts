@@ -1,6 +1,6 @@
 import { MAX_JOURNAL } from "@tidemill/contract";
-import { COUNT_DISCARDED, DISCARD_READY, type NamedClaim } from "#jobs";
-import { binaryTextArray, type Db, plainArray, rows, sql, textArray } from "#kernel";
+import { COUNT_DISCARDED, COUNT_DISCARDED_ALONE, DISCARD_READY, DISCARD_READY_ALONE, type NamedClaim } from "#jobs";
+import { binaryTextArray, type Db, MAX_WHOLE_CHARACTERS, plainArray, row, rows, sql, textArray } from "#kernel";
 import { LIVE, type RunKey } from "./run.ts";
 import type { StepToInsert } from "./step-store.ts";
 
@@ -18,6 +18,9 @@ export interface RunToComplete extends RunKey {
  * Uses the primary keys.
  */
 export async function completeRunsAcrossWorkspaces(db: Db, runs: readonly RunToComplete[]): Promise<boolean[]> {
+  const [only] = runs;
+  const [step] = only?.steps ?? [];
+  if (only && step && runs.length === 1 && only.steps.length === 1 && isWhole(only, step)) return [await completeRun(db, only, step)];
   const steps = runs.flatMap((run, at) => run.steps.map((step) => ({ ...step, run: at + 1 })));
   const completed = await rows<{ number: number }>(
     db,
@@ -89,4 +92,55 @@ export async function completeRunsAcrossWorkspaces(db: Db, runs: readonly RunToC
   );
   const numbers = new Set(completed.map(({ number }) => number));
   return runs.map((_, at) => numbers.has(at + 1));
+}
+
+/** Whether the run and its step are sent whole. Only arrays are sent in pieces. */
+const isWhole = ({ result }: RunToComplete, { output, error }: StepToInsert): boolean =>
+  result.length + (output?.length ?? 0) + (error?.length ?? 0) <= MAX_WHOLE_CHARACTERS;
+
+/** The same for one run that has one step to store, which are sent whole. Without arrays it takes PostgreSQL a quarter less. */
+async function completeRun(db: Db, { workspaceId, id, claim, result }: RunToComplete, step: StepToInsert): Promise<boolean> {
+  const { key, type, status, output, error, attempt, startedAt, undoable = false } = step;
+  const bytes = Buffer.byteLength(output ?? "") + Buffer.byteLength(error ?? "");
+  const ended = await row(
+    db,
+    sql`
+      with claimed as (
+        select from job j
+        where j.workspace_id = ${workspaceId} and j.lane_id = ${claim.laneId} and j.id = ${id}
+          and j.lease_id is not distinct from ${claim.leaseId}::bigint and j.attempt = ${claim.attempt}
+        for update
+      ), locked as (
+        select r.lane_id, r.steps, r.last_seq, r.journal_bytes from run r
+        where r.workspace_id = ${workspaceId} and r.id = ${id} and r.${LIVE} and r.parent_run_id is null and exists (select from claimed)
+        for no key update
+      ), ready as (
+        select ${workspaceId}::uuid as workspace_id, l.lane_id, ${id}::uuid as id, l.last_seq from locked l
+        where l.steps < ${MAX_JOURNAL.steps} and l.journal_bytes + ${bytes} <= ${MAX_JOURNAL.bytes}
+          and exists (select from run r where r.workspace_id = ${workspaceId} and r.id = ${id} and r.last_seq = l.last_seq offset 0)
+          and not exists (select from run_call c where c.workspace_id = ${workspaceId} and c.run_id = ${id} offset 0)
+          and not exists (select from workflow f where f.workspace_id = ${workspaceId} and f.id = l.lane_id and 'onSuccess' = any(f.hooks) offset 0)
+      ), gone as (
+        ${DISCARD_READY_ALONE}
+      ), tallied as (
+        ${COUNT_DISCARDED_ALONE}
+      ), stored as (
+        insert into run_step (workspace_id, run_id, key, seq, type, status, output, error, attempt, started_at, ended_at, undoable)
+        select workspace_id, id, ${key}, last_seq + 1, ${type}, ${status}::step_status, ${output}, ${error}, ${attempt}::int,
+          coalesce(${startedAt}::timestamptz, moment()), moment(), ${undoable}::boolean
+        from ready
+        on conflict (workspace_id, run_id, key) do nothing
+        returning run_id
+      ), ended as (
+        update run r set status = 'completed', result = ${result}, error = null, retry_steps = null, executions = ${claim.attempt}, next_attempt_at = null,
+          ended_at = moment(), expires_at = coalesce(moment() + w.retention_days * interval '1 day', 'infinity'),
+          steps = r.steps + (select count(*) from stored), journal_bytes = r.journal_bytes + (select count(*) from stored) * ${bytes},
+          last_seq = r.last_seq + 1
+        from ready l join workspace w on w.id = l.workspace_id
+        where r.workspace_id = ${workspaceId} and r.id = ${id}
+        returning r.id
+      )
+      select id from ended`,
+  );
+  return ended !== null;
 }

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { LIMITS, Triggered, TriggeredMany, TriggerHeaders, TriggerMany, TriggerWorkflow, WorkflowPath } from "@tidemill/contract";
 import type { FastifyRequest } from "fastify";
 import { type Api, idempotencyKeyOf, principalOf, type RawJson, replies, routeDefaults, runForRequest } from "#http";
@@ -45,6 +46,11 @@ export function mountTriggers(api: Api, { triggers, clock, shares, waker }: Trig
     if (lanes.size > 0) waker.wakeWorkflows([...lanes.values()]);
   }
 
+  /** Workers get the responses with their runs before callers learn that these have started. */
+  async function workersFirst(started: readonly StartedRun[]): Promise<void> {
+    if (started.some(({ isHeld }) => isHeld)) await setImmediate();
+  }
+
   api.post(
     "/v1/workflows/:name/trigger",
     {
@@ -68,6 +74,7 @@ export function mountTriggers(api: Api, { triggers, clock, shares, waker }: Trig
       const trigger = await read(request, request.params.name, { ...request.body, idempotencyKey }, "input");
       const started = await triggers.start(principalOf(request), trigger);
       wake([{ ...started, dueMs: trigger.dueMs }]);
+      await workersFirst([started]);
       return reply.code(started.duplicate ? 200 : 201).send({ runIds: [showRunId(started.id)], duplicate: started.duplicate });
     },
   );
@@ -105,6 +112,7 @@ export function mountTriggers(api: Api, { triggers, clock, shares, waker }: Trig
       // All of them, also if one fails the call: those that have started are to be executed.
       const settled = await Promise.allSettled(outcomes);
       wake(started);
+      await workersFirst(started);
       return { triggered: settled.map((one) => (one.status === "fulfilled" ? one.value : raise(one.reason))) };
     },
   );

@@ -1,5 +1,18 @@
-import { CLAIMABLE, COUNT_ADDED, INSERT_RUN_JOBS } from "#jobs";
-import { binaryTextArray, type Db, plainArray, type RunId, rows, sql, type Timestamp, textArray, toMoment } from "#kernel";
+import { CLAIMABLE, COUNT_ADDED, COUNT_ADDED_ALONE, INSERT_RUN_JOBS } from "#jobs";
+import {
+  binaryTextArray,
+  type Db,
+  fragment,
+  MAX_WHOLE_CHARACTERS,
+  plainArray,
+  type RunId,
+  row,
+  rows,
+  sql,
+  type Timestamp,
+  textArray,
+  toMoment,
+} from "#kernel";
 import type { LaneId } from "#lanes";
 import { RECORD_RUNS } from "#usage";
 import { TRIGGERED_BY_API, type TriggerOfRun } from "./trigger.ts";
@@ -26,6 +39,11 @@ export interface StoredTrigger {
   readonly leaseUntil: Timestamp | null;
 }
 
+/** Whether nothing in lane `l` comes before the run of trigger `t`, so that it may start as held. */
+const COMES_FIRST = fragment`l.id = t.held_lane and l.served = 'pull' and not l.paused and l.concurrency is null and l.rate_max is null
+  and not exists (select from circuit c where c.workspace_id = t.workspace_id and c.lane_id = l.id offset 0)
+  and not exists (select from job where job.workspace_id = t.workspace_id and job.lane_id = l.id and ${CLAIMABLE} offset 0)`;
+
 /**
  * Starts the runs of triggers in one statement, without their quotas. Returns null for a workflow that does not exist. A run is started as held,
  * and has begun, only when no job of its lane is claimable, the circuit is closed and the lane has no limits. The insert of a key waits for
@@ -38,6 +56,8 @@ export async function storeTriggersAcrossWorkspaces(
   nodeLeaseId: number | null,
   triggers: readonly TriggerToStore[],
 ): Promise<(StoredTrigger | null)[]> {
+  const [only] = triggers;
+  if (only && triggers.length === 1 && only.input.length <= MAX_WHOLE_CHARACTERS) return [await storeTrigger(db, nodeLeaseId, only)];
   const inputs = new Map([...new Set(triggers.map(({ input }) => input))].map((input, index) => [input, index + 1]));
   const column = <Value>(of: (trigger: TriggerToStore) => Value) => triggers.map(of);
   const stored = await rows<{ [Field in keyof StoredTrigger]: StoredTrigger[Field] | null }>(
@@ -46,10 +66,7 @@ export async function storeTriggersAcrossWorkspaces(
       with asked as (
         select t.*, l.id as lane_id, l.attempts, l.backoff_delay_ms, l.revision,
           case when t.run_at > moment() then 'delayed'
-            when t.lease_id is not null and l.id = t.held_lane and l.served = 'pull' and not l.paused and l.concurrency is null and l.rate_max is null
-              and exists (select from lease where lease.id = ${nodeLeaseId}::bigint and lease.expires_at > now())
-              and not exists (select from circuit c where c.workspace_id = t.workspace_id and c.lane_id = l.id offset 0)
-              and not exists (select from job where job.workspace_id = t.workspace_id and job.lane_id = l.id and ${CLAIMABLE} offset 0)
+            when t.lease_id is not null and exists (select from lease where lease.id = ${nodeLeaseId}::bigint and lease.expires_at > now()) and ${COMES_FIRST}
             then 'active' else 'waiting' end::job_state as state
         from unnest(${plainArray(column((one) => one.workspaceId))}::uuid[], ${plainArray(column((one) => one.id))}::uuid[],
           ${textArray(column((one) => one.workflow))}::text[], ${textArray(column((one) => one.idempotencyKey))}::text[],
@@ -90,4 +107,48 @@ export async function storeTriggersAcrossWorkspaces(
       order by a.number`,
   );
   return stored.map((one) => (one.laneId === null ? null : (one as StoredTrigger)));
+}
+
+/** The same for one trigger, whose input is sent whole. Without arrays it takes PostgreSQL a fifth less. */
+async function storeTrigger(db: Db, nodeLeaseId: number | null, trigger: TriggerToStore): Promise<StoredTrigger | null> {
+  const { workspaceId, id, workflow, input, idempotencyKey, dueMs, holder } = trigger;
+  const { laneId = null, leaseId = null, leaseSeconds = null, request = null, version = null } = holder ?? {};
+  return row<StoredTrigger>(
+    db,
+    sql`
+      with asked as (
+        select t.*, l.id as lane_id, l.attempts, l.backoff_delay_ms, l.revision,
+          case when t.run_at > moment() then 'delayed'
+            when t.lease_id is not null and exists (select from lease where lease.id = ${nodeLeaseId}::bigint and lease.expires_at > now()) and ${COMES_FIRST}
+            then 'active' else 'waiting' end::job_state as state
+        from (
+          select ${workspaceId}::uuid as workspace_id, ${id}::uuid as id, ${workflow}::text as workflow, ${idempotencyKey}::text as key,
+            ${dueMs === null ? null : toMoment(dueMs)}::timestamptz as run_at, ${laneId}::bigint as held_lane, ${leaseId}::bigint as lease_id,
+            ${leaseSeconds}::int as lease_seconds, ${request}::text as request, ${version}::text as version
+        ) t
+        join lane l on l.workspace_id = t.workspace_id and l.kind = 'workflow' and l.name = t.workflow and l.deleted_at is null
+      ), taken as (
+        insert into run_key (workspace_id, lane_id, key, run_id)
+        select workspace_id, lane_id, key, id from asked where key is not null
+        on conflict do nothing returning run_id
+      ), ready as (
+        select *, state = 'active' as is_held, '{}' as payload from asked where key is null or exists (select from taken)
+      ), started as (
+        insert into run (workspace_id, lane_id, id, status, version, attempts, input, trigger, idempotency_key, created_at, started_at)
+        select workspace_id, lane_id, id, case when is_held then 'running' else 'pending' end::run_status, case when is_held then version end, attempts,
+          ${input}::text, ${TRIGGERED_BY_API}::text, key, moment(), case when is_held then moment() end
+        from ready
+        returning workspace_id, lane_id
+      ), used as (
+        ${RECORD_RUNS}
+      ), moved as (
+        ${INSERT_RUN_JOBS}
+      ), tallied as (
+        ${COUNT_ADDED_ALONE}
+      )
+      select a.lane_id as "laneId", a.attempts, a.backoff_delay_ms as "backoffDelayMs", a.revision,
+        coalesce(r.id, (select k.run_id from run_key k where k.workspace_id = a.workspace_id and k.lane_id = a.lane_id and k.key = a.key)) as "runId",
+        coalesce(r.is_held, false) as "isHeld", moment() as "createdAt", moment() + a.lease_seconds * interval '1 second' as "leaseUntil"
+      from asked a left join ready r on true`,
+  );
 }

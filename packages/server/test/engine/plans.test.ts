@@ -215,11 +215,18 @@ const STATEMENTS_OF_RUNS: Record<string, (db: Db) => Promise<unknown>> = {
     insertPlainStepsAcrossWorkspaces(db, [
       { ...RUN, claim: { ...SETTLED, run: RUN.id } as never, steps: [completedStep("a", "run", "1")] },
     ]),
-  "store triggers": (db) => storeTriggersAcrossWorkspaces(db, 1, [{ ...RUN, ...TRIGGER }]),
+  "store a trigger": (db) => storeTriggersAcrossWorkspaces(db, 1, [{ ...RUN, ...TRIGGER }]),
+  "store triggers": (db) =>
+    storeTriggersAcrossWorkspaces(
+      db,
+      1,
+      [RUN, RUN].map((run) => ({ ...run, ...TRIGGER })),
+    ),
   "store steps of locked jobs": (db) => insertStepsAcrossWorkspaces(db, [{ ...RUN, claim: null, steps: [completedStep("a", "run", "1")] }]),
   "suspend runs": (db) => suspendAcrossWorkspaces(db, [RUN]),
-  "complete runs": (db) =>
+  "complete a run": (db) =>
     completeRunsAcrossWorkspaces(db, [{ ...RUN, claim: SETTLED as never, result: "1", steps: [completedStep("a", "run", "1")] }]),
+  "complete runs": (db) => completeRunsAcrossWorkspaces(db, [{ ...RUN, claim: SETTLED as never, result: "1", steps: [] }]),
   "end runs": (db) => markEndedAcrossWorkspaces(db, [{ ...RUN, status: "completed", result: "1", executions: 1 }]),
   "record failures of runs": (db) => recordFailuresAcrossWorkspaces(db, [{ ...RUN, error: "{}", waitMs: 1 }]),
   "find undos": (db) => findUndosAcrossWorkspaces(db, [RUN]),

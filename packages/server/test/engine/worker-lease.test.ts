@@ -9,7 +9,7 @@ import {
   extendClaims,
   type WorkerClaim,
 } from "#jobs";
-import { type Database, sql, toMoment } from "#kernel";
+import { type Database, type Statement, sql, type Transactional, toMoment, unavailable } from "#kernel";
 import type { LaneKey } from "#lanes";
 import type { TestDatabase } from "../harness/database.ts";
 import { test as base, putCircuit, putLane, putNode } from "../harness/engine.ts";
@@ -26,6 +26,8 @@ const test = base.extend("lane", async ({ database }): Promise<LaneKey> => {
 
 const serve = (database: TestDatabase, { laneId }: LaneKey, served: "push" | "pull"): Promise<unknown> =>
   database.query("update lane set served = $2::lane_service where id = $1", [laneId, served]);
+
+const FAILED = { code: "WORKER_FAILED", message: "No.", status: null } as const;
 
 /** How many workers each workspace has. */
 const workers = new Map<string, number>();
@@ -316,6 +318,31 @@ describe("a worker's lease that runs out", () => {
     expect(lost).toEqual([["settle_lost_race", { count: 1 }]]);
     expect(await stateOf(database, id as never)).toBe("delayed");
   });
+
+  test.for([
+    { verdict: { kind: "complete", status: 200, result: null }, state: "completed" },
+    { verdict: { kind: "retry", waitMs: 1_000, error: FAILED }, state: "delayed" },
+    { verdict: { kind: "fail", error: FAILED }, state: "failed" },
+  ] as const)(
+    "an outcome that was committed before the connection broke is not lost: $state",
+    async ({ verdict, state }, { database, engine, lane }) => {
+      const [id] = await putJobs(database, lane, { state: "waiting" });
+      const [held] = await claim(engine, lane, await openLease(engine, lane));
+      let breaks = 1;
+      const query = async (statement: Statement) => {
+        const result = await engine.query(statement);
+        if (breaks-- > 0) throw unavailable("The connection broke.");
+        return result;
+      };
+      const told: string[] = [];
+      const breaking = { query, transaction: engine.transaction.bind(engine) } as Transactional;
+      const settler = new Settler(breaking, new JobKinds([]), (event) => void told.push(event));
+      expect(await settler.add(held as Claim, verdict, { tookMs: 1, worker: "mailer-1" })).toBe(true);
+      expect(told).toEqual(["settle_retried"]);
+      expect(await stateOf(database, id as never)).toBe(state);
+      expect(await logOf(database, id as string)).toHaveLength(1);
+    },
+  );
 
   test("a worker's lease that runs out is settled once, whichever of many nodes finds it", async ({ database, engine, lane }) => {
     const ids = await putJobs(database, lane, { state: "waiting", count: 20 });

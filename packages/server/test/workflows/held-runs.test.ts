@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
+import { ServerResponse } from "node:http";
 import type { TakenRun } from "@tidemill/contract";
-import { describe, expect } from "vitest";
+import { describe, expect, vi } from "vitest";
 import { type RunId, sql, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
 import { storeTriggersAcrossWorkspaces, type TriggerToStore } from "../../src/workflows/trigger-store.ts";
@@ -43,6 +44,17 @@ describe("a run that is started while a worker waits for it", () => {
     expect(await service.ok("POST", `/v1/runs/${runId}/steps`, { lease_token, steps })).toEqual({ steps: 1 });
     expect(await end(runs[0], { outcome: "completed", result: 2 })).toMatchObject({ ok: true });
     expect(await get(runId)).toMatchObject({ status: "completed", result: 2 });
+  });
+
+  test("reaches its worker before its trigger has a response", async ({ service, engine }) => {
+    const { id, trigger } = await putWorkflow(service);
+    const { response } = await waitForRuns(engine, service, id);
+    const end = vi.spyOn(ServerResponse.prototype, "end");
+    await trigger();
+    await response;
+    const ended = end.mock.contexts.map((response) => (response as ServerResponse).req.url);
+    end.mockRestore();
+    expect(ended).toEqual(["/v1/work", `/v1/workflows/${id}/trigger`]);
   });
 
   test("comes again when its call is repeated", async ({ service, engine }) => {
@@ -156,8 +168,9 @@ describe("a run is started as held only", () => {
     },
     "while its node has a lease": { isAlive: false, held: false },
   };
-  for (const [name, { prepare, more, isAlive = true, held }] of Object.entries(cases))
-    test(name, async ({ service, engine, database }) => {
+  const ways = Object.entries(cases).flatMap(([name, one]) => [false, true].map((isAlone) => ({ name, isAlone, ...one })));
+  for (const { name, isAlone, prepare, more, isAlive = true, held } of ways)
+    test(`${name}: ${isAlone ? "a trigger alone" : "one among others"}`, async ({ service, engine, database }) => {
       const { id } = await putWorkflow(service);
       const lane = await laneOfWorkflow(service, id);
       await prepare?.(database, [lane.workspaceId, lane.laneId]);
@@ -176,7 +189,8 @@ describe("a run is started as held only", () => {
         },
         ...more,
       };
-      const [stored] = await storeTriggersAcrossWorkspaces(engine, node, [trigger]);
+      const others = isAlone ? [] : [{ ...trigger, id: randomUUID() as RunId, workflow: "none" }];
+      const [stored] = await storeTriggersAcrossWorkspaces(engine, node, [trigger, ...others]);
       expect(stored).toMatchObject({ runId: trigger.id, isHeld: held });
       const [run] = await database.query("select status from run where id = $1", [trigger.id]);
       expect(run).toEqual({ status: held ? "running" : "pending" });

@@ -42,6 +42,12 @@ export const COUNT_ADDED = fragment`
     count(*) filter (where state = 'pending_approval')
   from moved group by workspace_id, lane_id`;
 
+/** The same of one job. */
+export const COUNT_ADDED_ALONE = fragment`
+  insert into job_delta (workspace_id, lane_id, at, live, delayed, pending_approval)
+  select workspace_id, lane_id, moment(), (state in ('waiting', 'active'))::int, (state = 'delayed')::int, (state = 'pending_approval')::int
+  from moved`;
+
 /** Attempts that did not complete, from CTE `moved (…, state, spared, recorded)`: the jobs were active and are in `state` now. */
 export const COUNT_REFUSED = fragment`
   insert into job_delta (workspace_id, lane_id, at, live, delayed, dead, failed, retried)
@@ -68,6 +74,10 @@ export const COUNT_DEAD_LETTERS = fragment`(
 /** Jobs of CTE `moved` that were active and were deleted without a record. */
 export const COUNT_DISCARDED = fragment`
   insert into job_delta (workspace_id, lane_id, at, live) select workspace_id, lane_id, moment(), -count(*) from gone group by workspace_id, lane_id`;
+
+/** The same of one job. */
+export const COUNT_DISCARDED_ALONE = fragment`
+  insert into job_delta (workspace_id, lane_id, at, live) select workspace_id, lane_id, moment(), -1 from gone`;
 
 /** Jobs of CTE `moved` that were delayed and wait now. */
 export const COUNT_DUE = fragment`

@@ -103,6 +103,12 @@ export const DISCARD_READY = fragment`
   where j.workspace_id = any(array[s.workspace_id]) and j.lane_id = s.lane_id and j.id = s.id
   returning j.workspace_id, j.lane_id`;
 
+/** The same for one job. */
+export const DISCARD_READY_ALONE = fragment`
+  delete from job j
+  where j.workspace_id = (select workspace_id from ready) and j.lane_id = (select lane_id from ready) and j.id = (select id from ready)
+  returning j.workspace_id, j.lane_id`;
+
 /** A job that did not complete, and where it goes. */
 export interface NotCompleted extends Settled {
   readonly to: Extract<JobState, "waiting" | "delayed" | "failed">;

@@ -1,0 +1,104 @@
+import { randomUUID } from "node:crypto";
+import { describe, expect } from "vitest";
+import type { Db, RunId } from "#kernel";
+import { storeTriggersAcrossWorkspaces, type TriggerToStore } from "../../src/workflows/trigger-store.ts";
+import { putNode, test } from "../harness/engine.ts";
+import type { Service } from "../harness/service.ts";
+import { laneOfWorkflow, putWorkflow } from "../harness/workflows.ts";
+
+/** Columns that differ from run to run. */
+const OWN = ["id", "run_id", "lane_id", "key", "idempotency_key", "xmin", "lease_id"];
+
+async function rowsOf({ database }: Service, laneId: number): Promise<Record<string, unknown>> {
+  const rows: Record<string, unknown> = {};
+  for (const table of ["run", "job", "run_key", "run_delta", "job_delta", "usage_delta"]) {
+    const found = await database.query<{ row: Record<string, unknown> }>(`select to_jsonb(t) as row from ${table} t where lane_id = $1`, [
+      laneId,
+    ]);
+    rows[table] = found.map(({ row }) => Object.fromEntries(Object.entries(row).filter(([name]) => !OWN.includes(name))));
+  }
+  return rows;
+}
+
+describe("a trigger alone", () => {
+  test.for<{ what: string; more: Partial<TriggerToStore>; isHeld: boolean }>([
+    { what: "of a run that waits", more: {}, isHeld: false },
+    { what: "with a key", more: { idempotencyKey: "k" }, isHeld: false },
+    { what: "that is due later", more: { dueMs: Date.parse("2999-01-01") }, isHeld: false },
+    { what: "for which a worker waits", more: { idempotencyKey: "k" }, isHeld: true },
+  ])("$what stores what it stores among others", async ({ more, isHeld }, { service, engine, database }) => {
+    const node = await putNode(database);
+    const stored: unknown[] = [];
+    for (const others of [[], [{ workflow: "none" }]]) {
+      const { id: workflow } = await putWorkflow(service);
+      const lane = await laneOfWorkflow(service, workflow);
+      const holder = isHeld ? { ...lane, leaseId: await putNode(database), leaseSeconds: 30, request: "r", version: "v1" } : null;
+      const trigger = {
+        workspaceId: lane.workspaceId,
+        id: randomUUID() as RunId,
+        workflow,
+        input: '{"n":1}',
+        idempotencyKey: null,
+        dueMs: null,
+        holder,
+      };
+      const asked = [{}, ...others].map((one) => ({ ...trigger, ...more, ...one }));
+      const [first, second] = await storeTriggersAcrossWorkspaces(engine, node, asked);
+      expect(second ?? null).toBeNull();
+      const { laneId, runId, ...rest } = first ?? {};
+      expect([laneId, runId]).toEqual([lane.laneId, trigger.id]);
+      stored.push([rest, await rowsOf(service, lane.laneId)]);
+    }
+    expect(stored[0]).toEqual(stored[1]);
+    expect(stored[0]).toMatchObject([
+      { isHeld },
+      { run: [{ input: '{"n":1}' }], job: [{}], run_delta: [{}], job_delta: [{}], usage_delta: [{}] },
+    ]);
+  });
+
+  test("finds the run that has its key, and starts none", async ({ service, engine }) => {
+    const { id: workflow } = await putWorkflow(service);
+    const { workspaceId, laneId } = await laneOfWorkflow(service, workflow);
+    const trigger = { workspaceId, workflow, input: "1", idempotencyKey: "k", dueMs: null, holder: null };
+    const ids = [randomUUID(), randomUUID()] as RunId[];
+    const stored = [];
+    for (const id of ids) stored.push(...(await storeTriggersAcrossWorkspaces(engine, null, [{ ...trigger, id }])));
+    expect(stored.map((one) => one?.runId)).toEqual([ids[0], ids[0]]);
+    expect(await rowsOf(service, laneId)).toMatchObject({ run: [{}], job: [{}], run_key: [{}], usage_delta: [{}] });
+  });
+
+  test("of a workflow that is not there starts nothing", async ({ service, engine }) => {
+    const { id } = await putWorkflow(service);
+    const { workspaceId } = await laneOfWorkflow(service, id);
+    const trigger = {
+      workspaceId,
+      id: randomUUID() as RunId,
+      workflow: "none",
+      input: "1",
+      idempotencyKey: "k",
+      dueMs: null,
+      holder: null,
+    };
+    expect(await storeTriggersAcrossWorkspaces(engine, null, [trigger])).toEqual([null]);
+  });
+
+  test.for([
+    { length: 100, isWhole: true },
+    { length: 3_000_000, isWhole: false },
+  ])("has its input of $length characters, sent whole: $isWhole", async ({ length, isWhole }, { service, engine }) => {
+    const { id: workflow } = await putWorkflow(service);
+    const { workspaceId } = await laneOfWorkflow(service, workflow);
+    const sent: unknown[] = [];
+    const db: Db = {
+      query: (statement) => {
+        sent.push(...statement.values);
+        return engine.query(statement);
+      },
+    };
+    const input = JSON.stringify("é".repeat(length));
+    const id = randomUUID() as RunId;
+    await storeTriggersAcrossWorkspaces(db, null, [{ workspaceId, id, workflow, input, idempotencyKey: null, dueMs: null, holder: null }]);
+    expect(sent.includes(input)).toBe(isWhole);
+    expect(await service.database.query("select input = $2 as same from run where id = $1", [id, input])).toEqual([{ same: true }]);
+  });
+});
