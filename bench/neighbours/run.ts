@@ -55,8 +55,8 @@ export async function run(environment: Environment, { attacks, seconds, nodes: c
     const attackers = await prepare(environment, operator, urls, attacks, started);
     await Promise.all(nodes.map((node) => node.reset()));
     const before = { seconds: processorOfPostgres(environment.connection.host), atMs: performance.now() };
-    for (const attacker of attackers) await attacker.ask({ kind: "start" });
-    const samples = await neighbour.ask<Samples>({ kind: "measure", seconds });
+    // An attacker that has begun may wait for a core before it says so. The others, and what is measured, do not wait for that.
+    const [samples] = await Promise.all([neighbour.ask<Samples>({ kind: "measure", seconds }), ...attackers.map(start)]);
     const cores = (processorOfPostgres(environment.connection.host) - before.seconds) / ((performance.now() - before.atMs) / 1_000);
     const figures = await Promise.all(nodes.map((node) => node.read()));
     const charged = await countCharged(environment.database, workspace.uuid);
@@ -67,6 +67,11 @@ export async function run(environment: Environment, { attacks, seconds, nodes: c
     for (const stop of stops) await stop();
     await clearWorkspaces(environment.database);
   }
+}
+
+async function start(attacker: Peer): Promise<void> {
+  const { error } = await attacker.ask<{ error?: string }>({ kind: "start" });
+  if (error) throw new Error(`An attack could not begin: ${error}`);
 }
 
 /** Prepares attacks by one workspace, each in its own process. */

@@ -11,8 +11,11 @@ import {
   type Transactional,
 } from "#kernel";
 
-/** How the connections of a node are divided. The rest is for requests of workspaces. */
-const ENGINE_CONNECTIONS = 3;
+/**
+ * How the connections of a node are divided. The rest is for requests of workspaces. The engine may use two of its own for long: to move
+ * jobs that are due, and to look up the longest waiting ones. With one beside them, settles and secrets waited for each other.
+ */
+const ENGINE_CONNECTIONS = 4;
 const CLAIM_CONNECTIONS = 2;
 const API_CONNECTIONS = 2;
 const WRITE_CONNECTIONS = 3;

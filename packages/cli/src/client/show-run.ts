@@ -76,19 +76,18 @@ function describe(waiting: Waiting | undefined): string | undefined {
 /** What a person can do next, or what happens by itself. */
 function nextOf(run: Run): string[] {
   const { runId, workflowId, status, attempt, attempts, waitingFor, nextAttemptAt, steps } = run;
-  const kept = waitingFor.flatMap(({ type, version }) =>
-    type === "worker" ? [`It is due, and kept for a worker of version ${version}, which started it.`] : [],
-  );
+  const kept = waitingFor.find(({ type }) => type === "worker");
+  if (kept) return [`It is due, and kept for a worker of version ${kept.version}, which started it.`];
   switch (status) {
     case "pending":
       return [`It starts when a worker asks for runs of ${workflowId}. tidemill worker list shows the workers.`];
     case "running":
       return nextAttemptAt === null
-        ? kept
+        ? []
         : [`Attempt ${attempt} of ${attempts} starts at ${nextAttemptAt}. tidemill run cancel ${runId} gives it up.`];
     case "sleeping": {
       const [first] = waitingFor.flatMap(({ until }) => until ?? []).sort();
-      return first === undefined ? kept : [...kept, `It goes on at ${first}.`];
+      return first === undefined ? [] : [`It goes on at ${first}.`];
     }
     case "waiting":
       return waitingFor.flatMap(({ type, signal, runId: child, codeVersion, reason }) => [

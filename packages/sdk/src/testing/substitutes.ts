@@ -82,7 +82,8 @@ export class Substitutes {
   }
 
   #throwChosen({ name, key }: { readonly name: string; readonly key: string }): void {
-    const chosen = this.#fail[key] ?? this.#fail[name];
+    const given = [key, name].find((one) => Object.hasOwn(this.#fail, one));
+    const chosen = given === undefined ? undefined : this.#fail[given];
     if (chosen instanceof Error) throw chosen;
     const failed = this.#failed.get(key) ?? 0;
     if (chosen === undefined || failed >= chosen) return;

@@ -271,7 +271,7 @@ export class Execution {
         this.#seenFailures.delete(outcome.key);
         this.#seenFailures.set(outcome.key, this.asked.length);
         step.reject(this.#errorOf(outcome));
-      } else step.resolve(outcome.type === "sleep" ? undefined : outcome.output);
+      } else step.resolve(outcome.type === "sleep" ? undefined : copyOf(outcome.output));
       return true;
     }
     return false;
@@ -354,6 +354,9 @@ export class Execution {
     return made;
   }
 }
+
+/** The program may change what it gets: not what is stored, undone with, or replayed. */
+const copyOf = (output: unknown): unknown => (typeof output === "object" && output !== null ? structuredClone(output) : output);
 
 /** A step of this execution as a journal has it. */
 const rememberedStep = ({

@@ -1,5 +1,6 @@
 import type { ReportedStep } from "@tidemill/contract";
 import { type Moment, momentMs, momentText } from "../clock.ts";
+import { NonRetryableError } from "../worker/errors.ts";
 import type { EventToSend, RunStepOptions, SignalToAwait, SignalToRegister, Step, StepKey } from "./context.ts";
 import { type Duration, waitMs } from "./duration.ts";
 import type { Execution } from "./execution.ts";
@@ -92,6 +93,7 @@ export function stepsOf(execution: Execution, runId: string): Step {
   const race = (steps: Readonly<Record<string, PromiseLike<unknown>>>): Promise<unknown> => {
     const { promise, resolve, reject } = StepPromise.open<unknown>(() => {});
     const all = Object.entries(steps);
+    if (all.length === 0) reject(new NonRetryableError("step.race needs at least one step: a race of none never ends."));
     const cancelOthers = (winner: unknown) => {
       for (const [, step] of all) if (step !== winner) execution.cancel(step);
     };

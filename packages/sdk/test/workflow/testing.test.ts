@@ -100,6 +100,57 @@ describe("testWorkflow refuses what would make a test pass for nothing", () => {
   });
 });
 
+describe("names and races at the edge", () => {
+  test("a step may have the name of what every object has", async () => {
+    const named = of(async ({ step }) => [await step.run("constructor", () => 1), await step.run("__proto__", () => 2)]);
+    expect((await testWorkflow(named, {})).result).toEqual([1, 2]);
+  });
+
+  test("a race of no steps fails in place of never ending", async () => {
+    const race = of(async ({ step }) => step.race({}));
+    expect(await testWorkflow(race, {})).toMatchObject({
+      status: "failed",
+      attempt: 1,
+      error: { message: expect.stringContaining("at least one step") },
+    });
+  });
+});
+
+describe("what a workflow changes of what a step returned", () => {
+  const undone: unknown[] = [];
+  const pushes = of(async ({ step }) => {
+    const list = await step.run("load", () => [1], { undo: (loaded) => undone.push(loaded) });
+    list.push(2);
+    await step.run("count", () => list.length);
+    await step.sleep("nap", "1h");
+    return list;
+  });
+
+  test.for([undefined, "afterEveryStep", "everywhere"] as const)(
+    "is not stored, and is the same in a replay (crash: %s)",
+    async (crash) => {
+      const { result, steps } = await testWorkflow(pushes, crash === undefined ? {} : { crash });
+      expect(result).toEqual([1, 2]);
+      expect(steps.map(({ output }) => output)).toEqual([[1], 2, null]);
+    },
+  );
+
+  test("is not in the input of a replay", async () => {
+    const takes = workflow({ id: "takes" }, async ({ input, step }: WorkflowContext<string[]>) => {
+      const name = input.pop();
+      await step.run("load", () => name);
+      return [name, input.length];
+    });
+    const tested = await testWorkflow(takes, { input: ["a", "b"], crash: "everywhere" });
+    expect(tested.result).toEqual(["b", 1]);
+  });
+
+  test("is not what the step is undone with", async () => {
+    await testWorkflow(pushes, { cancelAfter: "count" });
+    expect(undone).toEqual([[1]]);
+  });
+});
+
 describe("crash: afterEveryStep", () => {
   test("a deterministic workflow has each effect once, and the same result", async () => {
     const effects: string[] = [];

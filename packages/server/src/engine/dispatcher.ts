@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { type Claim, claimAcrossWorkspaces, findHeldAcrossWorkspaces, type Outlet, type StartedJob } from "#jobs";
-import type { Db, JobId, WorkspaceId } from "#kernel";
+import { type Db, type JobId, Line, type WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import { CancelTombstones } from "./cancel-tombstones.ts";
 import { ClaimReconciler } from "./claim-reconciler.ts";
@@ -31,7 +31,7 @@ interface AttemptUnderWay {
 }
 
 const TICK_MS = 100;
-/** How many attempts of a claim start in one turn of the event loop. Each takes 0.1 to 0.2 ms, and may open a connection. */
+/** How many attempts of a claim start in one turn of the event loop, of its workspaces in turn. Each takes 0.1 to 0.2 ms, and may open a connection. */
 const STARTS_IN_A_TURN = 16;
 const PAUSE_AFTER_FAILURE_MS = 250;
 
@@ -261,8 +261,12 @@ export class Dispatcher implements Outlet {
     const { claims, found } = await claimAcrossWorkspaces(this.#options.claims, { leaseId, served: "push" }, lanes, limited);
     const brought = new Map<LaneId, { jobs: number; payloadLength: number }>();
     const held = new Set<LaneId>();
-    for (const [index, claim] of claims.entries()) {
-      if (index > 0 && index % STARTS_IN_A_TURN === 0) await setImmediate();
+    const line = new Line<Claim>();
+    for (const claim of claims) line.add(claim);
+    let starts = 0;
+    for (const claim of line.inTurns()) {
+      if (starts > 0 && starts % STARTS_IN_A_TURN === 0) await setImmediate();
+      starts += 1;
       this.#pulled.delete(claim.laneId);
       if (claim.limited || claim.concurrencyKey !== null) held.add(claim.laneId);
       const { jobs, payloadLength } = brought.get(claim.laneId) ?? { jobs: 0, payloadLength: 0 };

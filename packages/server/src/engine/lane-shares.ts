@@ -39,9 +39,9 @@ const BUSY_MS = 20;
 const MAX_LANES_A_CLAIM = 128;
 const MAX_JOBS_A_CLAIM = 500;
 /** Characters of payload in a claim. A claim with many large ones would make the next one wait. */
-const MAX_PAYLOAD_A_CLAIM = 4 * 1024 * 1024;
+const MAX_PAYLOAD_A_CLAIM = 1024 * 1024;
 /** How long payloads of a lane are expected to be of which nothing is known. A first claim with larger ones takes longer. */
-const EXPECTED_PAYLOAD = 256 * 1024;
+const EXPECTED_PAYLOAD = 100 * 1024;
 
 /** What workspaces share of a node for attempts. */
 export interface AttemptShares {

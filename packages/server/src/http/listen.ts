@@ -1,4 +1,6 @@
 import { lookup } from "node:dns/promises";
+import { once } from "node:events";
+import { createServer, type ListenOptions, type Server } from "node:net";
 import type { Api } from "./api.ts";
 
 /**
@@ -6,6 +8,13 @@ import type { Api } from "./api.ts";
  * that nobody waits for any more would be served before those of others. The kernel may allow fewer.
  */
 const BACKLOG = 1_024;
+/**
+ * Sockets of one port, among which the kernel divides new connections. Node accepts one connection of a socket in each turn of the event
+ * loop. With one socket, a client behind 600 new connections of others waits for 600 turns, which take seconds on a busy node.
+ */
+const SOCKETS = 8;
+/** Elsewhere a port has one socket. */
+const SHARES_PORTS = process.platform === "linux";
 const IDLE_LOOK_MS = 50;
 const UNFINISHED_MS = 1_000;
 const CUT_EVERY_MS = 20;
@@ -19,15 +28,50 @@ export async function closeAtOnce(api: Api): Promise<void> {
 /** Given `localhost` itself, Fastify opens a second server for its other address, to which what was added to the first does not apply. */
 const oneLocalhost = async (): Promise<string> => (await lookup("localhost", { order: "ipv4first" })).address;
 
-/** Listens. Returns the URL at which the listener can be reached. */
+/**
+ * Listens. Returns the URL at which the listener can be reached.
+ *
+ * @throws an error with the code `EADDRINUSE` when another program has the port
+ */
 export async function listen(api: Api, host: string, port: number): Promise<string> {
   const bindTo = host === "localhost" ? await oneLocalhost() : host;
-  await api.listen({ host: bindTo, port, backlog: BACKLOG, listenTextResolver: () => "" });
+  const options = { host: bindTo, backlog: BACKLOG, reusePort: SHARES_PORTS };
+  const others: Server[] = [];
+  closeWith(api, others);
+  // Sockets that share ports would share one with another node that was given the same.
+  if (SHARES_PORTS && port !== 0) await ensureFree({ host: bindTo, port });
+  await api.listen({ ...options, port, listenTextResolver: () => "" });
   const address = api.server.address();
   const bound = typeof address === "object" && address ? address.port : port;
+  while (SHARES_PORTS && others.length < SOCKETS - 1) others.push(await openAnother(api, { ...options, port: bound }));
   // The address for all interfaces is not one to connect to. The loopback address is.
   const shown = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
   return `http://${shown.includes(":") ? `[${shown}]` : shown}:${bound}`;
+}
+
+/** @throws an error with the code `EADDRINUSE` when a socket listens there, also one that shares its port */
+async function ensureFree(place: ListenOptions): Promise<void> {
+  const server = createServer().listen(place);
+  await once(server, "listening");
+  await once(server.close(), "close");
+}
+
+/** Another socket of the API's port. The API's server serves its connections. */
+async function openAnother(api: Api, options: ListenOptions): Promise<Server> {
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => api.server.emit("connection", socket));
+  await once(server.listen(options), "listening");
+  return server;
+}
+
+/** The API closes these servers when it begins to close, and is closed when they are. */
+function closeWith(api: Api, servers: readonly Server[]): void {
+  let closed: Promise<unknown> | undefined;
+  api.addHook("preClose", async () => {
+    closed = Promise.all(servers.map((server) => once(server.close(), "close")));
+  });
+  api.addHook("onClose", async () => {
+    await closed;
+  });
 }
 
 /**

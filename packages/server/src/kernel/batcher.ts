@@ -7,6 +7,8 @@ export interface BatcherOptions<Item, Done> {
   readonly maxWeight: number;
   /** How many writes may run at the same time. */
   readonly writers: number;
+  /** With several writers: whether no workspace has items in two writes at once. One with many items then leaves the other writers to others. */
+  readonly oneWriteEach?: boolean;
   readonly weigh?: (item: Item) => number;
   /** Whose item it is. Workspaces take turns: a write takes the first item of each, then the second of each, and so on. */
   readonly workspaceOf: (item: Item) => WorkspaceId;
@@ -29,6 +31,8 @@ interface Waiting<Item, Done> {
 export class Batcher<Item, Done> {
   readonly #options: BatcherOptions<Item, Done>;
   readonly #line = new Line<Waiting<Item, Done>>();
+  /** The workspaces with items in a write under way, if each may have one at a time. */
+  readonly #inWrites = new Set<WorkspaceId>();
   #writing = 0;
   #idle: (() => void)[] = [];
 
@@ -82,7 +86,7 @@ export class Batcher<Item, Done> {
   async #drain(): Promise<void> {
     // Items that arrive in the same turn of the event loop join the first write.
     await setImmediate();
-    while (this.#line.size > 0) await this.#writeOnce(this.#take());
+    for (let batch = this.#take(); batch.length > 0; batch = this.#take()) await this.#writeOnce(batch);
     this.#writing -= 1;
     if (this.#writing === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }
@@ -93,7 +97,7 @@ export class Batcher<Item, Done> {
     // A workspace whose next item does not fit has no more turns in this write: its items keep their order.
     const full = new Set<WorkspaceId>();
     let weight = 0;
-    for (const waiting of this.#line.inTurns((workspaceId) => full.has(workspaceId))) {
+    for (const waiting of this.#line.inTurns((workspaceId) => full.has(workspaceId) || this.#inWrites.has(workspaceId))) {
       if (batch.length > 0 && weight + waiting.weight > maxWeight) full.add(waiting.workspaceId);
       else {
         weight += waiting.weight;
@@ -115,11 +119,15 @@ export class Batcher<Item, Done> {
   }
 
   async #writeOnce(batch: Waiting<Item, Done>[]): Promise<void> {
+    const workspaces = this.#options.oneWriteEach ? new Set(batch.map(({ workspaceId }) => workspaceId)) : null;
+    for (const workspaceId of workspaces ?? []) this.#inWrites.add(workspaceId);
     try {
       const done = await this.#options.write(batch.map(({ item }) => item));
       for (const [index, { resolve }] of batch.entries()) resolve(done[index] as Done);
     } catch (error) {
       for (const { reject } of batch) reject(error);
+    } finally {
+      for (const workspaceId of workspaces ?? []) this.#inWrites.delete(workspaceId);
     }
   }
 }

@@ -18,8 +18,8 @@ export interface SecretAccessOptions {
 
 /** How many secrets the attempts of one batch name. */
 const MAX_SECRETS = 500;
-/** One batch at a time: under load the batches grow. */
-const WRITERS = 1;
+/** One batch for a workspace with many attempts, which decrypts for long and waits for other nodes that append to its audit chain. One for others. */
+const WRITERS = 2;
 
 /**
  * Gives attempts the secrets that they name. Uses that arrive while a batch is read are resolved by the next one, so every attempt
@@ -35,6 +35,7 @@ export class SecretAccess {
     this.#batcher = new Batcher({
       maxWeight: MAX_SECRETS,
       writers: WRITERS,
+      oneWriteEach: true,
       weigh: ({ names }) => names.length,
       workspaceOf: ({ workspaceId }) => workspaceId,
       write: (uses) => this.#resolveOrSplit(uses),

@@ -1,5 +1,6 @@
 import { describe, expect } from "vitest";
 import { FIRST_DUE, moveDueAcrossWorkspaces } from "#jobs";
+import { type Db, rows, sql, type WorkspaceId } from "#kernel";
 import type { LaneKey } from "#lanes";
 import { ComeDue } from "../../src/engine/come-due.ts";
 import type { TestDatabase } from "../harness/database.ts";
@@ -118,6 +119,29 @@ describe("jobs that come due", () => {
       return new ComeDue(engine, NO_ONE).pass();
     });
     expect(wait).toBe(50);
+  });
+
+  test("while more are due than a batch moves, one node moves them, and another one keeps its place", async ({ database, engine }) => {
+    const lanes = await putDelayed(database, [251, 1], [251, 1]);
+    const [first, other] = lanes.map(({ workspaceId }) => workspaceId) as [WorkspaceId, WorkspaceId];
+    const before = { afterWorkspace: first, unfinished: [other] };
+    const [second, wait] = await engine.transaction(async (tx) => {
+      await moveDueAcrossWorkspaces(tx, 10);
+      return [await moveDueAcrossWorkspaces(engine, 10, before), await new ComeDue(engine, NO_ONE).pass()] as const;
+    });
+    expect(second).toMatchObject({ moved: 0, isCrowded: true, isLocked: true, next: before });
+    expect(wait).toBe(50);
+    expect(await moveDueAcrossWorkspaces(engine, 10, before)).toMatchObject({ moved: 10, isCrowded: true, isLocked: false });
+  });
+
+  test("the commit that moves them does not wait for the disk, and others do", async ({ database, engine }) => {
+    await putDelayed(database, [1, 1]);
+    const modeOf = async (db: Db) => (await rows<{ mode: string }>(db, sql`select current_setting('synchronous_commit') as mode`))[0]?.mode;
+    const during = await engine.transaction(async (tx) => {
+      await moveDueAcrossWorkspaces(tx, 10);
+      return modeOf(tx);
+    });
+    expect([during, await modeOf(engine)]).toEqual(["off", "on"]);
   });
 
   test("to find out that nothing is due takes one statement", async ({ database, engine }) => {

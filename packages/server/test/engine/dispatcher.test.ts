@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import type { Claim } from "#jobs";
+import type { WorkspaceId } from "#kernel";
 import { finishForWorker } from "../../src/engine/finish-for-worker.ts";
 import type { AttemptResult } from "../../src/engine/judge.ts";
 import { claimed, DispatcherFixture, jobId, laneKey, workspaceId } from "../harness/dispatcher-fixture.ts";
@@ -78,6 +79,14 @@ describe("a claim of many jobs", () => {
     await answered;
     expect(Math.max(...atOnce)).toBe(16);
     expect(stage.started).toEqual(jobs.map(({ id }) => id));
+  });
+
+  test("a claim of many jobs starts those of its workspaces in turns, whatever order the database returns", async () => {
+    const other = { ...claimed(41, 2), workspaceId: "01900000-0000-7000-9000-000000000002" as WorkspaceId };
+    const answered = stage.claimUnderWay().answer([...jobs, other]);
+    while (stage.started.length === 0) await setImmediate();
+    expect(stage.started.slice(0, 3)).toEqual([jobId(1), other.id, jobId(2)]);
+    await answered;
   });
 
   test("a claim of many jobs starts none that was cancelled before its turn (I4)", async () => {

@@ -344,7 +344,14 @@ describe("payloads that fill the memory", () => {
     }
     expect(started).toBe(192);
     lanes.wake(lane(1));
-    expect(lanes.shares(1_000_000)).toMatchObject([{ lane: { laneId: 1 }, take: 16 }]);
+    expect(lanes.shares(1_000_000)).toMatchObject([{ lane: { laneId: 1 }, take: 10 }]);
+  });
+
+  test("a lane whose payloads are large gets few of them in a claim, because the next claim waits until they have arrived", () => {
+    const lanes = lanesOf(4_096);
+    lanes.wake(lane(1));
+    for (const share of lanes.shares(1_000)) lanes.claimed(share, share.take, share.take * 2 ** 18);
+    expect(lanes.shares(2_000)).toMatchObject([{ take: 4 }]);
   });
 
   test("a workspace whose payloads fill three quarters of it gets no more, and others do", () => {

@@ -143,6 +143,32 @@ describe("a batcher", () => {
     ]);
   });
 
+  test("a batcher lets each workspace have items in one write at a time, and leaves the other writers to others", async () => {
+    const { write, writes, ended } = heldWriter();
+    const ofTens = (item: number) => `${Math.floor(item / 10)}` as WorkspaceId;
+    const batcher = new Batcher({ workspaceOf: ofTens, maxWeight: 2, writers: 2, oneWriteEach: true, write });
+    for (const item of [11, 12, 13]) batcher.add(item).catch(() => {});
+    await turn();
+    expect(writes.map(({ items }) => items)).toEqual([[11, 12]]);
+    for (const item of [21, 14, 22, 23]) void batcher.add(item);
+    await turn();
+    expect(writes.map(({ items }) => items)).toEqual([
+      [11, 12],
+      [21, 22],
+    ]);
+    await ended(new Error("refused"));
+    expect(writes.map(({ items }) => items)).toEqual([
+      [21, 22],
+      [13, 14],
+    ]);
+    await ended();
+    expect(writes.map(({ items }) => items)).toEqual([[13, 14], [23]]);
+    const settled = batcher.settled();
+    await ended();
+    await ended();
+    await settled;
+  });
+
   test("a batcher does not take an item whose signal has fired already", async () => {
     const { write, writes } = heldWriter();
     const batcher = new Batcher({ workspaceOf, maxWeight: 1, writers: 1, write });

@@ -1,9 +1,10 @@
 import { describe, expect } from "vitest";
-import { type Database, LoopTime, type SlicedWork, type WorkspaceId } from "#kernel";
+import { type Database, LoopTime, type SlicedWork, sql, type WorkspaceId } from "#kernel";
 import { Keyring, type SecretUse } from "#vault";
 import { SecretAccess } from "../../src/vault/access.ts";
 import { auditLog, ids } from "../harness/audit.ts";
 import { test } from "../harness/engine.ts";
+import { hold } from "../harness/locks.ts";
 import { MASTER_KEY, newWorkspace, Service } from "../harness/service.ts";
 
 interface Told {
@@ -86,6 +87,26 @@ describe("secrets are handed out", () => {
     const results = await settled;
     expect(results.filter(({ status }) => status === "rejected")).toHaveLength(200);
     expect(read.flat()).toHaveLength(1_001);
+  });
+
+  test("secrets of one workspace do not wait while another node appends to the audit log of one with many attempts", async ({
+    service,
+    engine,
+    node,
+    database,
+    clock,
+  }) => {
+    const other = new Service(node, database, clock, await newWorkspace(database));
+    for (const one of [service, other]) await one.ok("POST", "/v1/secrets", { name: "A", value: "x" });
+    const { secrets } = await access(engine);
+    const [mine, theirs] = [await useOf(service, "A"), await useOf(other, "A")];
+    const lock = hold(engine, sql`select from audit_chain where workspace_id = ${theirs.workspaceId} for update`);
+    await lock.held;
+    const many = Array.from({ length: 1_000 }, (_, index) => secrets.resolve({ ...theirs, queue: `q${index}` }));
+    await lock.untilWaiting(1);
+    expect((await secrets.resolve(mine)).values).toEqual(new Map([["A", "x"]]));
+    await lock.release();
+    expect(await Promise.all(many)).toHaveLength(1_000);
   });
 
   test("large secrets are read by several statements, of which each records what it hands out", async ({ service, engine }) => {

@@ -3,6 +3,9 @@ import type { LaneId, LaneKey } from "#lanes";
 import { COUNT_DUE } from "./counts.ts";
 import { ASSIGN_SLOTS_OF_MOVED } from "./fragments.ts";
 
+/** The advisory lock of the node that moves jobs while more are due than a batch moves. */
+const CROWD_LOCK = 7305512041;
+
 /** Where the next batch goes on when more jobs are due than one moves. */
 export interface DuePosition {
   /** The last workspace that was visited. Null: the visit begins with the first one. */
@@ -18,6 +21,8 @@ export interface MovedDue {
   readonly moved: number;
   /** Whether more jobs than a batch moves were due. */
   readonly isCrowded: boolean;
+  /** Whether another node was moving a batch of them. Then this one moved none. */
+  readonly isLocked: boolean;
   readonly next: DuePosition;
   readonly lanes: LaneKey[];
   /** When the next job is due, in milliseconds from now. Null when none is delayed. */
@@ -26,9 +31,12 @@ export interface MovedDue {
 
 /**
  * Moves delayed jobs to `waiting` when they are due, and skips those that another node has locked. When no more than `limit` are due, it
- * moves them all. When more are, it visits the next workspaces with delayed jobs, half as many as `limit`. Those of them with due jobs
- * and the unfinished ones get an equal share of the batch, so that none waits for another's thousands. Uses index job_due, and
- * job_due_share for shares.
+ * moves them all. When more are, one node moves them at a time: two would take twice as much of the database from all others. It visits the
+ * next workspaces with delayed jobs, half as many as `limit`. Those of them with due jobs and the unfinished ones get an equal share of the
+ * batch, so that none waits for another's thousands. Uses index job_due, and job_due_share for shares.
+ *
+ * Its commit does not wait for the disk. After a crash, jobs that it moved are delayed and due again, unless a claim, whose commit waits, has
+ * made them durable.
  */
 export async function moveDueAcrossWorkspaces(
   db: Db,
@@ -43,17 +51,21 @@ export async function moveDueAcrossWorkspaces(
     next_ms: number | null;
     /** Of each workspace. Null when no more than `limit` are due. */
     share: number | null;
+    mine: boolean | null;
     visited: WorkspaceId | null;
   }>(
     db,
     sql`
       with recursive crowd as materialized (
-        select exists (
-          select from job where state = 'delayed' and run_at <= moment() order by run_at offset ${limit}::int limit 1) as crowded
+        select crowded, case when crowded then pg_try_advisory_xact_lock(${CROWD_LOCK}) else false end as mine,
+          set_config('synchronous_commit', 'off', true) as committed
+        from (
+          select exists (select from job where state = 'delayed' and run_at <= moment() order by run_at offset ${limit}::int limit 1) as crowded
+        ) due
       ), earliest as (
         (select 1 as step, workspace_id, run_at from job
           where state = 'delayed' and workspace_id > coalesce(${afterWorkspace}, '00000000-0000-0000-0000-000000000000'::uuid)
-            and (select crowded from crowd)
+            and (select mine from crowd)
           order by workspace_id, run_at limit 1)
         union all
         select step + 1, next.workspace_id, next.run_at from earliest cross join lateral (
@@ -63,7 +75,7 @@ export async function moveDueAcrossWorkspaces(
       ), turn as (
         select workspace_id, greatest(1, ${limit}::int / count(*) over ()) as share from (
           select workspace_id from earliest where run_at <= moment()
-          union select id from unnest(${plainArray(unfinished)}::uuid[]) w (id) where (select crowded from crowd)) w
+          union select id from unnest(${plainArray(unfinished)}::uuid[]) w (id) where (select mine from crowd)) w
       ), shared as (
         select j.workspace_id, j.lane_id, j.id from turn cross join lateral (
           select workspace_id, lane_id, id from job
@@ -81,24 +93,30 @@ export async function moveDueAcrossWorkspaces(
       ), tallied as (
         ${COUNT_DUE}
       )
-      select workspace_id, lane_id, count(*) as jobs, null::float8 as next_ms, null::bigint as share, null::uuid as visited,
+      select workspace_id, lane_id, count(*) as jobs, null::float8 as next_ms, null::bigint as share, null::boolean as mine, null::uuid as visited,
         ${ASSIGN_SLOTS_OF_MOVED} as assigned
       from moved group by workspace_id, lane_id
       union all
-      (select null, null, 0, (extract(epoch from run_at - moment()) * 1000)::float8, null, null, null from job
+      (select null, null, 0, (extract(epoch from run_at - moment()) * 1000)::float8, null, null, null, null from job
         where state = 'delayed' and run_at > moment() order by run_at limit 1)
       union all
-      (select null, null, 0, null, coalesce((select min(share) from turn), 1),
+      (select null, null, 0, null, coalesce((select min(share) from turn), 1), mine,
         (select workspace_id from earliest where step = ${maxWorkspaces}::int), null from crowd where crowded)`,
   );
   const crowd = found.find(({ share }) => share !== null);
+  const isLocked = crowd !== undefined && !crowd.mine;
   const lanes = found.flatMap(({ workspace_id, lane_id }) =>
     workspace_id && lane_id ? [{ workspaceId: workspace_id, laneId: lane_id }] : [],
   );
   return {
     moved: found.reduce((sum, { jobs }) => sum + jobs, 0),
     isCrowded: crowd !== undefined,
-    next: crowd ? { afterWorkspace: crowd.visited, unfinished: unfinishedOf(found, crowd.share ?? 1).slice(0, maxWorkspaces) } : FIRST_DUE,
+    isLocked,
+    next: !crowd
+      ? FIRST_DUE
+      : isLocked
+        ? { afterWorkspace, unfinished }
+        : { afterWorkspace: crowd.visited, unfinished: unfinishedOf(found, crowd.share ?? 1).slice(0, maxWorkspaces) },
     lanes,
     nextInMs: found.find(({ next_ms }) => next_ms !== null)?.next_ms ?? null,
   };
