@@ -304,4 +304,31 @@ describe("a worker whose key is refused", () => {
       expect(log.lines.map(({ message }) => message)).toEqual(Array.from({ length: times }, () => refused));
     }
   });
+
+  test("once before and once after the service is away for minutes, goes on: it was not refused for a minute", async ({
+    service,
+    ahead,
+    loop,
+  }) => {
+    const queue = await service.queue();
+    const log = new Log();
+    const faults: (() => Response)[] = [];
+    const refuse = () => Response.json({ error: { code: "UNAUTHORIZED", message: "Who are you?", details: {} } }, { status: 401 });
+    const beAway = () => {
+      ahead.ms += 121_000;
+      throw new TypeError("fetch failed");
+    };
+    const faulty: typeof fetch = async (input, init) => faults.shift()?.() ?? (await fetch(input, init));
+    loop({ [queue]: () => {} }, { fetch: faulty, logger: log });
+    const complete = async () => {
+      const { id } = await service.enqueue({ queue });
+      await service.untilState({ queue, id }, "completed");
+    };
+    await complete();
+    faults.push(refuse, beAway, refuse);
+    await complete();
+    await complete();
+    expect(faults).toEqual([]);
+    expect(log.lines.map(({ message }) => message)).toEqual([refused, refused]);
+  });
 });

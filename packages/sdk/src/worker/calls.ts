@@ -76,7 +76,7 @@ export class WorkerCalls {
   #count = 0;
   #wasAnswered = false;
   #saysWaited = false;
-  /** Since when the service has refused the key; null: it did not refuse it last. By `elapsedMs`. */
+  /** Since when the service has refused the key, without any other response or error since; null: it did not refuse it last. By `elapsedMs`. */
   #refusedSinceMs: number | null = null;
 
   constructor(settings: WorkerSettings) {
@@ -108,7 +108,7 @@ export class WorkerCalls {
     const settle = outcomes.length > 0 ? `,"settle":[${outcomes.map(({ text }) => text).join(",")}]` : "";
     const encode = (repeat: boolean) => `${JSON.stringify(repeat ? body : { ...body, repeat }).slice(0, -1)}${settle}}`;
     const isFinal = (error: TidemillError) =>
-      !this.#wasAnswered || isRefused(error, outcomes) || refusedSource(error, asked) !== null || this.#hasLostKey(error);
+      !this.#wasAnswered || isRefused(error, outcomes) || refusedSource(error, asked) !== null || this.#isKeyRefusedForLong(error);
     const waitMs = (asked.wait ?? 0) * 1_000;
     const call = { path: "/v1/work", encode, isFinal, lists: WORK_LISTS, ...(waitMs > 0 && { timeoutMs: () => waitMs + RESPONSE_MS }) };
     const timed = await this.#send(call, signal);
@@ -127,7 +127,7 @@ export class WorkerCalls {
     const { name, leaseSeconds } = this.#settings;
     const encode = (isRepeat: boolean) => JSON.stringify({ worker: name, leases, lease: leaseSeconds, wait: isRepeat ? 0 : waitSeconds });
     const timeoutMs = Math.min(CALL_TIMEOUT_MS, waitSeconds * 1_000 + Math.max(MIN_EXTEND_MS, (leaseSeconds * 1_000) / 3));
-    const isFinal = (error: TidemillError) => this.#hasLostKey(error);
+    const isFinal = (error: TidemillError) => this.#isKeyRefusedForLong(error);
     const call = { path: "/v1/work/extend", encode, isFinal, lists: EXTEND_LISTS, timeoutMs: () => timeoutMs };
     const { response, lastSentMs } = await this.#send(call, signal);
     return { response: response as contract.ExtendResponse, endsMs: lastSentMs + leaseSeconds * 1_000 };
@@ -207,9 +207,10 @@ export class WorkerCalls {
         return { response, firstSentMs, lastSentMs, respondedMs: elapsedMs() };
       } catch (error) {
         if (signal.aborted || !(error instanceof TidemillError)) throw error;
+        const isKeyRefused = error.code === "UNAUTHORIZED";
+        if (!isKeyRefused) this.#refusedSinceMs = null;
         const isOurs = error.status !== null && error.status < 500 && error.status !== 429;
         if (isOurs && isFinal(error)) throw error;
-        const isKeyRefused = error.code === "UNAUTHORIZED";
         if (isKeyRefused) this.#keyRefused(error);
         else if (tries === 1) this.#warn(error);
         await wait(isOurs && !isKeyRefused ? ERROR_PAUSE_MS : waitBeforeNext(error, tries, chance()), signal);
@@ -218,7 +219,7 @@ export class WorkerCalls {
   }
 
   /** A key that was revoked or has expired does not become valid again. Something else than the service may have refused it for a while. */
-  #hasLostKey({ code }: TidemillError): boolean {
+  #isKeyRefusedForLong({ code }: TidemillError): boolean {
     const refusedForMs = this.#refusedSinceMs === null ? 0 : this.#settings.elapsedMs() - this.#refusedSinceMs;
     return code === "UNAUTHORIZED" && refusedForMs >= KEY_REFUSED_MS;
   }
