@@ -171,7 +171,7 @@ export async function figures(): Promise<Figure[]> {
     },
     {
       value: (await code.constant("engine/lane-shares.ts", "MAX_PAYLOAD_A_CLAIM")) / MIB,
-      in: { "docs/decisions/0006-lanes-share-a-node.md": ["at most {} Mi from a lane"] },
+      in: { "docs/decisions/0006-lanes-share-a-node.md": ["about {} Mi to a workspace at most"] },
     },
     // Flow control.
     {

@@ -38,10 +38,14 @@ const STALL_STEP = 64;
 const BUSY_MS = 20;
 const MAX_LANES_A_CLAIM = 128;
 const MAX_JOBS_A_CLAIM = 500;
-/** Characters of payload in a claim. A claim with many large ones would make the next one wait. */
+/** Characters of payload that a workspace is expected to get in a claim. A claim with many large ones would make the next one wait. */
 const MAX_PAYLOAD_A_CLAIM = 1024 * 1024;
-/** How long payloads of a lane are expected to be of which nothing is known. A first claim with larger ones takes longer. */
+/** How long payloads of a workspace are expected to be of which nothing is known. A first claim with larger ones takes longer. */
 const EXPECTED_PAYLOAD = 100 * 1024;
+/** Jobs in the first claim from a lane. */
+const MAX_JOBS_OF_NEW_LANE = 10;
+/** How much of the expected length remains after each lane with shorter payloads. */
+const EXPECTATION_DECAY = 0.9;
 
 /** What workspaces share of a node for attempts. */
 export interface AttemptShares {
@@ -62,6 +66,8 @@ export class LaneShares {
   readonly #ready = new Line<BusyLane>();
   /** Those of them that had nothing to do before. They come first, once: else a job in a quiet queue would wait for all busy ones. */
   readonly #fresh = new Line<BusyLane>();
+  /** How long payloads in new lanes of workspaces are expected to be: about as long as the longest of late. */
+  readonly #expectedPayload = new Map<WorkspaceId, number>();
   readonly #attempts: FairShare;
   readonly #payload: FairShare;
 
@@ -168,6 +174,7 @@ export class LaneShares {
     const jobs = new Budget((workspaceId) => this.#attempts.roomFor(workspaceId), this.#attempts.free);
     // Guesses of one workspace's payloads do not count against others.
     const payload = new Budget((workspaceId) => this.#payload.roomFor(workspaceId), Number.POSITIVE_INFINITY);
+    const brought = new Budget(() => MAX_PAYLOAD_A_CLAIM, Number.POSITIVE_INFINITY);
     return open.flatMap((lane) => {
       const { workspaceId } = lane;
       const { lanes, level } = levels.get(workspaceId) ?? { lanes: 1, level: 0 };
@@ -175,16 +182,19 @@ export class LaneShares {
       const payloadLength = lane.payloadLength ?? LIMITS.payloadBytes;
       const left = jobs.left(workspaceId);
       // Lanes for which nothing is left keep their place: the next claim begins with them.
-      if (left < 1 || payload.left(workspaceId) < 1) return [];
+      if (left < 1 || payload.left(workspaceId) < 1 || brought.left(workspaceId) < 1) return [];
       this.#ready.moveBack(lane);
       this.#fresh.delete(lane);
       const share = Math.max(1, Math.floor(MAX_JOBS_A_CLAIM / levels.size / lanes));
-      const fast = MAX_PAYLOAD_A_CLAIM / Math.max(1, lane.payloadLength ?? EXPECTED_PAYLOAD);
+      const expected = Math.max(1, lane.payloadLength ?? this.#expectedPayload.get(workspaceId) ?? EXPECTED_PAYLOAD);
+      const fast = Math.min(brought.left(workspaceId), MAX_PAYLOAD_A_CLAIM / lanes) / expected;
       const fitting = Math.max(1, Math.floor(Math.min(fast, this.#payload.roomFor(workspaceId) / lanes / Math.max(1, payloadLength))));
-      const take = Math.min(share, this.#roomOf(lane, level), fitting, left);
+      const most = lane.payloadLength === null ? MAX_JOBS_OF_NEW_LANE : MAX_JOBS_A_CLAIM;
+      const take = Math.min(share, this.#roomOf(lane, level), fitting, left, most);
       if (take < 1) return [];
       jobs.spend(workspaceId, take);
       payload.spend(workspaceId, take * payloadLength);
+      brought.spend(workspaceId, take * expected);
       return [{ lane, take, wakes: lane.wakes }];
     });
   }
@@ -226,7 +236,11 @@ export class LaneShares {
 
   /** Records what a claim got: a lane that gave less than its share is empty, unless it was woken meanwhile. */
   claimed({ lane, take, wakes }: Share, got: number, payloadLength = 0): void {
-    if (got > 0) lane.payloadLength = payloadLength / got;
+    if (got > 0) {
+      lane.payloadLength = payloadLength / got;
+      const before = this.#expectedPayload.get(lane.workspaceId) ?? EXPECTED_PAYLOAD;
+      this.#expectedPayload.set(lane.workspaceId, Math.max(lane.payloadLength, before * EXPECTATION_DECAY));
+    }
     if (got < take && lane.wakes === wakes) this.#ready.delete(lane);
     this.#forgetIfIdle(lane);
   }
@@ -238,7 +252,9 @@ export class LaneShares {
   }
 
   #forgetIfIdle(lane: BusyLane): void {
-    if (lane.inFlight + lane.settling === 0 && !this.#ready.has(lane)) this.#lanes.delete(lane.laneId);
+    if (lane.inFlight + lane.settling > 0 || this.#ready.has(lane)) return;
+    this.#lanes.delete(lane.laneId);
+    if (this.#attempts.heldBy(lane.workspaceId) === 0) this.#expectedPayload.delete(lane.workspaceId);
   }
 }
 

@@ -354,6 +354,46 @@ describe("payloads that fill the memory", () => {
     expect(lanes.shares(2_000)).toMatchObject([{ take: 4 }]);
   });
 
+  test.each([
+    ["known", true],
+    ["new", false],
+  ])("many %s lanes of one workspace whose payloads are large get few of them in a claim together, in turns", (_, known) => {
+    const lanes = lanesOf(4_096);
+    const large = 2 ** 18;
+    const claim = (nowMs: number) => {
+      const open = lanes.shares(nowMs);
+      for (const share of open) lanes.claimed(share, share.take, share.take * large);
+      return open;
+    };
+    const ids = Array.from({ length: 100 }, (_, at) => 10_000 + at);
+    if (known) {
+      for (const id of ids) lanes.wake(lane(id));
+      for (const id of ids) lanes.claimed({ lane: lanes.get(lane(id)), take: 1, wakes: 0 }, 1, large);
+    } else {
+      lanes.wake(lane(9_999_999));
+      claim(0);
+      for (const id of ids) lanes.wake(lane(id));
+    }
+    const served = new Set<LaneId>();
+    for (let round = 0; round < 30; round += 1) {
+      const open = claim(1_000 * (round + 1));
+      expect(sum(open.map(({ take }) => take))).toBe(4);
+      for (const share of open) served.add(share.lane.laneId);
+    }
+    expect(ids.filter((id) => !served.has(id as LaneId))).toEqual([]);
+    lanes.wake(lane(1));
+    expect(lanes.shares(100_000).map(({ lane: { laneId } }) => laneId)).toContain(1);
+  });
+
+  test("many new lanes with small payloads have their turns in few claims, once some payloads of their workspace are known", () => {
+    const shop = new Shop(100_000);
+    for (let id = 10_000; id < 11_000; id += 1) shop.add(id, 1);
+    expect(shop.claim().size).toBe(11);
+    let claims = 1;
+    for (let got = 11; got < 1_000; claims += 1) got += sum([...shop.claim().values()]);
+    expect(claims).toBeLessThanOrEqual(20);
+  });
+
   test("a workspace whose payloads fill three quarters of it gets no more, and others do", () => {
     const lanes = lanesOf(4_096);
     const large = MAX_PAYLOAD / 256;
