@@ -1,9 +1,9 @@
 import { createSecretKey, type KeyObject } from "node:crypto";
 import { type RequestTarget, readTarget } from "#callbacks";
 import { type Db, momentMs } from "#kernel";
-import { LaneCache } from "#lanes";
+import { LaneCache, readTogether } from "#lanes";
 import type { AddressGuard } from "#outbound";
-import { findWebhookOfLane } from "./store.ts";
+import { findWebhooksAcrossWorkspaces } from "./store.ts";
 import { keyBytesOf, type Webhook } from "./webhook.ts";
 
 /** Where and how events are sent to a webhook. */
@@ -20,11 +20,13 @@ export interface Endpoint extends RequestTarget {
 /** The endpoints of webhooks. That of one that was deleted is null. */
 export type Endpoints = LaneCache<Endpoint>;
 
-export const endpointsOf = (db: Db, guard: Pick<AddressGuard, "refusesHost">): Endpoints =>
-  new LaneCache(async (lane) => {
-    const webhook = await findWebhookOfLane(db, lane);
+export function endpointsOf(db: Db, guard: Pick<AddressGuard, "refusesHost">): Endpoints {
+  const webhooks = readTogether((lanes) => findWebhooksAcrossWorkspaces(db, lanes));
+  return new LaneCache(async (lane) => {
+    const webhook = await webhooks.add(lane);
     return webhook && endpointOf(webhook, guard);
   });
+}
 
 function endpointOf(webhook: Webhook, guard: Pick<AddressGuard, "refusesHost">): Endpoint {
   const { previous_secret: previous, previous_secret_until: until } = webhook;

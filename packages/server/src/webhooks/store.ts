@@ -1,5 +1,5 @@
 import type { WebhookEvent } from "@tidemill/contract";
-import { type Db, row, rows, sql, textArray, type WorkspaceId } from "#kernel";
+import { type Db, plainArray, row, rows, sql, textArray, type WorkspaceId } from "#kernel";
 import { insertLane, type LaneId, type LaneKey, type LaneSettings, updateLane } from "#lanes";
 import type { Webhook } from "./webhook.ts";
 
@@ -105,8 +105,19 @@ export const findWebhook = (db: Db, workspaceId: WorkspaceId, name: string): Pro
   );
 
 /** Uses the primary keys. */
-export const findWebhookOfLane = (db: Db, { workspaceId, laneId }: LaneKey): Promise<Webhook | null> =>
+const findWebhookOfLane = (db: Db, { workspaceId, laneId }: LaneKey): Promise<Webhook | null> =>
   row(db, sql`select * from webhook_record where workspace_id = ${workspaceId} and id = ${laneId}`);
+
+/** The webhooks of these lanes, in any order. Uses the primary keys. */
+export const findWebhooksAcrossWorkspaces = (db: Db, lanes: readonly LaneKey[]): Promise<Webhook[]> =>
+  rows(
+    db,
+    sql`
+      select w.*
+      from unnest(${plainArray(lanes.map((lane) => lane.workspaceId))}::uuid[], ${plainArray(lanes.map((lane) => lane.laneId))}::bigint[])
+        l (workspace_id, lane_id)
+      cross join lateral (select * from webhook_record r where r.workspace_id = l.workspace_id and r.id = l.lane_id offset 0) w`,
+  );
 
 /** A page of the webhooks, newest first. A workspace has few of them. Uses the primary keys. */
 export const listWebhooks = (db: Db, workspaceId: WorkspaceId, before: LaneId | null, limit: number): Promise<Webhook[]> =>

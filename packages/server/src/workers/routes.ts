@@ -28,7 +28,7 @@ export function mountWork(api: Api, deps: WorkDeps): void {
         response: replies({ 200: WorkResponse }, "NOT_FOUND", "INVALID_STATE", "PAYLOAD_TOO_LARGE"),
       },
     },
-    (request, reply) => answer(deps, request, reply, request.body),
+    (request, reply) => answer(api, deps, request, reply, request.body),
   );
 
   api.post(
@@ -65,7 +65,7 @@ export function mountWork(api: Api, deps: WorkDeps): void {
         response: replies({ 200: WorkResponse }, "NOT_FOUND", "INVALID_STATE", "PAYLOAD_TOO_LARGE"),
       },
     },
-    (request, reply) => answer(deps, request, reply, { ...request.body, queues: [request.params.name] }),
+    (request, reply) => answer(api, deps, request, reply, { ...request.body, queues: [request.params.name] }),
   );
 
   mountHeldJob(api, deps);
@@ -73,10 +73,11 @@ export function mountWork(api: Api, deps: WorkDeps): void {
 }
 
 /** Answers with jobs. Those that the client does not get are given back. */
-async function answer(deps: WorkDeps, request: FastifyRequest, reply: FastifyReply, body: WorkRequest): Promise<FastifyReply> {
+async function answer(api: Api, deps: WorkDeps, request: FastifyRequest, reply: FastifyReply, body: WorkRequest): Promise<FastifyReply> {
   const signal = goneSignal(reply);
   const done = await work(deps, principalOf(request), body, {
     signal,
+    authenticateAgain: api.readerOf(request).reauthenticate,
     overLimit: request.overLimit,
     hold: (bytes) => reply.holdBytes?.(bytes),
   });

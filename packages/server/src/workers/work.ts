@@ -26,6 +26,8 @@ export interface WorkDeps extends GiveJobs, Omit<SettleJobs, keyof GiveJobs> {
 export interface CallBounds {
   /** Aborted when the client is gone. */
   readonly signal: AbortSignal;
+  /** Rejects if the caller is no longer allowed to call. */
+  readonly authenticateAgain: () => Promise<void>;
   /** Set when its workspace has used up its requests: it may report outcomes, and takes no jobs. */
   readonly overLimit: OverLimit | null;
   /** Counts what the response will hold. Bytes. */
@@ -50,7 +52,7 @@ export async function work(
   deps: WorkDeps,
   principal: Principal,
   body: WorkRequest,
-  { signal, overLimit, hold }: CallBounds,
+  { signal, authenticateAgain, overLimit, hold }: CallBounds,
 ): Promise<WorkDone> {
   const receivedMs = deps.clock.elapsedMs();
   const { workspaceId } = principal;
@@ -90,7 +92,10 @@ export async function work(
     const poll = { worker, keyId: principal.keyId, lanes, limit, leaseSeconds: lease, request, waitMs, signal: waiting.signal, hold };
     const isRepeat = taken.length > 0;
     if (isRepeat) holdOrRefuse(deps, workspaceId, taken, hold);
-    const { claims, askedMs } = isRepeat || lanes.length === 0 ? { claims: [], askedMs: receivedMs } : await deps.polls.take(poll);
+    const polling = isRepeat || lanes.length === 0 ? { claims: [], askedMs: receivedMs } : deps.polls.take(poll);
+    // Its key may have been revoked after the call was authenticated, before that could end the poll.
+    if (waitMs > 0) authenticateAgain().catch(stopWaiting);
+    const { claims, askedMs } = await polling;
     const jobs = isRepeat ? taken.map((claim) => ({ claim, queue: claim.queue })) : withQueues(claims, lanes);
     const responded = await respond(deps, db, worker, jobs, settling, { version: body.version ?? null, hold });
     return { ...responded, waitedMs: isRepeat ? null : askedMs - receivedMs };

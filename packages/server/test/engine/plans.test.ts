@@ -332,3 +332,12 @@ test("a sample of the longest waiting jobs does not read the lanes before its po
   expect(found.map((node) => node["Index Name"])).toEqual(["job_count_pkey"]);
   expect(found[0]?.["Index Cond"]).toMatch(/^\(ROW\(.*\) > ROW\(/);
 });
+
+test("a sample of the longest waiting jobs looks its lanes up by their ids, and not among all those of the workspace", async ({
+  database,
+}) => {
+  const plans = await plansOf(database, (db) => sampleOldestAcrossWorkspaces(db, LANE, 500), { of: "jobs" });
+  const found = plans.flatMap(nodesOf).filter((node) => node["Relation Name"] === "lane");
+  expect(found.map((node) => node["Index Name"])).toEqual(["lane_pkey"]);
+  expect(found[0]?.["Index Cond"]).toMatch(/\bid = /);
+});

@@ -88,7 +88,10 @@ describe("a poll finds what has changed of keys and workspaces", () => {
   });
 });
 
-testWith(NEVER_POLL)(
+/** Its node never polls. */
+const unpolled = testWith(NEVER_POLL);
+
+unpolled(
   "a call that waits ends when a poll finds that its key was revoked, though no message said so",
   async ({ service, database }) => {
     const queue = await service.queue();
@@ -98,6 +101,25 @@ testWith(NEVER_POLL)(
     await untilWaiting(service, queue);
     await database.query("update api_key set revoked_at = moment() where id = $1", [uuidOf("key", id)]);
     service.node.wake();
+    expect((await waiting).body).toMatchObject({ jobs: [] });
+    await service.enqueue({ queue });
+    expect(await take(service, queue)).toMatchObject([{ attempt: 1 }]);
+  },
+  15_000,
+);
+
+unpolled(
+  "a call that waits ends when its key was revoked after the call was authenticated and before it began to wait",
+  async ({ service, engine }) => {
+    const queue = await service.queue();
+    const { id, key } = await service.ok("POST", "/v1/keys", { name: "a worker", role: "worker" });
+    const lock = hold(engine, sql`lock table worker in exclusive mode`);
+    await lock.held;
+    // It would wait for at least 20 s.
+    const waiting = ask(service.node.url, key, "POST", "/v1/work", { worker: "new", queues: [queue], wait: 30 });
+    await lock.untilWaiting(1);
+    await service.ok("DELETE", `/v1/keys/${id}`);
+    await lock.release();
     expect((await waiting).body).toMatchObject({ jobs: [] });
     await service.enqueue({ queue });
     expect(await take(service, queue)).toMatchObject([{ attempt: 1 }]);

@@ -35,7 +35,8 @@ export const sampleOldestAcrossWorkspaces = (db: Db, from: SamplePosition | null
       ), found as (
         select n.workspace_id, n.lane_id, n.at, extract(epoch from moment() - oldest_due(n.workspace_id, n.lane_id))::real as oldest
         from next n
-        join lane l on l.workspace_id = n.workspace_id and l.id = n.lane_id and l.kind = 'queue' and l.deleted_at is null
+        join lane l on l.workspace_id = any(array[n.workspace_id]) and l.id = n.lane_id and l.kind = 'queue'
+          and coalesce(l.deleted_at, 'infinity') = 'infinity'
         where n.live > 0
       ), kept as (
         insert into job_metric (workspace_id, lane_id, span, at, oldest_seconds)
