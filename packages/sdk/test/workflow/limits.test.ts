@@ -66,6 +66,16 @@ describe("what the service would refuse fails with the step, the field and the l
       ({ step }) => step.signal("ask", { signal: "a\0" }),
       'Step "ask": The id of a signal must be 1 to 256 characters other than "." and "..", without NUL or lone surrogates, not "a\\u0000".',
     ],
+    [
+      "a step without a function",
+      ({ step }) => step.run("a", undefined as never),
+      'Step "a": step.run needs the function of the step, not undefined.',
+    ],
+    [
+      "a key that is an object",
+      ({ step }) => step.run("a", () => 1, { key: {} as never }),
+      'NonRetryableError: The key of step "a" must be text or a number, not object.',
+    ],
     ["a step with a lone surrogate", ({ step }) => step.run("\ud800", () => 1), "without NUL or lone surrogates, not"],
   ])("%s", async ([, program, says]) => {
     expect(await errorOf(program)).toContain(says);
