@@ -27,3 +27,26 @@ export function journalTooLargeError(steps: readonly { readonly key: string }[])
     message: `There is no room for step "${first?.key}"${others}: the journal of a run has ${limits}.`,
   };
 }
+
+/** Why a run may not have one more signal whose wait has not ended. Null: it may. */
+export const tooManySignals = (pending: ReadonlySet<string>, signal: string): RunError | null =>
+  pending.has(signal) || pending.size < LIMITS.pendingSignals
+    ? null
+    : {
+        name: "TooManySignalsError",
+        message: `The run has ${LIMITS.pendingSignals} signals already whose waits have not ended. It may not have more at the same time.`,
+      };
+
+/**
+ * Why a run may not be invoked by runs that have invoked one another. Null: it may.
+ *
+ * @param names the workflows of the runs in a row, the last of which is to be invoked
+ */
+export const invokedTooDeep = (names: readonly string[]): string | null =>
+  names.length - 2 < LIMITS.invokeDepth
+    ? null
+    : `At most ${LIMITS.invokeDepth} runs may have invoked one another in a row: ${cycleOf(names).join(" → ")}.`;
+
+/** From the last run of the workflow that comes next again: what invokes itself over and over. All of them if there is none. */
+const cycleOf = (names: readonly string[]): readonly string[] =>
+  names.slice(Math.max(names.slice(0, -1).lastIndexOf(names.at(-1) ?? ""), 0));

@@ -22,6 +22,12 @@ const LeaseSeconds = Type.Integer({
   description: "How long the worker may hold each job without extending its lease. Seconds; 30 unless given.",
 });
 
+const ExtendedSeconds = {
+  ...LeaseSeconds,
+  description:
+    "How long the worker may hold each job from now on. Seconds. Unless given, 30, and a lease that lasts longer is left as it is.",
+};
+
 const WaitSeconds = Type.Integer({
   minimum: 0,
   maximum: LIMITS.workWaitSeconds,
@@ -287,7 +293,7 @@ export const ExtendRequest = Type.Object(
       maxItems: LIMITS.extendJobs,
       description: "Jobs that the worker still works on.",
     }),
-    lease: Type.Optional(LeaseSeconds),
+    lease: Type.Optional(ExtendedSeconds),
     wait: Type.Optional({
       ...WaitSeconds,
       description: "How long the response may wait for a job of the worker to be cancelled. Seconds; 0 unless given.",
@@ -348,7 +354,7 @@ export const FailJob = Type.Object(
 );
 export type FailJob = Static<typeof FailJob>;
 export const HeartbeatJob = Type.Object(
-  { lease_token: LeaseToken, lease: Type.Optional(LeaseSeconds) },
+  { lease_token: LeaseToken, lease: Type.Optional(ExtendedSeconds) },
   {
     title: "HeartbeatJob",
     description: "A lease that is to last longer.",

@@ -8,8 +8,17 @@ import { didYouMean } from "./nearest.ts";
  * @throws {TypeError}
  */
 export function checkNames(of: string, options: object, known: object): void {
-  if (typeof options !== "object" || options === null) throw new TypeError(`The options of ${of} must be an object.`);
+  checkObject(`The options of ${of}`, options);
   for (const name of Object.keys(options)) {
     if (!Object.hasOwn(known, name)) throw new TypeError(`${name} is not an option of ${of}.${didYouMean(name, Object.keys(known))}`);
   }
+}
+
+/**
+ * @param what it is, in words
+ * @throws {TypeError} for what is no object
+ */
+export function checkObject(what: string, given: unknown): void {
+  if (typeof given === "object" && given !== null) return;
+  throw new TypeError(`${what} must be an object, not ${given === null ? "null" : typeof given}.`);
 }

@@ -1,4 +1,5 @@
 import type { Api } from "./api.ts";
+import { checkObject } from "./check-names.ts";
 import type { EnqueueBatcher } from "./enqueue/batcher.ts";
 import { encodeJob } from "./enqueue/encode-job.ts";
 import { sendJob, sendJobs } from "./enqueue/send-jobs.ts";
@@ -35,6 +36,7 @@ export class Queue<Payload> {
    * @throws {TidemillError} VALIDATION_ERROR, QUOTA_EXCEEDED, NOT_FOUND (the queue), IDEMPOTENCY_MISMATCH and others
    */
   async enqueue(payload: Payload, options: EnqueueOptions = {}, call: CallOptions = {}): Promise<EnqueuedJob<Payload>> {
+    checkObject("The options of enqueue", options);
     checkCall(call);
     const { signal, timeoutMs } = call;
     signal?.throwIfAborted();
@@ -53,7 +55,10 @@ export class Queue<Payload> {
    */
   async enqueueMany(jobs: readonly NewJob<Payload>[], call: CallOptions = {}): Promise<EnqueuedJob<Payload>[]> {
     const encoded = [];
-    for (const [at, { payload, ...options }] of jobs.entries()) {
+    if (!Array.isArray(jobs)) throw new TypeError("enqueueMany needs an array of jobs, each { payload, … }.");
+    for (const [at, job] of (jobs as readonly NewJob<Payload>[]).entries()) {
+      checkObject(`jobs[${at}]`, job);
+      const { payload, ...options } = job;
       const path = `jobs[${at}].payload`;
       if (this.#schema) await checkPayload(this.#schema, payload, path);
       encoded.push(encodeJob(payload, options, path));

@@ -1,4 +1,4 @@
-import { Tidemill } from "@tidemill/sdk";
+import { Tidemill, verifyCallback, verifyWebhook } from "@tidemill/sdk";
 import { afterEach, describe, expect, test, vi } from "vitest";
 
 const KEY = "svc_ws_abcdefghijklmnopqrstuvwxyz0123454WTnwY";
@@ -111,5 +111,29 @@ describe("a client's options", () => {
     vi.stubEnv("TIDEMILL_KEY", "");
     expect(() => new Tidemill(options)).toThrow(TypeError);
     expect(() => new Tidemill(options)).toThrow(message);
+  });
+});
+
+describe("an argument that is missing", () => {
+  const tidemill = new Tidemill({ url: URL_, key: KEY, fetch: () => Promise.reject(new Error("Something was sent.")), retryForMs: 0 });
+  const queue = tidemill.queue("emails");
+
+  test.for<[string, () => unknown, string]>([
+    ["options of a job", () => queue.enqueue(1, null as never), "The options of enqueue must be an object, not null."],
+    ["jobs", () => queue.enqueueMany(undefined as never), "enqueueMany needs an array of jobs, each { payload, … }."],
+    ["a job of several", () => queue.enqueueMany([null as never]), "jobs[0] must be an object, not null."],
+    [
+      "a name",
+      async () => tidemill.queues.get(undefined as never),
+      "A name or id below /v1/queues must be text that is not empty, not undefined.",
+    ],
+    ["an empty name", async () => tidemill.queues.get(""), 'A name or id below /v1/queues must be text that is not empty, not "".'],
+    ["a callback", () => verifyCallback(null as never, "cbs_1"), "A request to verify is a Request of the Fetch API, or { headers, body }"],
+    ["the headers of one", () => verifyCallback({ body: "" } as never, "cbs_1"), "A request to verify is a Request"],
+    ["the secret of a webhook", () => verifyWebhook({ headers: {}, body: "" }, undefined as never), "A webhook secret is required"],
+  ])("is named, and nothing is sent: %s", async ([, call, says]) => {
+    const error = await Promise.resolve(call()).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(TypeError);
+    expect((error as TypeError).message).toContain(says);
   });
 });

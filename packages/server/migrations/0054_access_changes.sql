@@ -8,6 +8,7 @@ create table access_change (
   at                timestamptz not null default clock_timestamp()
 );
 create index access_change_xid on access_change (xid);
+create index access_change_at on access_change (at);
 
 create function record_access_change() returns trigger language plpgsql set search_path = tidemill as $$
 begin
@@ -17,7 +18,7 @@ begin
     insert into access_change (changed_workspace) values (old.id);
   end if;
   delete from access_change where ctid = any(array(
-    select ctid from access_change where at < clock_timestamp() - interval '1 hour' order by xid limit 100 for update skip locked));
+    select ctid from access_change where at < now() - interval '1 hour' order by at limit 100 for update skip locked));
   return null;
 end $$;
 

@@ -8,7 +8,6 @@ begin
   return null;
 end $$;
 
-drop trigger notify_changed on run;
-create trigger notify_changed after update on run for each row when (old.watched_until is not null) execute function notify_run_changed();
-drop trigger notify_deleted on run;
-create trigger notify_deleted after delete on run for each row when (old.watched_until is not null) execute function notify_run_changed();
+-- Replaced, not dropped: that would wait for a dump of the database, and other statements for it.
+create or replace trigger notify_changed after update on run for each row when (old.watched_until is not null) execute function notify_run_changed();
+create or replace trigger notify_deleted after delete on run for each row when (old.watched_until is not null) execute function notify_run_changed();

@@ -1,5 +1,5 @@
-import type { HttpCall, ReportedStep, RunStep } from "@tidemill/contract";
-import { JOURNAL_TOO_LARGE_DETAILS, journalTooLargeError, MAX_JOURNAL, UNDO_ROOM } from "@tidemill/contract/journal";
+import type { HttpCall, ReportedStep, RunError, RunStep } from "@tidemill/contract";
+import { JOURNAL_TOO_LARGE_DETAILS, journalTooLargeError, MAX_JOURNAL, tooManySignals, UNDO_ROOM } from "@tidemill/contract/journal";
 import { momentMs, momentText } from "../clock.ts";
 import { TidemillError } from "../error.ts";
 import type { CallOutcome } from "./answer-call.ts";
@@ -20,6 +20,10 @@ export class MemoryJournal {
   readonly #clock: VirtualClock;
   readonly #steps = new Map<string, RunStep>();
   readonly #calls = new Map<string, HttpCall>();
+  /** Signals whose waits have not ended, and whether a step has registered them. */
+  readonly #signals = new Map<string, { readonly isRegistered: boolean }>();
+  /** Waits that may not have their signals, and why. They fail when the next execution begins. */
+  readonly #refused = new Map<string, RunError>();
 
   constructor(clock: VirtualClock) {
     this.#clock = clock;
@@ -47,6 +51,35 @@ export class MemoryJournal {
     throw new TidemillError({ code: "PAYLOAD_TOO_LARGE", status: 413, message, details: JOURNAL_TOO_LARGE_DETAILS });
   }
 
+  /** @throws {TidemillError} as the service does, for one signal too many */
+  registerSignal(signal: string): void {
+    const refusal = tooManySignals(new Set(this.#signals.keys()), signal);
+    if (refusal)
+      throw new TidemillError({ code: "CONFLICT", status: 409, message: refusal.message, details: { signal, reason: refusal.name } });
+    this.#signals.set(signal, { isRegistered: true });
+  }
+
+  #awaitSignal(key: string, signal: string): void {
+    const refusal = tooManySignals(new Set(this.#signals.keys()), signal);
+    if (refusal) this.#refused.set(key, refusal);
+    else this.#signals.set(signal, this.#signals.get(signal) ?? { isRegistered: false });
+  }
+
+  /** A signal that a step has registered outlasts waits without an answer. */
+  #leaveSignal({ key, signal }: RunStep): void {
+    if (signal !== null && !this.#refused.has(key) && !this.#signals.get(signal)?.isRegistered) this.#signals.delete(signal);
+  }
+
+  /** Ends the waits that may not have their signals. Returns whether there were any. */
+  endRefused(): boolean {
+    const refused = this.steps.flatMap((step) => {
+      const error = step.status === "waiting" && this.#refused.get(step.key);
+      return error ? [{ step, error }] : [];
+    });
+    for (const { step, error } of refused) this.#end(step, { status: "failed", error });
+    return refused.length > 0;
+  }
+
   /** A step that is in the journal is left as it is, unless it is cancelled. */
   append(steps: readonly ReportedStep[]): void {
     for (const step of steps) {
@@ -55,7 +88,9 @@ export class MemoryJournal {
         this.#steps.set(step.key, this.#entry(step));
         this.#bytes += bytesOf(step);
         if (step.http) this.#calls.set(step.key, step.http);
+        if (step.type === "wait" && step.signal !== undefined) this.#awaitSignal(step.key, step.signal);
       } else if (step.status === "cancelled") {
+        if (stored.status === "waiting") this.#leaveSignal(stored);
         this.#steps.set(step.key, { ...stored, status: "cancelled", output: null, error: null, endedAt: stored.endedAt ?? this.#now });
       }
     }
@@ -81,6 +116,7 @@ export class MemoryJournal {
     this.#clock.passUntil(momentMs(step.wakeAt ?? ""));
     if (step.type === "sleep") this.#end(step, { status: "completed" });
     else {
+      this.#leaveSignal(step);
       const message = `The signal "${step.signal}" was not completed in time.`;
       this.#end(step, { status: "failed", error: { name: "SignalTimeoutError", message } });
     }
@@ -88,6 +124,7 @@ export class MemoryJournal {
 
   /** Ends a step that waits with the payload of its signal. */
   answer(step: RunStep, output: unknown): void {
+    if (step.signal !== null) this.#signals.delete(step.signal);
     this.#end(step, { status: "completed", output });
   }
 

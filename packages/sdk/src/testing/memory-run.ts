@@ -1,6 +1,7 @@
 import type { ReportedStep, RunError, RunStep } from "@tidemill/contract";
-import { journalTooLargeError } from "@tidemill/contract/journal";
+import { invokedTooDeep, journalTooLargeError } from "@tidemill/contract/journal";
 import { momentMs, momentText } from "../clock.ts";
+import { TidemillError } from "../error.ts";
 import type { EventSent } from "../workflow/context.ts";
 import { RunAbortedError } from "../workflow/errors.ts";
 import { executeRun } from "../workflow/execute.ts";
@@ -45,6 +46,8 @@ export interface MemoryRunOptions {
   readonly invokes: Invokes;
   readonly runChild: RunChild;
   readonly runId: string;
+  /** The workflows of the runs that have invoked one another before it, the first one first. */
+  readonly above: readonly string[];
   /** Key of the step after which the run is cancelled. */
   readonly cancelAfter: string | undefined;
 }
@@ -67,6 +70,7 @@ export class MemoryRun {
   readonly #journal: MemoryJournal;
   readonly #invocations: MemoryInvocations;
   readonly #runId: string;
+  readonly #above: readonly string[];
   /** Events that its steps have sent. */
   readonly events: SentByRun[] = [];
   /** What it has said of its progress. */
@@ -82,7 +86,7 @@ export class MemoryRun {
     input: unknown,
     clock: VirtualClock,
     substitutes: Substitutes,
-    { crashes, signals, invokes, runChild, runId, cancelAfter }: MemoryRunOptions,
+    { crashes, signals, invokes, runChild, runId, above, cancelAfter }: MemoryRunOptions,
   ) {
     this.#workflow = workflow;
     this.#input = input;
@@ -94,6 +98,7 @@ export class MemoryRun {
     this.#journal = new MemoryJournal(clock);
     this.#invocations = new MemoryInvocations(invokes, runChild, runId);
     this.#runId = runId;
+    this.#above = above;
   }
 
   get steps(): readonly RunStep[] {
@@ -126,6 +131,7 @@ export class MemoryRun {
 
   /** One execution, from the top. */
   async execute(replace: NonNullable<RunHost["replace"]> = this.#substitutes.replace): Promise<RunOutcome> {
+    this.#journal.endRefused();
     const crash = new AbortController();
     const wasCancelled = this.isCancelled;
     this.isUndone = this.endToUndo !== null;
@@ -152,6 +158,9 @@ export class MemoryRun {
       return output;
     };
     const registerSignal: RunHost["registerSignal"] = async ({ key }, signal) => {
+      loseSome([key]);
+      this.#journal.checkRoom([{ key, type: "signal", status: "completed" }]);
+      this.#journal.registerSignal(signal);
       await store([{ key, type: "signal", status: "completed", output: { signal } }]);
       return { signal };
     };
@@ -159,6 +168,7 @@ export class MemoryRun {
       const { key } = step;
       loseSome([key]);
       this.#journal.checkRoom([{ key, type: "invoke", status: "waiting" }]);
+      this.#checkDepth(invocation.workflow);
       const mocked = await replace(step, () => null)(SEND);
       const output = { runId: this.#invocations.add(key, invocation, remember(mocked, `step "${key}"`)) };
       await store([{ key, type: "invoke", status: "waiting", output, timeout: invocation.timeout }]);
@@ -205,6 +215,14 @@ export class MemoryRun {
     return { outcome: "failed", error: error.message, error_name: error.name, retry: false };
   }
 
+  /** @throws {TidemillError} as the service does, when too many runs have invoked one another */
+  #checkDepth(workflow: string): void {
+    const workflows = [...this.#above, this.#workflow.id, workflow];
+    const message = invokedTooDeep(workflows);
+    if (message !== null)
+      throw new TidemillError({ code: "CONFLICT", status: 409, message, details: { reason: "InvokedTooDeep", workflows } });
+  }
+
   /** As a worker, it leaves out what cannot be sent. */
   #say(value: unknown): void {
     try {
@@ -221,6 +239,7 @@ export class MemoryRun {
 
   /** Answers the calls, or completes the signals that the test answers; if there are none, it ends the step that ends first. */
   async wake(): Promise<void> {
+    if (this.#journal.endRefused()) return;
     const { calls } = this.#journal;
     for (const { step, call } of calls) this.#journal.endCall(step, await answerCall(step.key, call, this.#substitutes, this.#clock));
     if (calls.length > 0) return;

@@ -87,8 +87,6 @@ const KNOWN = {
 };
 /** The id of the run. Those that it invokes have ids that begin with it. */
 const TEST_RUN = "run_test";
-/** How many runs may have invoked one another in a row. */
-const MAX_DEPTH = 16;
 const MAX_EXECUTIONS = 500;
 
 /**
@@ -113,7 +111,7 @@ export async function testWorkflow<Input, Result>(
   const fromTop = (): From => ({
     runId: TEST_RUN,
     startMs: momentMs(startAt),
-    depth: 0,
+    above: [],
     substitutes: new Substitutes(settings.mocks ?? {}, settings.fail ?? {}),
     cancelAfter,
   });
@@ -132,8 +130,8 @@ export async function testWorkflow<Input, Result>(
 interface From {
   readonly runId: string;
   readonly startMs: number;
-  /** How many runs have invoked one another before it. */
-  readonly depth: number;
+  /** The workflows of the runs that have invoked one another before it. */
+  readonly above: readonly string[];
   readonly substitutes: Substitutes;
   readonly cancelAfter: string | undefined;
   /** Whether executions end only by themselves, and no hooks are called. */
@@ -144,18 +142,24 @@ async function runInMemory(
   workflow: AnyWorkflow,
   input: unknown,
   settings: TestSettings,
-  { runId, startMs, depth, substitutes, cancelAfter, isPlain = false }: From,
+  { runId, startMs, above, substitutes, cancelAfter, isPlain = false }: From,
 ): Promise<TestedRun<unknown> & Pick<MemoryRun, "effects" | "seen">> {
   const { signals = {}, invokes = {}, crash, maxExecutions = MAX_EXECUTIONS } = settings;
   const clock = new VirtualClock(startMs);
   const runChild: RunChild = async (child, of, childId, from) => {
-    if (depth >= MAX_DEPTH) throw new Error(`At most ${MAX_DEPTH} runs may have invoked one another in a row.`);
-    const next = { runId: childId, startMs: from, depth: depth + 1, substitutes: substitutes.forChild(), cancelAfter: undefined, isPlain };
+    const next = {
+      runId: childId,
+      startMs: from,
+      above: [...above, workflow.id],
+      substitutes: substitutes.forChild(),
+      cancelAfter: undefined,
+      isPlain,
+    };
     const { result, error, elapsedMs } = await runInMemory(child, of, settings, next);
     return { result, error, atMs: from + elapsedMs };
   };
   const crashes = new Crashes(isPlain ? undefined : crash);
-  const run = new MemoryRun(workflow, input, clock, substitutes, { crashes, signals, invokes, runChild, runId, cancelAfter });
+  const run = new MemoryRun(workflow, input, clock, substitutes, { crashes, signals, invokes, runChild, runId, above, cancelAfter });
   const ended = await finishRun(run, clock, workflow, maxExecutions);
   if (cancelAfter !== undefined && !run.isCancelled)
     throw new Error(`Step "${cancelAfter}", after which the run is to be cancelled, was not stored.`);

@@ -24,9 +24,11 @@ interface HeaderNames {
 /**
  * Reads what the signature of a request is made of. A request that lacks a header is not genuine, whatever its body is: the body is not read.
  *
- * @throws {TypeError} when the body is not the one that arrived, or was read before
+ * @throws {TypeError} when it is no request, when the body is not the one that arrived, or was read before
  */
 export async function contentOf(request: FetchRequest | RawRequest, names: HeaderNames): Promise<SignedContent> {
+  if (typeof request !== "object" || typeof request?.headers !== "object" || request.headers === null)
+    throw new TypeError("A request to verify is a Request of the Fetch API, or { headers, body } of one as it arrived.");
   const id = headerOf(request, names.id);
   const timestamp = headerOf(request, names.timestamp);
   const signature = headerOf(request, names.signature);

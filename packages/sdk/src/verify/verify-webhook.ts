@@ -26,8 +26,9 @@ export async function verifyWebhook<Data = unknown>(
   request: FetchRequest | RawRequest,
   secrets: string | readonly string[],
 ): Promise<WebhookPayload<Data>> {
-  const keys = (typeof secrets === "string" ? [secrets] : secrets).map(keyOf);
-  if (keys.length === 0) throw noSecret();
+  const tried = typeof secrets === "string" ? [secrets] : secrets;
+  if (!Array.isArray(tried) || tried.length === 0) throw noSecret();
+  const keys = tried.map(keyOf);
   const content = await contentOf(request, WEBHOOK_HEADERS);
   const fault = await findFaultOfEvent(content, keys, nowSeconds());
   if (fault) throw new InvalidSignatureError(fault, WEBHOOK_HEADERS);

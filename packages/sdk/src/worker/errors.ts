@@ -1,3 +1,5 @@
+import { type Duration, durationMs } from "../workflow/duration.ts";
+
 /** Thrown by a handler: the job goes to the dead-letter queue at once, whatever attempts are left. */
 export class NonRetryableError extends Error {
   override readonly name: string = "NonRetryableError";
@@ -8,10 +10,20 @@ export class RetryAfterError extends Error {
   override readonly name: string = "RetryAfterError";
   readonly seconds: number;
 
-  constructor(message: string, { seconds }: { readonly seconds: number }) {
+  /**
+   * @param after `{ seconds }`, or as other durations: text such as "90s" or "1h", or milliseconds
+   * @throws {TypeError} for anything else
+   */
+  constructor(message: string, after: Duration | { readonly seconds: number }) {
     super(message);
-    this.seconds = seconds;
+    this.seconds = secondsOf(after);
   }
+}
+
+function secondsOf(after: Duration | { readonly seconds: number }): number {
+  if (typeof after === "number" || typeof after === "string") return durationMs(after) / 1_000;
+  if (typeof after === "object" && after !== null && "seconds" in after) return after.seconds;
+  throw new TypeError('A RetryAfterError needs to know after how long: { seconds: 90 }, text such as "90s" or "1h", or milliseconds.');
 }
 
 /** Why a worker ends what it executes: `cancelled` by a caller, `lease_lost` to another worker, or the worker stops (`shutdown`). */

@@ -103,7 +103,8 @@ export interface Step<Signals = NoSignals> {
   /**
    * Registers a signal before it is handed out, so that a completion is kept that comes before the workflow waits for it.
    *
-   * @throws {StepError} when the signal belongs to another run that has not ended
+   * @throws {StepError} SignalTakenError when the signal belongs to another run that has not ended; TooManySignalsError when the run has 100
+   * signals whose waits have not ended
    */
   signal(name: string, signal: SignalToRegister, options?: StepKey): Promise<{ readonly signal: string }>;
 
@@ -113,7 +114,7 @@ export interface Step<Signals = NoSignals> {
    *
    * @param name names the step. If the workflow declares a signal of this name in `signals`, the payload has its type
    * @returns the payload of the completion, as sent
-   * @throws {SignalTimeoutError} when `timeout` passes first; {StepError} when the signal belongs to another run that has not ended
+   * @throws {SignalTimeoutError} when `timeout` passes first; {StepError} SignalTakenError and TooManySignalsError, as `signal`
    */
   waitForSignal<Name extends keyof Signals & string>(
     name: Name,

@@ -1,4 +1,4 @@
-import type { ReportedStep, RunStep, StepType } from "@tidemill/contract";
+import type { ReportedStep, RunError, RunStep, StepType } from "@tidemill/contract";
 import { momentMs, momentText } from "../clock.ts";
 import { TidemillError } from "../error.ts";
 import { AskedStep } from "./asked-step.ts";
@@ -236,7 +236,7 @@ export class Execution {
       } catch (error) {
         if (this.host.signal.aborted || isLeaseLost(error) || isJournalTooLarge(error)) throw error;
         this.thrown.set(key, error);
-        return { step: { ...reported, status: "failed", error: failureOf(error) }, isStored: false };
+        return { step: { ...reported, status: "failed", error: refusalOf(error) }, isStored: false };
       }
     });
     this.changes.notify();
@@ -353,6 +353,16 @@ export class Execution {
     if (thrown instanceof Error && thrown.stack !== undefined) made.stack = thrown.stack;
     return made;
   }
+}
+
+/** A signal that is refused has the same error in `step.signal` and in `step.waitForSignal`. */
+const SIGNAL_ERRORS: readonly unknown[] = ["SignalTakenError", "TooManySignalsError"];
+
+/** The error of a step that the service has refused. */
+function refusalOf(error: unknown): RunError {
+  const failure = failureOf(error);
+  const reason = error instanceof TidemillError ? error.details.reason : undefined;
+  return SIGNAL_ERRORS.includes(reason) ? { ...failure, name: String(reason) } : failure;
 }
 
 /** The program may change what it gets: not what is stored, undone with, or replayed. */

@@ -22,6 +22,8 @@ export function stepsOf(execution: Execution, runId: string): Step {
   const run = (name: string, fn: StepFunction, options: RunStepOptions<never> = {}): Promise<unknown> => {
     const { undo } = options;
     const promise = execution.ask("run", name, options.key, () => {
+      if (typeof fn !== "function")
+        throw new TypeError(`step.run needs the function of the step, not ${fn === null ? "null" : typeof fn}.`);
       const settings = stepSettings(options);
       if (undo !== undefined) checkUndo(undo, name, options.key);
       return (step) => {

@@ -411,6 +411,14 @@ describe("failures of steps", () => {
     expect(waits).toEqual([600_000]);
   });
 
+  test("a RetryAfterError takes what other durations take, and nothing else", () => {
+    expect(new RetryAfterError("busy", "1h").seconds).toBe(3_600);
+    expect(new RetryAfterError("busy", 1_500).seconds).toBe(1.5);
+    expect(() => new RetryAfterError("busy", "soon" as never)).toThrow('A duration is a number of milliseconds, or text such as "90s"');
+    for (const after of [undefined, null, {}])
+      expect(() => new RetryAfterError("busy", after as never)).toThrow("A RetryAfterError needs to know after how long: { seconds: 90 }");
+  });
+
   test("an attempt that takes longer than its timeout fails, and its signal is aborted", async () => {
     let reason: unknown;
     const run = new MemoryRun(({ step }: Context) =>

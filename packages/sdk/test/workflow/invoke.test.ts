@@ -94,7 +94,18 @@ describe("a test of a workflow that invokes another", () => {
       { id: "endless" },
       ({ step }): Promise<unknown> => step.invoke("again", { workflow: "endless", timeout: "1h" }),
     );
-    await expect(testWorkflow(endless, { invokes: { endless } })).rejects.toThrow("At most 16 runs may have invoked one another in a row.");
+    expect((await testWorkflow(endless, { invokes: { endless } })).error?.message).toContain(
+      "At most 16 runs may have invoked one another in a row: endless → endless.",
+    );
+  });
+
+  test("lets the step fail that would invoke one run too many, so that the workflow goes on", async () => {
+    const endless = workflow({ id: "endless" }, async ({ step }): Promise<unknown> => {
+      const invoked = await step.invoke("again", { workflow: "endless", timeout: "1h" }).catch((error: Error) => error.message);
+      return typeof invoked === "string" ? invoked : invoked.result;
+    });
+    const { status, result } = await testWorkflow(endless, { invokes: { endless } });
+    expect([status, result]).toEqual(["completed", "At most 16 runs may have invoked one another in a row: endless → endless."]);
   });
 });
 

@@ -1,5 +1,5 @@
 import { NonRetryableError, type WorkflowContext, workflow } from "@tidemill/sdk";
-import { testWorkflow } from "@tidemill/sdk/testing";
+import { type TestSettings, testWorkflow, timesOut } from "@tidemill/sdk/testing";
 import { describe, expect, test, vi } from "vitest";
 import { MemoryRun } from "./memory-journal.ts";
 
@@ -9,8 +9,8 @@ const MEBIBYTE = 1024 * 1024;
 const nested = (levels: number): unknown => (levels === 0 ? null : [nested(levels - 1)]);
 
 /** Runs a workflow in memory. Returns its error; null if it has completed. */
-async function errorOf(program: (context: Context) => unknown): Promise<string | null> {
-  const { error } = await testWorkflow(workflow({ id: "tested" }, program), {});
+async function errorOf(program: (context: Context) => unknown, settings: TestSettings = {}): Promise<string | null> {
+  const { error } = await testWorkflow(workflow({ id: "tested" }, program), settings);
   return error && `${error.name}: ${error.message}`;
 }
 
@@ -65,6 +65,16 @@ describe("what the service would refuse fails with the step, the field and the l
       "a signal with NUL",
       ({ step }) => step.signal("ask", { signal: "a\0" }),
       'Step "ask": The id of a signal must be 1 to 256 characters other than "." and "..", without NUL or lone surrogates, not "a\\u0000".',
+    ],
+    [
+      "a step without a function",
+      ({ step }) => step.run("a", undefined as never),
+      'Step "a": step.run needs the function of the step, not undefined.',
+    ],
+    [
+      "a key that is an object",
+      ({ step }) => step.run("a", () => 1, { key: {} as never }),
+      'NonRetryableError: The key of step "a" must be text or a number, not object.',
     ],
     ["a step with a lone surrogate", ({ step }) => step.run("\ud800", () => 1), "without NUL or lone surrogates, not"],
   ])("%s", async ([, program, says]) => {
@@ -153,6 +163,55 @@ describe("a journal that has no room for another step fails the run for good", (
     const run = await testWorkflow(workflow({ id: "tested" }, program), {});
     expect(run).toMatchObject({ status: "failed", error: { name: "JournalTooLargeError" }, undoErrors: [] });
     expect(undone).toEqual(["b1"]);
+  });
+});
+
+describe("a run has 100 signals whose waits have not ended", () => {
+  const TOO_MANY = {
+    name: "TooManySignalsError",
+    message: "The run has 100 signals already whose waits have not ended. It may not have more at the same time.",
+  };
+  const register = ({ step }: Context, count: number) =>
+    Promise.all(Array.from({ length: count }, (_, key) => step.signal("ask", { signal: `s${key}` }, { key })));
+  const tooMany = (error: unknown) => {
+    expect(error).toMatchObject(TOO_MANY);
+    return "caught";
+  };
+
+  test.for([undefined, "afterEveryStep", "everywhere"] as const)(
+    "one more fails its step by the same name, with crashes: %s",
+    async (crash) => {
+      const program = async (context: Context) => {
+        const { step } = context;
+        await register(context, 100);
+        const caught = [
+          await step.signal("more", { signal: "more" }).catch(tooMany),
+          await step.waitForSignal("wait", { signal: "more", timeout: "1h" }).catch(tooMany),
+        ];
+        const answer = await step.waitForSignal("first", { signal: "s0", timeout: "1h" });
+        await step.signal("room", { signal: "more" });
+        return [...caught, answer];
+      };
+      const options = { signals: { s0: 5 }, ...(crash && { crash }) };
+      expect(await testWorkflow(workflow({ id: "tested" }, program), options)).toMatchObject({
+        status: "completed",
+        result: ["caught", "caught", 5],
+      });
+    },
+  );
+
+  test("and it fails the run if nobody catches it", async () => {
+    const waits = ({ step }: Context) =>
+      Promise.all(Array.from({ length: 101 }, (_, key) => step.waitForSignal("ask", { signal: `s${key}`, timeout: "1h" }, { key })));
+    expect(await testWorkflow(workflow({ id: "tested" }, waits), {})).toMatchObject({ status: "failed", attempt: 1, error: TOO_MANY });
+  });
+
+  test("a wait that times out leaves room", async () => {
+    const program = async ({ step }: Context) => {
+      for (let at = 0; at < 101; at += 1) await step.waitForSignal("ask", { signal: `s${at}`, timeout: 1 }).catch(() => {});
+    };
+    const signals = Object.fromEntries(Array.from({ length: 101 }, (_, at) => [`s${at}`, timesOut]));
+    expect(await errorOf(program, { signals })).toBeNull();
   });
 });
 

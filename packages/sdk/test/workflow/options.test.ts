@@ -18,7 +18,7 @@ describe("options of a workflow are checked where they are written", () => {
     [{ backoff: { delay: "25h" } }, 'of at most 24 hours, not "25h".'],
     [{ backoff: { delay: "soon" } }, 'of at most 24 hours, not "soon".'],
     [{ backoff: { dealy: 1 } }, "dealy is not an option of backoff of the workflow onboard. Did you mean delay?"],
-    [{ backoff: 1_000 }, "The options of backoff of the workflow onboard must be an object."],
+    [{ backoff: 1_000 }, "The options of backoff of the workflow onboard must be an object, not number."],
     [{ version: "" }, "version of the workflow onboard must be a text of 1 to 64 characters"],
     [{ onSuccess: "call me" }, "onSuccess of the workflow onboard must be a function."],
     [{ input: {} }, "input must be a schema that follows Standard Schema"],
@@ -93,7 +93,7 @@ describe("a cron expression", () => {
   });
 
   test("needs a time zone that there is", () => {
-    expect(() => cron("@daily", undefined as never)).toThrow("The options of cron must be an object.");
+    expect(() => cron("@daily", undefined as never)).toThrow("The options of cron must be an object, not undefined.");
     expect(() => cron("@daily", { tz: "UTC" } as never)).toThrow("tz is not an option of cron.");
     for (const timezone of ["Europe/Berln", "+01:00", undefined as never])
       expect(() => cron("@daily", { timezone })).toThrow("timezone must be the IANA name of a time zone");

@@ -42,6 +42,8 @@ const MAX_PAUSE_MS = 300_000;
 interface Polled {
   readonly waits_ms: readonly (number | null)[];
   readonly server: string;
+  /** Milliseconds since 1970. */
+  readonly server_ms: number;
   readonly snapshot: string;
   readonly changes: readonly string[];
 }
@@ -92,9 +94,13 @@ export class DuePoll implements Service {
     }
   }
 
-  /** Another server, after a failover, may lack transactions that the last snapshot has seen, and give their numbers to others. */
-  #isNext({ server }: Polled, sentMs: number): boolean {
-    return this.#last?.server === server && sentMs - this.#last.sentMs < MAX_PAUSE_MS;
+  /**
+   * Another server, after a failover, may lack transactions that the last snapshot has seen, and give their numbers to others. The clock of
+   * the database counts too: that of the node stands still while its machine is suspended.
+   */
+  #isNext({ server, server_ms }: Polled, sentMs: number): boolean {
+    const last = this.#last;
+    return last?.server === server && sentMs - last.sentMs < MAX_PAUSE_MS && Math.abs(server_ms - last.server_ms) < MAX_PAUSE_MS;
   }
 
   async #read(): Promise<Polled> {
@@ -102,7 +108,7 @@ export class DuePoll implements Service {
       this.#options.db,
       sql`
         select array(select (extract(epoch from due - moment()) * 1000)::float8 from unnest(array[${this.#next}]::timestamptz[]) with ordinality d (due, at) order by at) as waits_ms,
-          pg_postmaster_start_time()::text as server, pg_current_snapshot()::text as snapshot, array(${this.#options.changes.sinceLast}) as changes
+          pg_postmaster_start_time()::text as server, (extract(epoch from clock_timestamp()) * 1000)::float8 as server_ms, pg_current_snapshot()::text as snapshot, array(${this.#options.changes.sinceLast}) as changes
         from (select ${this.#last?.snapshot ?? null}::pg_snapshot as snapshot) as last`,
     );
     if (!polled) throw new Error("The poll has returned no row.");

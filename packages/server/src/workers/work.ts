@@ -217,11 +217,14 @@ export async function extend(
 ): Promise<ExtendResponse> {
   const { workspaceId } = principal;
   const db = deps.tenants.of(workspaceId);
-  const { leases, lease = LEASE_SECONDS, wait = 0 } = body;
+  const { leases, lease, wait = 0 } = body;
   const proven = await servedClaims(db, principal, await proveClaims(deps.workers, db, workspaceId, leases));
   const claims = proven.flatMap((one) => one?.claim ?? []);
   const extended = new Map(
-    (claims.length > 0 ? await extendClaims(db, workspaceId, claims, lease) : []).map((one) => [one.id, one.leaseUntil]),
+    (claims.length > 0 ? await extendClaims(db, workspaceId, claims, lease ?? LEASE_SECONDS, lease !== undefined) : []).map((one) => [
+      one.id,
+      one.leaseUntil,
+    ]),
   );
   const lost = claims.filter(({ id }) => !extended.has(id));
   const workers = new Set(proven.flatMap((one) => one?.worker ?? []));

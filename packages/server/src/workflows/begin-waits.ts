@@ -1,4 +1,5 @@
-import { LIMITS, type RunError } from "@tidemill/contract";
+import type { RunError } from "@tidemill/contract";
+import { tooManySignals } from "@tidemill/contract/journal";
 import type { Db, RunId } from "#kernel";
 import { showRunId } from "./run.ts";
 import { findPendingSignalsAcrossWorkspaces, registerSignalsAcrossWorkspaces } from "./signal-store.ts";
@@ -9,12 +10,6 @@ import { cancelWaitsAcrossWorkspaces, findStoredAcrossWorkspaces, lockRunsAcross
 export const signalTaken = (signal: string, owner: RunId): RunError => ({
   name: "SignalTakenError",
   message: `The signal "${signal}" belongs to the run ${showRunId(owner)}, which has not ended.`,
-});
-
-/** Why a run may not have one more signal. */
-export const tooManySignals = (): RunError => ({
-  name: "TooManySignalsError",
-  message: `The run has ${LIMITS.pendingSignals} signals already whose waits have not ended. It may not have more at the same time.`,
 });
 
 /** Whether steps need `beginWaits` before they are stored. */
@@ -47,11 +42,11 @@ export async function beginWaits(tx: Db, reports: readonly StepsToInsert[]): Pro
 const isCancelled = ({ status }: StepToInsert): boolean => status === "cancelled";
 const keyOf = ({ workspaceId, id }: StepsToInsert) => ({ workspaceId, id });
 
-/** Adds a signal to those that a run has not waited for. Returns false if these are too many. */
-export function mayHave(pending = new Set<string>(), signal = ""): boolean {
-  if (!pending.has(signal) && pending.size >= LIMITS.pendingSignals) return false;
-  pending.add(signal);
-  return true;
+/** Adds a signal to those that a run has not waited for. Returns why it may not have it, if these are too many. */
+export function addPending(pending = new Set<string>(), signal = ""): RunError | null {
+  const refusal = tooManySignals(pending, signal);
+  if (!refusal) pending.add(signal);
+  return refusal;
 }
 
 /** Registers the signals of steps that begin to wait. Returns the steps that may not have theirs, and why. */
@@ -67,9 +62,9 @@ async function register(tx: Db, reports: readonly StepsToInsert[]): Promise<Read
   const pending = await findPendingSignalsAcrossWorkspaces(tx, reports);
   const asked = waits.filter(({ id, step, signal }, index) => {
     if (stored.has(index)) return false;
-    if (mayHave(pending.get(id), signal)) return true;
-    refusals.set(step, tooManySignals());
-    return false;
+    const refusal = addPending(pending.get(id), signal);
+    if (refusal) refusals.set(step, refusal);
+    return refusal === null;
   });
   if (asked.length === 0) return refusals;
   const owners = await registerSignalsAcrossWorkspaces(tx, asked, false);

@@ -1,4 +1,5 @@
 import { LIMITS } from "@tidemill/contract";
+import { invokedTooDeep } from "@tidemill/contract/journal";
 import type { NamedClaim } from "#jobs";
 import { type Db, problem, type RunId, row, rows, sql, type Transactional, type UuidSource } from "#kernel";
 import { type LaneKey, laneNotFound } from "#lanes";
@@ -48,7 +49,7 @@ export const invokeWorkflow = (
     const workflow = await findWorkflow(tx, workspaceId, name);
     if (!workflow) throw await laneNotFound(tx, workspaceId, "workflow", name);
     const depth = await findDepth(tx, parent);
-    if (depth >= LIMITS.invokeDepth) throw tooDeep([...(await namesAbove(tx, parent)), name]);
+    if (depth >= LIMITS.invokeDepth) await refuseTooDeep(tx, parent, name);
     const quotas = await openQuotas(tx, [workspaceId]);
     const refusal = quotas.take({ workspaceId, executions: 1 });
     if (refusal) throw refusal;
@@ -76,15 +77,11 @@ async function findInvoked(tx: Db, run: RunKey, key: string): Promise<RunId | nu
   throw problem("CONFLICT", { step: key, reason: "StepStored" }, { message });
 }
 
-/** @param names the workflows of the runs in a row, the last of which is not started */
-function tooDeep(names: readonly string[]): Error {
-  const message = `At most ${LIMITS.invokeDepth} runs may have invoked one another in a row: ${cycleOf(names).join(" → ")}.`;
-  return problem("CONFLICT", { reason: "InvokedTooDeep", workflows: names }, { message });
+async function refuseTooDeep(tx: Db, parent: RunKey, name: string): Promise<void> {
+  const workflows = [...(await namesAbove(tx, parent)), name];
+  const message = invokedTooDeep(workflows);
+  if (message !== null) throw problem("CONFLICT", { reason: "InvokedTooDeep", workflows }, { message });
 }
-
-/** From the last run of the workflow that comes next again: what invokes itself over and over. All of them if there is none. */
-const cycleOf = (names: readonly string[]): readonly string[] =>
-  names.slice(Math.max(names.slice(0, -1).lastIndexOf(names.at(-1) ?? ""), 0));
 
 /** Uses the primary key. */
 const findDepth = async (tx: Db, { workspaceId, id }: RunKey): Promise<number> =>

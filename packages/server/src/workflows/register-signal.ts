@@ -1,7 +1,7 @@
 import type { RunError } from "@tidemill/contract";
 import type { NamedClaim } from "#jobs";
 import { type Db, problem, type RunId, type Transactional } from "#kernel";
-import { mayHave, signalTaken, tooManySignals } from "./begin-waits.ts";
+import { addPending, signalTaken } from "./begin-waits.ts";
 import { lockExecution } from "./execution-store.ts";
 import { outputOfStored } from "./output-of-stored.ts";
 import type { RunKey } from "./run.ts";
@@ -36,7 +36,8 @@ export const registerSignal = (
 
 async function register(tx: Db, run: RunKey, signal: string): Promise<RunError | null> {
   const pending = await findPendingSignalsAcrossWorkspaces(tx, [run]);
-  if (!mayHave(pending.get(run.id), signal)) return tooManySignals();
+  const refusal = addPending(pending.get(run.id), signal);
+  if (refusal) return refusal;
   const [owner] = await registerSignalsAcrossWorkspaces(tx, [{ ...run, signal }], true);
   return owner === run.id ? null : signalTaken(signal, owner as RunId);
 }

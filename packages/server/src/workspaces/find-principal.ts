@@ -12,12 +12,14 @@ const CACHE_MS = 750;
  * the documentation promises a second. Milliseconds.
  */
 const PROVEN_MS = 1_000;
+/** How long at most. What a database that recovers from a crash has lost is not learned of (decision 54). Milliseconds. */
+const MAX_PROVEN_MS = 300_000;
 /** Unknown keys are cached too, so that a flood of requests with one costs few lookups. */
 const MAX_CACHED_KEYS = 10_000;
 
 interface CachedKey {
   readonly principal: Promise<Principal | null>;
-  readonly untilMs: number;
+  readonly lookedUpMs: number;
   /** The result of the lookup; undefined until it ends. */
   holder?: Principal | null;
   /** When the key is no longer valid. Milliseconds since 1970. */
@@ -48,13 +50,13 @@ export class PrincipalFinder {
   find(key: string): Promise<Principal | null> | Principal | null {
     const nowMs = this.#clock.elapsedMs();
     const known = this.#cache.get(key);
-    if (known && (known.untilMs > nowMs || this.#isProven(known, nowMs))) {
+    if (known && (nowMs < known.lookedUpMs + CACHE_MS || this.#isProven(known, nowMs))) {
       if (known.holder?.keyId) this.#uses.record(known.holder.keyId);
       return known.holder === undefined ? known.principal : known.holder;
     }
     if (!isWellFormedKey(key) && key !== this.#chosenKey) return null;
     const principal = findPrincipalAcrossWorkspaces(this.#db, hashKey(key));
-    const found: CachedKey = { principal, untilMs: nowMs + CACHE_MS, expiresMs: Number.POSITIVE_INFINITY };
+    const found: CachedKey = { principal, lookedUpMs: nowMs, expiresMs: Number.POSITIVE_INFINITY };
     this.#cache.set(key, found);
     found.principal.then(
       (holder) => {
@@ -69,8 +71,9 @@ export class PrincipalFinder {
   }
 
   /** Only of keys that exist: that a key was created is no change of one. */
-  #isProven({ holder, expiresMs }: CachedKey, nowMs: number): boolean {
-    return Boolean(holder) && nowMs < this.#provenMs + PROVEN_MS && this.#clock.nowMs() < expiresMs;
+  #isProven({ holder, lookedUpMs, expiresMs }: CachedKey, nowMs: number): boolean {
+    const untilMs = Math.min(this.#provenMs + PROVEN_MS, lookedUpMs + MAX_PROVEN_MS);
+    return Boolean(holder) && nowMs < untilMs && this.#clock.nowMs() < expiresMs;
   }
 
   /**

@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { DatabaseClock, DuePoll, fragment, systemRandom } from "#kernel";
+import { DatabaseClock, type Db, DuePoll, fragment, systemRandom } from "#kernel";
 import { test } from "../harness/engine.ts";
 import { until } from "../harness/service.ts";
 
@@ -65,4 +65,41 @@ describe("a poll for what is due", () => {
     await poll.stop();
     expect([one.asked, other.asked, failures]).toEqual([["wake"], ["wake"], ["loop_failed"]]);
   });
+
+  test.for([
+    { case: "a second later", known: true },
+    { case: "of another server", known: false, server: "2026-01-01 00:00:00+00" },
+    { case: "five minutes later by the node's clock", known: false, nodeMs: 300_000 },
+    { case: "five minutes later by the database's clock", known: false, serverMs: 300_000 },
+    { case: "after the database's clock was set back", known: false, serverMs: -300_000 },
+  ])(
+    "a poll for what is due knows what has changed since the last poll: $case",
+    async ({ known, server, nodeMs = 1_000, serverMs = 1_000 }, { engine, clock: _ }) => {
+      let polls = 0;
+      const db: Db = {
+        query: async (statement) => {
+          const result = await engine.query(statement);
+          const [polled] = result.rows;
+          polls += 1;
+          if (polled)
+            Object.assign(polled, { server: (polls > 1 && server) || "2026-01-02 00:00:00+00", server_ms: polls > 1 ? serverMs : 0 });
+          return result as never;
+        },
+      };
+      const received: (readonly string[] | null)[] = [];
+      const poll = new DuePoll({
+        ...options,
+        db,
+        clock: { elapsedMs: () => (received.length > 0 ? nodeMs : 0) },
+        sources: [{ loop: recorder().loop, nextDue: fragment`select moment() where false` }],
+        changes: { sinceLast: fragment`select 'changed'`, receive: (changes) => void received.push(changes) },
+      });
+      poll.start();
+      await until(() => received.length === 1, "the first poll");
+      poll.wake();
+      await until(() => received.length === 2, "the second poll");
+      await poll.stop();
+      expect(received).toEqual([null, known ? ["changed"] : null]);
+    },
+  );
 });

@@ -50,6 +50,20 @@ describe("a lease", () => {
     expect(await service.job({ queue, id })).toMatchObject({ state: "active" });
   });
 
+  test("a lease is shortened by who says how long, and by nobody else", async ({ service }) => {
+    const queue = await service.queue();
+    await service.enqueue({ queue });
+    const job = await takeOne(service, queue, { lease: 600 });
+    const at = `/v1/queues/${queue}/jobs/${job.id}/heartbeat`;
+    const endsAfter = (extended: { leases: { lease_expires_at: string }[] }) =>
+      Date.parse(extended.leases[0]?.lease_expires_at ?? "") - Date.parse(job.lease_expires_at);
+    const { lease_token } = job;
+    expect(endsAfter(await service.ok("POST", at, { lease_token }))).toBe(0);
+    expect(endsAfter(await service.ok("POST", "/v1/work/extend", { worker: "w1", leases: [proofOf(job)] }))).toBe(0);
+    expect(endsAfter(await service.ok("POST", at, { lease_token, lease: 10 }))).toBe(-590_000);
+    expect(endsAfter(await service.ok("POST", at, { lease_token }))).toBe(-570_000);
+  });
+
   test("a lease that is extended lasts longer", async ({ service }) => {
     const queue = await service.queue();
     await service.enqueue({ queue });

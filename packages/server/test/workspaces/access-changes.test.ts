@@ -63,6 +63,27 @@ describe("a poll finds what has changed of keys and workspaces", () => {
     expect(await poll()).toEqual([]);
   });
 
+  test("however long the transaction was open that changed it", async ({ poll, makeKey, service, engine, database }) => {
+    const key = await makeKey();
+    const revoking = hold(engine, sql`update api_key set revoked_at = moment() where id = ${key}`);
+    await revoking.held;
+    expect(await poll()).toEqual([]);
+    await revoking.release();
+    await database.query("update access_change set at = at - interval '59 minutes'");
+    expect(await poll()).toEqual([[uuidOf("ws", service.workspaceId), key]]);
+  });
+
+  test("and those of the last hour are kept", async ({ makeKey, database }) => {
+    const [old, recent] = [await makeKey(), await makeKey()];
+    const revoke = (key: Uuid) => database.query("update api_key set revoked_at = moment() where id = $1", [key]);
+    await revoke(old);
+    await database.query("update access_change set at = at - interval '61 minutes' where changed_key = $1", [old]);
+    await revoke(recent);
+    expect(await database.query("select changed_key from access_change where changed_key = any($1::uuid[])", [[old, recent]])).toEqual([
+      { changed_key: recent },
+    ]);
+  });
+
   test("whoever changes it", async ({ poll, makeKey, service, database }) => {
     const workspaceId = uuidOf("ws", service.workspaceId);
     const key = await makeKey();

@@ -68,6 +68,15 @@ describe("a key that was looked up", () => {
     expect(await find(null)).toBeNull();
   });
 
+  test("a key that was looked up is looked up again after five minutes in any case", async () => {
+    await find(principal);
+    nowMs += 299_999;
+    finder.proven(nowMs);
+    expect(await find(null)).toBe(principal);
+    nowMs += 1;
+    expect(await find(null)).toBeNull();
+  });
+
   test("a key that was looked up and is unknown, or expires, is looked up again all the same", async () => {
     await find(null);
     nowMs += 750;

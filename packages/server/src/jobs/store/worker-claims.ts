@@ -151,7 +151,7 @@ async function renameCalls(db: Db, workspaceId: WorkspaceId, claims: readonly Ta
 }
 
 /**
- * Lets claims last `seconds` from now. Returns those that are still held. A job that another statement has locked, which may wait for one of
+ * Lets claims last `seconds` from now, or longer if they do already and `mayShorten` is false. Returns those that are still held. A job that another statement has locked, which may wait for one of
  * the others, is left as it is: it is settled or cancelled at this moment, or extended by another call. Uses the primary key.
  */
 export function extendClaims(
@@ -159,6 +159,7 @@ export function extendClaims(
   workspaceId: WorkspaceId,
   claims: readonly NamedClaim[],
   seconds: number,
+  mayShorten = true,
 ): Promise<{ id: JobId; leaseUntil: Timestamp }[]> {
   const { workspaceIds, laneIds, ids, leaseIds, attempts } = columnsOf(workspaceId, claims);
   return rows(
@@ -172,7 +173,8 @@ export function extendClaims(
       ), locked as (
         select job.workspace_id, job.lane_id, job.id from c join job on ${IS_HELD} for update of job skip locked
       ), extended as (
-        update job set lease_until = moment() + ${seconds} * interval '1 second' from locked
+        update job set lease_until = greatest(moment() + ${seconds} * interval '1 second', case when ${mayShorten}::boolean then null else job.lease_until end)
+        from locked
         where job.workspace_id = any(array[locked.workspace_id]) and job.lane_id = any(${laneIds}::bigint[]) and job.id = any(${ids}::uuid[])
           and job.lane_id = locked.lane_id and job.id = locked.id
         returning job.id, job.lease_until
