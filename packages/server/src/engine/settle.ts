@@ -5,7 +5,7 @@ import {
   type Claim,
   completeAcrossWorkspaces,
   discardAcrossWorkspaces,
-  findLogsOf,
+  findLogsAcrossWorkspaces,
   lockJobsAcrossWorkspaces,
   logEntry,
   MAX_WEIGHT,
@@ -23,7 +23,6 @@ import {
   type ReportChange,
   type Transactional,
   tolerate,
-  type WorkspaceId,
 } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import type { Verdict } from "./judge.ts";
@@ -235,9 +234,8 @@ export class Settler {
    * recorded: outcomes of runs leave no entry, and are never found here.
    */
   async #storedOf(settlements: readonly Settlement[]): Promise<Settlement[]> {
-    const byWorkspace = Map.groupBy(settlements, ({ claim }) => claim.workspaceId);
-    const find = ([workspaceId, own]: [WorkspaceId, Settlement[]]) => findLogsOf(this.#db, workspaceId, own.map(keyOf));
-    const logs = new Map((await Promise.all([...byWorkspace].map(find))).flat().map(({ id, log }) => [id, log]));
+    const found = await findLogsAcrossWorkspaces(this.#db, settlements.map(keyOf));
+    const logs = new Map(found.map(({ id, log }) => [id, log]));
     return settlements.filter(({ claim, entry }) => logs.get(claim.id)?.includes(entry));
   }
 

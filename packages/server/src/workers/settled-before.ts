@@ -1,5 +1,5 @@
 import type { AttemptEntry, Settled, SettleJob } from "@tidemill/contract";
-import { findLogsOf } from "#jobs";
+import { findLogsAcrossWorkspaces } from "#jobs";
 import type { Db, WorkspaceId } from "#kernel";
 import type { Proven } from "./prove-claims.ts";
 import type { MayServe } from "./served-claims.ts";
@@ -21,8 +21,8 @@ export async function answerRepeated(
   outcomes: readonly AnsweredOutcome[],
   mayServe: MayServe,
 ): Promise<Settled[]> {
-  const lost = outcomes.flatMap(({ claim, answer }) => (claim && answer.code === "LEASE_LOST" ? [claim.claim] : []));
-  const found = lost.length > 0 ? await findLogsOf(db, workspaceId, lost) : [];
+  const lost = outcomes.flatMap(({ claim, answer }) => (claim && answer.code === "LEASE_LOST" ? [{ ...claim.claim, workspaceId }] : []));
+  const found = lost.length > 0 ? await findLogsAcrossWorkspaces(db, lost) : [];
   const logs = new Map(found.map((one) => [one.id, one]));
   return outcomes.map(({ settle, claim, answer }) => {
     const stored = claim && answer.code === "LEASE_LOST" ? logs.get(claim.claim.id) : undefined;

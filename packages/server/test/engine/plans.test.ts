@@ -15,7 +15,7 @@ import {
   findHeldAmong,
   findHeldInLane,
   findLanesWithWorkAcrossWorkspaces,
-  findLogsOf,
+  findLogsAcrossWorkspaces,
   findNextDecisionAcrossWorkspaces,
   findOverdueAcrossWorkspaces,
   findTakenBy,
@@ -142,7 +142,7 @@ const STATEMENTS: Record<string, (db: Db) => Promise<unknown>> = {
   "find held jobs of a lane": (db) => findHeldInLane(db, LANE, [1]),
   "find jobs of a call": (db) => findTakenBy(db, LANE.workspaceId, 1, "r1"),
   "withdraw what a call took": (db) => withdrawTaken(db, LANE.workspaceId, [{ ...SETTLED, request: "r1" }]),
-  "find logs of claims": (db) => findLogsOf(db, LANE.workspaceId, [SETTLED]),
+  "find logs of claims": (db) => findLogsAcrossWorkspaces(db, [SETTLED]),
   "find cancelled claims": (db) => findCancelled(db, LANE.workspaceId, [SETTLED]),
   "find expired claims": (db) =>
     findExpiredClaimsAcrossWorkspaces(db, { kinds: ["queue"], maxLosses: 3, plainKinds: ["queue"], onceKinds: [], limit: 1 }),

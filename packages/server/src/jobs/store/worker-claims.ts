@@ -201,20 +201,18 @@ export async function findCancelled(db: Db, workspaceId: WorkspaceId, claims: re
 }
 
 /** The logs of the jobs that these claims are or were of, live or finished. Uses the primary keys of job and of job_history's partitions. */
-export function findLogsOf(
+export const findLogsAcrossWorkspaces = (
   db: Db,
-  workspaceId: WorkspaceId,
-  claims: readonly NamedClaim[],
-): Promise<{ id: JobId; queue: string; log: string }[]> {
-  const { workspaceIds, laneIds, ids } = columnsOf(workspaceId, claims);
-  return rows(
+  claims: readonly (LaneKey & Pick<NamedClaim, "id">)[],
+): Promise<{ id: JobId; queue: string; log: string }[]> =>
+  rows(
     db,
     sql`
       select r.id, lane.name as queue, r.attempts_log as log
-      from unnest(${workspaceIds}::uuid[], ${laneIds}::bigint[], ${ids}::uuid[]) c (workspace_id, lane_id, id)
+      from unnest(${plainArray(claims.map((one) => one.workspaceId))}::uuid[], ${plainArray(claims.map((one) => one.laneId))}::bigint[],
+        ${plainArray(claims.map((one) => one.id))}::uuid[]) c (workspace_id, lane_id, id)
       join lane on lane.workspace_id = any(array[c.workspace_id]) and lane.id = c.lane_id
       cross join lateral (
         select id, attempts_log from job_record j where j.workspace_id = c.workspace_id and j.lane_id = c.lane_id and j.id = c.id offset 0
       ) r`,
   );
-}
