@@ -230,7 +230,10 @@ export class Settler {
     return settlements.map(() => false);
   }
 
-  /** Which of these an earlier try has stored: the entries of their attempts are in the logs of their jobs. */
+  /**
+   * Which of these an earlier try has stored: the entries of their attempts are in the logs of their jobs. Only for kinds whose attempts are
+   * recorded: outcomes of runs leave no entry, and are never found here.
+   */
   async #storedOf(settlements: readonly Settlement[]): Promise<Settlement[]> {
     const byWorkspace = Map.groupBy(settlements, ({ claim }) => claim.workspaceId);
     const find = ([workspaceId, own]: [WorkspaceId, Settlement[]]) => findLogsOf(this.#db, workspaceId, own.map(keyOf));

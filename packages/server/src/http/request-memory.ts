@@ -13,8 +13,8 @@ declare module "fastify" {
   }
   interface FastifyReply {
     /**
-     * Counts what the response will hold, before it is made: until the client has taken it, or the exchange is over. Fewer than 0: that it
-     * will hold less. Not on listeners that workspaces do not share.
+     * Counts what the response will hold, before it is made: until the client has taken it, or the exchange is over. A negative
+     * number reduces it. Not on listeners that workspaces do not share.
      */
     holdBytes?: (bytes: number) => void;
   }

@@ -13,7 +13,7 @@ const MAX_GROWN = 2 * 1024 * 1024;
 export interface ResponseMemory {
   /** Whether the workspace has room for this many bytes. */
   readonly hasRoom: (bytes: number) => boolean;
-  /** Counts what the response will hold; fewer than 0: that it will hold less. Bytes. */
+  /** Counts what the response will hold; a negative number reduces it. Bytes. */
   readonly hold: (bytes: number) => void;
 }
 
