@@ -114,7 +114,7 @@ stageTest("dev prints callbacks of a node, and whether their signatures are righ
 stageTest("completion scripts are there for three shells, and complete commands", async ({ stage }) => {
   for (const shell of ["bash", "zsh", "fish"]) {
     const { stdout } = await stage.run(["completion", shell]);
-    expect(stdout).toContain("tidemill complete --");
+    expect(stdout).toContain(" complete -- ");
   }
   expect((await stage.run(["complete", "--", "queue", "re"])).stdout).toMatch(/^resume\t/m);
 });
