@@ -66,8 +66,10 @@ export class DuePoll implements Service {
     this.#loop = new PeriodicLoop({ name: "due-poll", everyMs, pass: () => this.#pass() }, emit, random);
   }
 
-  start(): void {
+  /** Returns when the first poll has ended: what a node caches after it needs not be forgotten because changes before it are not known. */
+  async start(): Promise<void> {
     this.#loop.start();
+    await this.#loop.settled();
   }
 
   wake(): void {

@@ -57,6 +57,11 @@ export class PeriodicLoop implements Service {
     if (this.#failures === 0) this.wake();
   }
 
+  /** Waits until a running pass has ended. */
+  async settled(): Promise<void> {
+    await this.#running;
+  }
+
   /** Stops the loop, and waits for a running pass to end. */
   async stop(): Promise<void> {
     this.#stopped = true;

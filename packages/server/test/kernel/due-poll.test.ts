@@ -42,7 +42,7 @@ describe("a poll for what is due", () => {
         { loop: none.loop, nextDue: fragment`select moment() where false` },
       ],
     });
-    poll.start();
+    await poll.start();
     await until(() => due.asked.length > 0, "the poll");
     await poll.stop();
     expect([due.asked, later.asked, none.asked, statements]).toEqual([["wake"], [30], [], 1]);
@@ -60,7 +60,7 @@ describe("a poll for what is due", () => {
       ],
       emit: (name) => void failures.push(name),
     });
-    poll.start();
+    await poll.start();
     await until(() => failures.length > 0, "the poll");
     await poll.stop();
     expect([one.asked, other.asked, failures]).toEqual([["wake"], ["wake"], ["loop_failed"]]);
@@ -94,7 +94,7 @@ describe("a poll for what is due", () => {
         sources: [{ loop: recorder().loop, nextDue: fragment`select moment() where false` }],
         changes: { sinceLast: fragment`select 'changed'`, receive: (changes) => void received.push(changes) },
       });
-      poll.start();
+      await poll.start();
       await until(() => received.length === 1, "the first poll");
       poll.wake();
       await until(() => received.length === 2, "the second poll");
