@@ -12,17 +12,9 @@ export const withQuery = (path: string, query: Query): string => {
     : `${path}?${new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)]))}`;
 };
 
-/**
- * The path of names and ids, each encoded.
- *
- * @throws {TypeError} for a name or id that is missing: the path would be another one
- */
-export const pathOf = (...parts: string[]): string => `/v1/${parts.map((part) => encodeURIComponent(checkPart(part, parts))).join("/")}`;
-
-function checkPart(part: unknown, [of]: readonly string[]): string {
-  if (typeof part === "string" && part !== "") return part;
-  throw new TypeError(`A name or id below /v1/${of} must be text that is not empty, not ${part === "" ? '""' : String(part)}.`);
-}
+/** The path of names and ids, each encoded. What is no text is empty, and such a path is refused before it is sent. */
+export const pathOf = (...parts: string[]): string =>
+  `/v1/${parts.map((part) => (typeof part === "string" ? encodeURIComponent(part) : "")).join("/")}`;
 
 /**
  * The verbs of the API, for the resources. The type of a response is what the contract says of the path.

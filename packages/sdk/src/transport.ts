@@ -126,7 +126,7 @@ export class Transport {
 /** An empty name, `.` and `..` would lead to another path than the one that was meant. */
 function checkPath(path: string): void {
   if (!/\/\.{0,2}(?=[/?]|$)/.test(path)) return;
-  throw new TidemillError({ code: "VALIDATION_ERROR", message: 'A name or id must not be empty, "." or "..".' });
+  throw new TidemillError({ code: "VALIDATION_ERROR", message: 'A name or id must be text, and not be empty, "." or "..".' });
 }
 
 function parse(response: ResponseHead, text: string, parseJson: (text: string) => unknown): unknown {

@@ -122,12 +122,6 @@ describe("an argument that is missing", () => {
     ["options of a job", () => queue.enqueue(1, null as never), "The options of enqueue must be an object, not null."],
     ["jobs", () => queue.enqueueMany(undefined as never), "enqueueMany needs an array of jobs, each { payload, … }."],
     ["a job of several", () => queue.enqueueMany([null as never]), "jobs[0] must be an object, not null."],
-    [
-      "a name",
-      async () => tidemill.queues.get(undefined as never),
-      "A name or id below /v1/queues must be text that is not empty, not undefined.",
-    ],
-    ["an empty name", async () => tidemill.queues.get(""), 'A name or id below /v1/queues must be text that is not empty, not "".'],
     ["a callback", () => verifyCallback(null as never, "cbs_1"), "A request to verify is a Request of the Fetch API, or { headers, body }"],
     ["the headers of one", () => verifyCallback({ body: "" } as never, "cbs_1"), "A request to verify is a Request"],
     ["the secret of a webhook", () => verifyWebhook({ headers: {}, body: "" }, undefined as never), "A webhook secret is required"],

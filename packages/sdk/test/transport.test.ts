@@ -141,7 +141,7 @@ describe("an error", () => {
     expect(proxy.passed).toHaveLength(1);
   });
 
-  test.for(["", ".", ".."])(
+  test.for(["", ".", "..", undefined as never, null as never])(
     "a name that would change the path is refused before it is sent: %j",
     async (name, { clients: { proxy, tidemill } }) => {
       expect(await failureOf(tidemill.secrets.delete(name))).toMatchObject({ code: "VALIDATION_ERROR", status: null });

@@ -44,7 +44,7 @@ const MAX_PAYLOAD_A_CLAIM = 1024 * 1024;
 const EXPECTED_PAYLOAD = 100 * 1024;
 /** Jobs in the first claim from a lane. */
 const MAX_JOBS_OF_NEW_LANE = 10;
-/** How much of the expected length remains after each lane with shorter payloads. */
+/** How much of the expected length remains after each lane with shorter payloads, or none. */
 const EXPECTATION_DECAY = 0.9;
 
 /** What workspaces share of a node for attempts. */
@@ -236,11 +236,10 @@ export class LaneShares {
 
   /** Records what a claim got: a lane that gave less than its share is empty, unless it was woken meanwhile. */
   claimed({ lane, take, wakes }: Share, got: number, payloadLength = 0): void {
-    if (got > 0) {
-      lane.payloadLength = payloadLength / got;
-      const before = this.#expectedPayload.get(lane.workspaceId) ?? EXPECTED_PAYLOAD;
-      this.#expectedPayload.set(lane.workspaceId, Math.max(lane.payloadLength, before * EXPECTATION_DECAY));
-    }
+    if (got > 0) lane.payloadLength = payloadLength / got;
+    const before = this.#expectedPayload.get(lane.workspaceId) ?? EXPECTED_PAYLOAD;
+    const length = got > 0 ? payloadLength / got : 0;
+    this.#expectedPayload.set(lane.workspaceId, Math.max(length, before * EXPECTATION_DECAY));
     if (got < take && lane.wakes === wakes) this.#ready.delete(lane);
     this.#forgetIfIdle(lane);
   }
@@ -254,7 +253,8 @@ export class LaneShares {
   #forgetIfIdle(lane: BusyLane): void {
     if (lane.inFlight + lane.settling > 0 || this.#ready.has(lane)) return;
     this.#lanes.delete(lane.laneId);
-    if (this.#attempts.heldBy(lane.workspaceId) === 0) this.#expectedPayload.delete(lane.workspaceId);
+    const isIdle = this.#attempts.heldBy(lane.workspaceId) === 0 && !this.#ready.hasWorkspace(lane.workspaceId);
+    if (isIdle) this.#expectedPayload.delete(lane.workspaceId);
   }
 }
 
