@@ -148,7 +148,7 @@ describe("many triggers in one call", () => {
     const taken = await work({ workflows: [id], limit: 10 });
     expect(taken.runs.map(({ runId }) => runId)).toEqual([first, body.triggered[0].runIds[0]]);
     await service.advance(60);
-    expect((await work({ workflows: [id], limit: 10 })).runs).toMatchObject([{ runId: body.triggered[4].runIds[0] }]);
+    expect((await work({ workflows: [id], limit: 10, wait: 10 })).runs).toMatchObject([{ runId: body.triggered[4].runIds[0] }]);
   });
 
   test("of a workflow that is not there are refused together", async ({ service }) => {
