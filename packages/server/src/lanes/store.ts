@@ -1,4 +1,4 @@
-import { type Db, fragment, row, rows, sql, type WorkspaceId } from "#kernel";
+import { type Db, type Fragment, fragment, plainArray, row, rows, sql, type WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey, LaneKind, LaneSettings } from "./lane.ts";
 
 /** Creates a lane. Returns null when the workspace already has one of that kind and name. Uses index lane_name. */
@@ -127,3 +127,27 @@ export const RECORD_STARTS = fragment`
   on conflict (workspace_id, lane_id) do update set (at, jobs) = (
     select a.at, a.jobs from gate l, add_starts(s.at, s.jobs, excluded.jobs[1], excluded.at[1], l.rate_seconds) a
     where l.lane_id = s.lane_id)`;
+
+const ANY = fragment`true`;
+
+/**
+ * The records of these lanes, in any order. Uses the primary keys.
+ *
+ * @param records a view whose key is the workspace and the id of the lane
+ * @param wanted a condition on record `r`
+ */
+export const findRecordsAcrossWorkspaces = <Found extends object>(
+  db: Db,
+  records: Fragment,
+  lanes: readonly LaneKey[],
+  wanted: Fragment = ANY,
+): Promise<Found[]> =>
+  rows(
+    db,
+    sql`
+      select r.*
+      from unnest(${plainArray(lanes.map((lane) => lane.workspaceId))}::uuid[], ${plainArray(lanes.map((lane) => lane.laneId))}::bigint[])
+        l (workspace_id, lane_id)
+      cross join lateral (select * from ${records} r where r.workspace_id = l.workspace_id and r.id = l.lane_id offset 0) r
+      where ${wanted}`,
+  );

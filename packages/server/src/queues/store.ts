@@ -1,6 +1,9 @@
-import { CUT_PAGE, type Db, MAX_SCANNED_ROWS, type PageRow, plainArray, row, rows, sql, type WorkspaceId } from "#kernel";
-import { insertLane, type LaneId, type LaneKey, type LaneSettings, updateLane } from "#lanes";
+import { CUT_PAGE, type Db, fragment, MAX_SCANNED_ROWS, type PageRow, row, rows, sql, type WorkspaceId } from "#kernel";
+import { findRecordsAcrossWorkspaces, insertLane, type LaneId, type LaneKey, type LaneSettings, updateLane } from "#lanes";
 import type { Queue } from "./queue.ts";
+
+const RECORDS = fragment`queue_record`;
+const NOT_DELETED = fragment`r.deleted_at is null`;
 
 /** The settings of a queue that its lane does not have; `undefined` leaves a setting as it is. */
 interface CallbackSettings {
@@ -65,15 +68,7 @@ export const findQueueOfLane = (db: Db, workspaceId: WorkspaceId, id: LaneId): P
 
 /** The queues of these lanes, in any order. Uses the primary keys. */
 export const findQueuesAcrossWorkspaces = (db: Db, lanes: readonly LaneKey[]): Promise<Queue[]> =>
-  rows(
-    db,
-    sql`
-      select q.*
-      from unnest(${plainArray(lanes.map((lane) => lane.workspaceId))}::uuid[], ${plainArray(lanes.map((lane) => lane.laneId))}::bigint[])
-        l (workspace_id, lane_id)
-      cross join lateral (select * from queue_record r where r.workspace_id = l.workspace_id and r.id = l.lane_id offset 0) q
-      where q.deleted_at is null`,
-  );
+  findRecordsAcrossWorkspaces(db, RECORDS, lanes, NOT_DELETED);
 
 /** A page of the queues: newest first, those with an id below `before`. Uses the primary keys. */
 export const listQueues = (

@@ -1,7 +1,9 @@
 import type { WebhookEvent } from "@tidemill/contract";
-import { type Db, plainArray, row, rows, sql, textArray, type WorkspaceId } from "#kernel";
-import { insertLane, type LaneId, type LaneKey, type LaneSettings, updateLane } from "#lanes";
+import { type Db, fragment, row, rows, sql, textArray, type WorkspaceId } from "#kernel";
+import { findRecordsAcrossWorkspaces, insertLane, type LaneId, type LaneKey, type LaneSettings, updateLane } from "#lanes";
 import type { Webhook } from "./webhook.ts";
+
+const RECORDS = fragment`webhook_record`;
 
 /** How long a webhook has to respond. Seconds. */
 export const TIMEOUT_SECONDS = 15;
@@ -110,14 +112,7 @@ const findWebhookOfLane = (db: Db, { workspaceId, laneId }: LaneKey): Promise<We
 
 /** The webhooks of these lanes, in any order. Uses the primary keys. */
 export const findWebhooksAcrossWorkspaces = (db: Db, lanes: readonly LaneKey[]): Promise<Webhook[]> =>
-  rows(
-    db,
-    sql`
-      select w.*
-      from unnest(${plainArray(lanes.map((lane) => lane.workspaceId))}::uuid[], ${plainArray(lanes.map((lane) => lane.laneId))}::bigint[])
-        l (workspace_id, lane_id)
-      cross join lateral (select * from webhook_record r where r.workspace_id = l.workspace_id and r.id = l.lane_id offset 0) w`,
-  );
+  findRecordsAcrossWorkspaces(db, RECORDS, lanes);
 
 /** A page of the webhooks, newest first. A workspace has few of them. Uses the primary keys. */
 export const listWebhooks = (db: Db, workspaceId: WorkspaceId, before: LaneId | null, limit: number): Promise<Webhook[]> =>

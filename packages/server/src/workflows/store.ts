@@ -1,7 +1,21 @@
 import type { PutWorkflow } from "@tidemill/contract";
-import { CUT_PAGE, type Db, MAX_SCANNED_ROWS, type PageRow, plainArray, row, rows, sql, textArray, type WorkspaceId } from "#kernel";
-import type { LaneId, LaneKey } from "#lanes";
+import {
+  CUT_PAGE,
+  type Db,
+  fragment,
+  MAX_SCANNED_ROWS,
+  type PageRow,
+  plainArray,
+  row,
+  rows,
+  sql,
+  textArray,
+  type WorkspaceId,
+} from "#kernel";
+import { findRecordsAcrossWorkspaces, type LaneId, type LaneKey } from "#lanes";
 import type { Workflow } from "./workflow.ts";
+
+const RECORDS = fragment`workflow_record`;
 
 /** Uses index lane_name. */
 export const findWorkflow = (db: Db, workspaceId: WorkspaceId, name: string): Promise<Workflow | null> =>
@@ -43,14 +57,7 @@ export const findWorkflowOfLane = (db: Db, { workspaceId, laneId }: LaneKey): Pr
 
 /** The workflows of these lanes, in any order. Uses the primary keys. */
 export const findWorkflowsAcrossWorkspaces = (db: Db, lanes: readonly LaneKey[]): Promise<Workflow[]> =>
-  rows(
-    db,
-    sql`
-      select w.*
-      from unnest(${plainArray(lanes.map((lane) => lane.workspaceId))}::uuid[], ${plainArray(lanes.map((lane) => lane.laneId))}::bigint[])
-        l (workspace_id, lane_id)
-      cross join lateral (select * from workflow_record r where r.workspace_id = l.workspace_id and r.id = l.lane_id offset 0) w`,
-  );
+  findRecordsAcrossWorkspaces(db, RECORDS, lanes);
 
 /** Stores what a workflow's lane does not have. Uses the primary key. */
 export const putWorkflowOfLane = (
