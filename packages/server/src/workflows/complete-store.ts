@@ -2,7 +2,7 @@ import { MAX_JOURNAL } from "@tidemill/contract";
 import { COUNT_DISCARDED, COUNT_DISCARDED_ALONE, DISCARD_READY, DISCARD_READY_ALONE, type NamedClaim } from "#jobs";
 import { binaryTextArray, type Db, MAX_WHOLE_CHARACTERS, plainArray, row, rows, sql, textArray } from "#kernel";
 import { LIVE, type RunKey } from "./run.ts";
-import type { StepToInsert } from "./step-store.ts";
+import { bytesOf, charactersOf, type StepToInsert } from "./step-store.ts";
 
 /** A run that has completed, with the steps that are not stored yet: none of them waits or has waited. Result is JSON text. */
 export interface RunToComplete extends RunKey {
@@ -95,13 +95,12 @@ export async function completeRunsAcrossWorkspaces(db: Db, runs: readonly RunToC
 }
 
 /** Whether the run and its step are sent whole. Only arrays are sent in pieces. */
-const isWhole = ({ result }: RunToComplete, { output, error }: StepToInsert): boolean =>
-  result.length + (output?.length ?? 0) + (error?.length ?? 0) <= MAX_WHOLE_CHARACTERS;
+const isWhole = ({ result }: RunToComplete, step: StepToInsert): boolean => result.length + charactersOf(step) <= MAX_WHOLE_CHARACTERS;
 
 /** The same for one run that has one step to store, which are sent whole. Without arrays it takes PostgreSQL a quarter less. */
 async function completeRun(db: Db, { workspaceId, id, claim, result }: RunToComplete, step: StepToInsert): Promise<boolean> {
   const { key, type, status, output, error, attempt, startedAt, undoable = false } = step;
-  const bytes = Buffer.byteLength(output ?? "") + Buffer.byteLength(error ?? "");
+  const bytes = bytesOf(step);
   const ended = await row(
     db,
     sql`

@@ -2,7 +2,7 @@ import { MAX_JOURNAL } from "@tidemill/contract";
 import type { NamedClaim } from "#jobs";
 import { binaryTextArray, type Db, MAX_WHOLE_CHARACTERS, plainArray, type RunId, row, rows, sql, textArray } from "#kernel";
 import { LIVE, type RunKey } from "./run.ts";
-import type { StepToInsert } from "./step-store.ts";
+import { bytesOf, charactersOf, type StepToInsert } from "./step-store.ts";
 
 /** Plain steps of a run that are reported under a claim. */
 export interface PlainSteps extends RunKey {
@@ -33,7 +33,7 @@ export async function insertPlainStepsAcrossWorkspaces(db: Db, runs: readonly Pl
         select * from unnest(${plainArray(runs.map((one) => one.workspaceId))}::uuid[], ${plainArray(runs.map((one) => one.id))}::uuid[],
           ${plainArray(runs.map(({ claim }) => claim.laneId))}::bigint[], ${plainArray(runs.map(({ claim }) => claim.leaseId))}::bigint[],
           ${plainArray(runs.map(({ claim }) => claim.attempt))}::int[], ${plainArray(runs.map((one) => one.steps.length))}::int[],
-          ${plainArray(runs.map(bytesOf))}::bigint[])
+          ${plainArray(runs.map(bytesOfAll))}::bigint[])
           with ordinality a (workspace_id, id, lane_id, lease_id, attempt, steps, bytes, number)
       ), claimed as (
         select a.*
@@ -67,13 +67,13 @@ export async function insertPlainStepsAcrossWorkspaces(db: Db, runs: readonly Pl
 }
 
 /** Whether the step is sent whole. Only arrays are sent in pieces. */
-const isWhole = ({ output, error }: StepToInsert): boolean => (output?.length ?? 0) + (error?.length ?? 0) <= MAX_WHOLE_CHARACTERS;
+const isWhole = (step: StepToInsert): boolean => charactersOf(step) <= MAX_WHOLE_CHARACTERS;
 
 /** The same for one step of one run, which is sent whole. Without arrays it takes PostgreSQL a fifth less. */
 async function insertPlainStep(db: Db, run: PlainSteps, step: StepToInsert): Promise<ReadonlyMap<RunId, number>> {
   const { workspaceId, id, claim } = run;
   const { key, type, status, output, error, attempt, startedAt, undoable = false } = step;
-  const bytes = bytesOf(run);
+  const bytes = bytesOf(step);
   const stored = await row<{ steps: number }>(
     db,
     sql`
@@ -98,5 +98,4 @@ async function insertPlainStep(db: Db, run: PlainSteps, step: StepToInsert): Pro
   return new Map(stored ? [[id, stored.steps]] : []);
 }
 
-const bytesOf = ({ steps }: PlainSteps): number =>
-  steps.reduce((sum, { output, error }) => sum + Buffer.byteLength(output ?? "") + Buffer.byteLength(error ?? ""), 0);
+const bytesOfAll = ({ steps }: PlainSteps): number => steps.reduce((sum, step) => sum + bytesOf(step), 0);

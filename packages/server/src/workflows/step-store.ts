@@ -26,6 +26,12 @@ export interface StepToInsert {
   readonly undoable?: boolean;
 }
 
+/** How much a step stores: of output and error, in characters. */
+export const charactersOf = ({ output, error }: StepToInsert): number => (output?.length ?? 0) + (error?.length ?? 0);
+
+/** The same in bytes. */
+export const bytesOf = ({ output, error }: StepToInsert): number => Buffer.byteLength(output ?? "") + Buffer.byteLength(error ?? "");
+
 /** Whether these steps say that others were undone, which is stored of a run that has ended, too. */
 export const areUndos = (steps: readonly StepToInsert[]): boolean => steps.every(({ type }) => type === "undo");
 
