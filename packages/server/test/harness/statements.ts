@@ -1,3 +1,5 @@
+import type { Db } from "#kernel";
+
 /** Recognises the engine's statements by their text and their command tag. */
 type Done = { readonly text: string; readonly tag: string };
 
@@ -14,3 +16,13 @@ export const isSettle = ({ text }: Done): boolean => /delete from job\b/.test(te
 
 /** The renewal of a node's lease. */
 export const isRenewal = ({ text }: Done): boolean => /update lease set expires_at = now\(\) \+/.test(text);
+
+/** A database that keeps the values of the statements which are sent by it. */
+export function keepingValues(db: Db): { readonly db: Db; readonly sent: unknown[] } {
+  const sent: unknown[] = [];
+  const query: Db["query"] = (statement) => {
+    sent.push(...statement.values);
+    return db.query(statement);
+  };
+  return { db: { query }, sent };
+}

@@ -1,9 +1,10 @@
 import { describe, expect } from "vitest";
 import type { NamedClaim } from "#jobs";
-import type { Db, RunId } from "#kernel";
+import type { RunId } from "#kernel";
 import { insertPlainStepsAcrossWorkspaces } from "../../src/workflows/plain-step-store.ts";
 import { completedStep } from "../../src/workflows/step-store.ts";
 import { test } from "../harness/engine.ts";
+import { keepingValues } from "../harness/statements.ts";
 import { laneOfWorkflow, putWorkflow } from "../harness/workflows.ts";
 
 const WHOLE = 64 * 1024;
@@ -24,13 +25,7 @@ describe("one step of one run", () => {
         [laneId],
       );
       const id = claim?.id as string as RunId;
-      const sent: unknown[] = [];
-      const db: Db = {
-        query: (statement) => {
-          sent.push(...statement.values);
-          return engine.query(statement);
-        },
-      };
+      const { db, sent } = keepingValues(engine);
       const output = JSON.stringify("é".repeat(length));
       const stored = await insertPlainStepsAcrossWorkspaces(db, [
         { workspaceId, id, claim: claim as NamedClaim, steps: [completedStep("a", "run", output)] },

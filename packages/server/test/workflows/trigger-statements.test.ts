@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect } from "vitest";
-import type { Db, RunId } from "#kernel";
+import type { RunId } from "#kernel";
 import { storeTriggersAcrossWorkspaces, type TriggerToStore } from "../../src/workflows/trigger-store.ts";
 import { putNode, test } from "../harness/engine.ts";
 import type { Service } from "../harness/service.ts";
+import { keepingValues } from "../harness/statements.ts";
 import { laneOfWorkflow, putWorkflow } from "../harness/workflows.ts";
 
 /** Columns that differ from run to run. */
@@ -88,13 +89,7 @@ describe("a trigger alone", () => {
   ])("has its input of $length characters, sent whole: $isWhole", async ({ length, isWhole }, { service, engine }) => {
     const { id: workflow } = await putWorkflow(service);
     const { workspaceId } = await laneOfWorkflow(service, workflow);
-    const sent: unknown[] = [];
-    const db: Db = {
-      query: (statement) => {
-        sent.push(...statement.values);
-        return engine.query(statement);
-      },
-    };
+    const { db, sent } = keepingValues(engine);
     const input = JSON.stringify("é".repeat(length));
     const id = randomUUID() as RunId;
     await storeTriggersAcrossWorkspaces(db, null, [{ workspaceId, id, workflow, input, idempotencyKey: null, dueMs: null, holder: null }]);
