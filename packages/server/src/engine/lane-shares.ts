@@ -236,9 +236,9 @@ export class LaneShares {
 
   /** Records what a claim got: a lane that gave less than its share is empty, unless it was woken meanwhile. */
   claimed({ lane, take, wakes }: Share, got: number, payloadLength = 0): void {
-    if (got > 0) lane.payloadLength = payloadLength / got;
-    const before = this.#expectedPayload.get(lane.workspaceId) ?? EXPECTED_PAYLOAD;
     const length = got > 0 ? payloadLength / got : 0;
+    if (got > 0) lane.payloadLength = length;
+    const before = this.#expectedPayload.get(lane.workspaceId) ?? EXPECTED_PAYLOAD;
     this.#expectedPayload.set(lane.workspaceId, Math.max(length, before * EXPECTATION_DECAY));
     if (got < take && lane.wakes === wakes) this.#ready.delete(lane);
     this.#forgetIfIdle(lane);

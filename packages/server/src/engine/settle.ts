@@ -212,12 +212,12 @@ export class Settler {
           this.#emit("circuit_opened", { ...lane });
           this.#report(lane.workspaceId, CIRCUITS);
         }
-        const valid = moved < settlements.length && ids && new Set(ids);
-        const stored = valid && mayBeStored ? await this.#storedOf(settlements.filter(({ claim }) => !valid.has(claim.id))) : [];
+        const unmoved = new Set(moved < settlements.length && ids ? unmovedOf(settlements, ids) : []);
+        const stored = mayBeStored && unmoved.size > 0 ? await this.#storedOf([...unmoved]) : [];
         const lost = settlements.length - moved - stored.length;
         if (lost > 0) this.#emit("settle_lost_race", { count: lost });
-        const isValid = ({ claim }: Settlement) => !valid || valid.has(claim.id);
-        return settlements.map((one) => isValid(one) || stored.includes(one));
+        for (const one of stored) unmoved.delete(one);
+        return settlements.map((one) => !unmoved.has(one));
       } catch (error) {
         if (isRefused(error) || (isTimeout(error) && settlements.length > 1))
           return this.#writeApart(settlements, write, error, mayBeStored);
@@ -327,6 +327,12 @@ interface Written {
   readonly ids: readonly JobId[] | null;
   readonly opened: readonly LaneKey[];
   readonly enqueued?: readonly EnqueuedLane[];
+}
+
+/** Those whose jobs are not among the moved ones. */
+function unmovedOf(settlements: readonly Settlement[], ids: readonly JobId[]): Settlement[] {
+  const moved = new Set(ids);
+  return settlements.filter(({ claim }) => !moved.has(claim.id));
 }
 
 type Write = (settlements: readonly Settlement[]) => Promise<Written>;
