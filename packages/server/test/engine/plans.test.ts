@@ -70,7 +70,8 @@ import { findLeftAcrossWorkspaces, findUndosAcrossWorkspaces, recordLeftUndosAcr
 import { recordUnfitAcrossWorkspaces } from "../../src/workflows/unfit-store.ts";
 import { findKeptFor } from "../../src/workflows/version-store.ts";
 import { cancelWaitsAcrossWorkspaces, findStoredAcrossWorkspaces, lockRunsAcrossWorkspaces } from "../../src/workflows/wait-store.ts";
-import { test } from "../harness/engine.ts";
+import { putLane, test } from "../harness/engine.ts";
+import { putJobs } from "../harness/jobs.ts";
 import { PLANNED_LANE as LANE, nodesOf, plansOf, wholesale } from "../harness/plans.ts";
 
 const SETTLED = { ...LANE, id: "00000000-0000-7000-8000-000000000002" as JobId, leaseId: 1, attempt: 1, logEntry: "{}" };
@@ -340,4 +341,12 @@ test("a sample of the longest waiting jobs looks its lanes up by their ids, and 
   const found = plans.flatMap(nodesOf).filter((node) => node["Relation Name"] === "lane");
   expect(found.map((node) => node["Index Name"])).toEqual(["lane_pkey"]);
   expect(found[0]?.["Index Cond"]).toMatch(/\bid = /);
+});
+
+test("a batch of due jobs finds those of each workspace by the index of workspaces, and not among all that are due", async ({ database }) => {
+  await putJobs(database, await putLane(database), { state: "delayed", count: 1_000 });
+  const plans = await plansOf(database, (db) => moveDueAcrossWorkspaces(db, 1));
+  const found = plans.flatMap(nodesOf).filter((node) => node["Relation Name"] === "job" && node["Index Name"] !== undefined);
+  expect(found.map((node) => node["Index Name"])).toContain("job_due_share");
+  expect(found.filter((node) => /workspace_id = /.test(node.Filter ?? ""))).toEqual([]);
 });

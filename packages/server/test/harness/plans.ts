@@ -11,6 +11,7 @@ export interface PlanNode {
   readonly "Relation Name"?: string;
   readonly "Index Name"?: string;
   readonly "Index Cond"?: string;
+  readonly Filter?: string;
   readonly Plans?: readonly PlanNode[];
 }
 

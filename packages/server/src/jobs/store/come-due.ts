@@ -79,8 +79,8 @@ export async function moveDueAcrossWorkspaces(
       ), shared as (
         select j.workspace_id, j.lane_id, j.id from turn cross join lateral (
           select workspace_id, lane_id, id from job
-          where workspace_id = turn.workspace_id and state = 'delayed' and run_at <= moment()
-          order by run_at limit turn.share for update skip locked) j
+          where workspace_id = any(array[turn.workspace_id]) and state = 'delayed' and run_at <= moment()
+          order by workspace_id, run_at limit turn.share for update skip locked) j
       ), uncrowded as (
         select workspace_id, lane_id, id from job where state = 'delayed' and run_at <= moment() and not (select crowded from crowd)
         order by run_at limit ${limit}::int for update skip locked
