@@ -17,7 +17,8 @@ import {
  * two as well, while other nodes append to the audit chains of their workspaces: then settles wait for these.
  */
 const ENGINE_CONNECTIONS = 4;
-const CLAIM_CONNECTIONS = 2;
+/** A node claims for itself with up to two at once. The third is for workers. */
+const CLAIM_CONNECTIONS = 3;
 const API_CONNECTIONS = 2;
 const WRITE_CONNECTIONS = 3;
 const LEASE_CONNECTIONS = 1;

@@ -27,6 +27,14 @@ export interface Share {
   readonly wakes: number;
 }
 
+/** Claims under way: for which workspaces, and how many jobs they may bring. */
+interface UnderWay {
+  readonly jobs: number;
+  has(workspaceId: WorkspaceId): boolean;
+}
+
+const NONE_UNDER_WAY: UnderWay = { jobs: 0, has: () => false };
+
 const FIRST_WINDOW = 64;
 /** The window doubles with each window of responses, up to this. A dead endpoint never gets that many attempts. */
 const QUICK_WINDOW = 512;
@@ -167,11 +175,14 @@ export class LaneShares {
     }
   }
 
-  /** What to claim next: equal shares for workspaces, and in each for lanes that have room and in which jobs may wait, in turns. */
-  shares(nowMs: number): Share[] {
-    const open = this.#next(nowMs);
+  /**
+   * What to claim next: equal shares for workspaces, and in each for lanes that have room and in which jobs may wait, in turns. Workspaces for
+   * which a claim is under way get none.
+   */
+  shares(nowMs: number, underWay: UnderWay = NONE_UNDER_WAY): Share[] {
+    const open = this.#next(nowMs, underWay);
     const levels = this.#levels(open);
-    const jobs = new Budget((workspaceId) => this.#attempts.roomFor(workspaceId), this.#attempts.free);
+    const jobs = new Budget((workspaceId) => this.#attempts.roomFor(workspaceId), this.#attempts.free - underWay.jobs);
     // Guesses of one workspace's payloads do not count against others.
     const payload = new Budget((workspaceId) => this.#payload.roomFor(workspaceId), Number.POSITIVE_INFINITY);
     const brought = new Budget(() => MAX_PAYLOAD_A_CLAIM, Number.POSITIVE_INFINITY);
@@ -200,10 +211,10 @@ export class LaneShares {
   }
 
   /** The lanes to claim from: fresh ones first, for at most half of the claim if others wait, then the others in turn. */
-  #next(nowMs: number): BusyLane[] {
+  #next(nowMs: number, underWay: UnderWay): BusyLane[] {
     const open = new Set<BusyLane>();
     const add = (line: Line<BusyLane>, limit: number) => {
-      for (const lane of line.inTurns((workspaceId) => this.roomFor(workspaceId) < 1)) {
+      for (const lane of line.inTurns((workspaceId) => this.roomFor(workspaceId) < 1 || underWay.has(workspaceId))) {
         if (open.size >= limit) break;
         if (this.#worthClaiming(lane, nowMs)) open.add(lane);
       }

@@ -239,6 +239,110 @@ describe("a claim", () => {
   });
 });
 
+describe("a workspace that a slow claim is not for", () => {
+  const otherId = "01900000-0000-7000-9000-000000000002" as WorkspaceId;
+  const otherKey = (id: number) => ({ ...laneKey(id), workspaceId: otherId });
+  const otherJob = { ...claimed(9, 2), workspaceId: otherId };
+  /** The lanes of each claim. */
+  const asked = () => stage.claims.map(({ lanes }) => lanes);
+
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    return () => void vi.useRealTimers();
+  });
+
+  test("a workspace that a slow claim is not for has one beside it after 5 ms", async () => {
+    const slow = stage.claimUnderWay();
+    stage.dispatcher.wake([otherKey(2)]);
+    vi.advanceTimersByTime(4);
+    expect(asked()).toEqual([[1]]);
+    vi.advanceTimersByTime(1);
+    expect(asked()).toEqual([[1], [2]]);
+    await stage.claims[1]?.answer([otherJob]);
+    expect(stage.started).toEqual([otherJob.id]);
+    await slow.answer([claimed(1)]);
+    expect(stage.started).toEqual([otherJob.id, jobId(1)]);
+  });
+
+  test("a workspace that a slow claim is not for has one beside it while the jobs of the slow one are started", async () => {
+    const answered = stage.claimUnderWay().answer(Array.from({ length: 40 }, (_, index) => claimed(index + 100)));
+    while (stage.started.length === 0) await setImmediate();
+    stage.dispatcher.wake([otherKey(2)]);
+    vi.advanceTimersByTime(5);
+    expect(asked()).toEqual([[1], [2]]);
+    await answered;
+  });
+
+  test("the workspace of a slow claim has no second one", async () => {
+    stage.claimUnderWay();
+    stage.dispatcher.wake([laneKey(3)]);
+    vi.advanceTimersByTime(5);
+    expect(asked()).toEqual([[1]]);
+    stage.dispatcher.wake([otherKey(2)]);
+    vi.advanceTimersByTime(5);
+    expect(asked()).toEqual([[1], [2]]);
+    stage.dispatcher.wake([otherKey(4), laneKey(5)]);
+    vi.advanceTimersByTime(5);
+    expect(asked()).toEqual([[1], [2]]);
+  });
+
+  test("a workspace that a slow claim is not for has one after the other beside it", async () => {
+    stage.claimUnderWay();
+    stage.dispatcher.wake([otherKey(2)]);
+    vi.advanceTimersByTime(5);
+    stage.dispatcher.wake([otherKey(4)]);
+    await stage.claims[1]?.answer([]);
+    expect(asked()).toEqual([[1], [2], [4]]);
+  });
+
+  test("a claim that ends before the one beside it is followed by one of its own workspace only", async () => {
+    const slow = stage.claimUnderWay();
+    stage.dispatcher.wake([otherKey(2)]);
+    vi.advanceTimersByTime(5);
+    stage.dispatcher.wake([otherKey(4), laneKey(3)]);
+    await slow.answer([]);
+    expect(asked()).toEqual([[1], [2], [3]]);
+    await stage.claims[1]?.answer([]);
+    expect(asked()).toEqual([[1], [2], [3], [4]]);
+  });
+
+  test("a node is not idle while a claim beside another is under way", async () => {
+    const slow = stage.claimUnderWay();
+    stage.dispatcher.wake([otherKey(2)]);
+    vi.advanceTimersByTime(5);
+    stage.dispatcher.stopClaiming();
+    await slow.answer([]);
+    let idle = false;
+    const waited = stage.dispatcher.idle(60).then(() => {
+      idle = true;
+    });
+    await setImmediate();
+    expect(idle).toBe(false);
+    await stage.claims[1]?.answer([]);
+    await waited;
+  });
+
+  test("a claim that the database lost is looked for when the one beside it has ended, whose jobs would be unknown before", async () => {
+    const lost = stage.claimUnderWay();
+    stage.dispatcher.wake([otherKey(2)]);
+    vi.advanceTimersByTime(5);
+    await lost.fail();
+    vi.advanceTimersByTime(250);
+    await setImmediate();
+    expect(asked()).toEqual([[1], [2]]);
+    await stage.claims[1]?.answer([otherJob]);
+    // A look for what the lease holds names no lane. No claim begins until it is done.
+    expect(asked()).toEqual([[1], [2], [0]]);
+    stage.dispatcher.wake([otherKey(4)]);
+    vi.advanceTimersByTime(5);
+    expect(asked()).toEqual([[1], [2], [0]]);
+    await stage.claims[2]?.answer([otherJob]);
+    expect(stage.settled).toEqual([]);
+    expect(asked().at(-1)).toEqual([4, 1]);
+    stage.dispatcher.stopClaiming();
+  });
+});
+
 describe("a node that lacks what attempts need", () => {
   test("a node that lacks what attempts need claims nothing until the wait is over, and takes no job straight", async ({
     onTestFinished,

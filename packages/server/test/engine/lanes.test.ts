@@ -183,6 +183,15 @@ describe("a claim", () => {
     );
   });
 
+  test("a claim beside another is for other workspaces, and brings no more than the other leaves free", () => {
+    const shop = new Shop(10);
+    shop.add(1, 100);
+    const { workspaceId } = lane(1);
+    expect(shop.lanes.shares(shop.nowMs, { jobs: 0, has: (id) => id === workspaceId })).toEqual([]);
+    expect(shop.lanes.shares(shop.nowMs, { jobs: 8, has: () => false })).toMatchObject([{ take: 2 }]);
+    expect(shop.lanes.shares(shop.nowMs, { jobs: 10, has: () => false })).toEqual([]);
+  });
+
   test("a claim comes to every lane in turn, more than fit one claim too", () => {
     const shop = new Shop(2_000);
     for (let id = 1; id <= 300; id += 1) shop.add(id, 1_000);

@@ -37,6 +37,8 @@ interface RequestedClaim {
   readonly lanes: number[];
   /** Lets the database return the claim's rows, that lanes have limits, and that workers serve lanes. */
   answer(rows: Claim[], limited?: LaneKey[], pulled?: LaneKey[]): Promise<void>;
+  /** The connection breaks. */
+  fail(): Promise<void>;
 }
 
 /** A dispatcher without a database. A test says when a claim returns. Attempts end when they are aborted or answered. */
@@ -109,7 +111,10 @@ export class DispatcherFixture {
       .slice(1, -1)
       .split(",")
       .map(Number);
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
+      const afterSomeTurns = async () => {
+        for (let turn = 0; turn < 5; turn += 1) await setImmediate();
+      };
       const answer = async (claims: Claim[], limited: LaneKey[] = [], pulled: LaneKey[] = []) => {
         const rows = claims.map((claim) => ({ ...claim, found: null }));
         const found = [
@@ -117,9 +122,13 @@ export class DispatcherFixture {
           ...pulled.map(({ laneId }) => ({ found: { laneId, limited: false, isPulled: true, opensInMs: null } })),
         ];
         resolve({ rows: [...rows, ...found], rowCount: null });
-        for (let turn = 0; turn < 5; turn += 1) await setImmediate();
+        await afterSomeTurns();
       };
-      this.claims.push({ lanes, answer });
+      const fail = async () => {
+        reject(new Error("The connection broke."));
+        await afterSomeTurns();
+      };
+      this.claims.push({ lanes, answer, fail });
     });
   }
 
