@@ -3,7 +3,7 @@ import { testWorkflow } from "@tidemill/sdk/testing";
 import { describe, expect, test } from "vitest";
 import { done, journalStep, MemoryRun } from "./memory-journal.ts";
 
-type Program = (context: WorkflowContext<never>) => unknown;
+type Program = (context: WorkflowContext) => unknown;
 
 const forever = () => new Promise<never>(() => {});
 
