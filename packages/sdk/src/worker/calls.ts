@@ -21,6 +21,8 @@ const MIN_REPORT_MS = 5_000;
 const RESPONSE_MS = 15_000;
 const MIN_EXTEND_MS = 1_000;
 const ERROR_PAUSE_MS = 5_000;
+/** The longest pause before a call that waits for jobs is tried again: as long as the service asks for at most. A proxy may ask for hours. Milliseconds. */
+const MAX_PAUSE_MS = 60_000;
 /** How long the service may refuse the worker's key before the worker ends. Milliseconds. */
 const KEY_REFUSED_MS = 60_000;
 
@@ -61,6 +63,8 @@ interface Call {
   readonly lists?: readonly string[];
   /** How long a try may take, by its number. That of a report unless given. Milliseconds. */
   readonly timeoutMs?: (tries: number) => number;
+  /** The longest pause before the next try. That of a report unless given, which must come while the lease holds. Milliseconds. */
+  readonly maxPauseMs?: number;
 }
 
 /** What is known of a key. */
@@ -122,7 +126,8 @@ export class WorkerCalls {
     const isFinal = (error: TidemillError) =>
       !this.#wasAnswered || isRefused(error, outcomes) || refusedSource(error, asked) !== null || this.#isKeyRefusedForLong(error);
     const waitMs = (asked.wait ?? 0) * 1_000;
-    const call = { path: "/v1/work", encode, isFinal, lists: WORK_LISTS, ...(waitMs > 0 && { timeoutMs: () => waitMs + RESPONSE_MS }) };
+    const waits = waitMs > 0 && { timeoutMs: () => waitMs + RESPONSE_MS, maxPauseMs: MAX_PAUSE_MS };
+    const call = { path: "/v1/work", encode, isFinal, lists: WORK_LISTS, ...waits };
     const timed = await this.#send(call, signal);
     const response = timed.response as WorkResponse;
     this.#wasAnswered = true;
@@ -204,7 +209,15 @@ export class WorkerCalls {
   }
 
   async #send(
-    { method = "POST", path, encode, isFinal, lists = [], timeoutMs = (tries) => reportTimeoutMs(this.#settings, tries) }: Call,
+    {
+      method = "POST",
+      path,
+      encode,
+      isFinal,
+      lists = [],
+      timeoutMs = (tries) => reportTimeoutMs(this.#settings, tries),
+      maxPauseMs = reportTimeoutMs(this.#settings, 1),
+    }: Call,
     signal: AbortSignal,
   ): Promise<TimedResponse> {
     const { elapsedMs } = this.#settings;
@@ -225,7 +238,7 @@ export class WorkerCalls {
         if (isOurs && isFinal(error)) throw error;
         if (isKeyRefused) this.#keyRefused(error);
         else if (tries === 1) this.#warn(error);
-        await wait(isOurs && !isKeyRefused ? ERROR_PAUSE_MS : waitBeforeNext(error, tries, chance()), signal);
+        await wait(isOurs && !isKeyRefused ? ERROR_PAUSE_MS : Math.min(waitBeforeNext(error, tries, chance()), maxPauseMs), signal);
       }
     }
   }
