@@ -67,6 +67,14 @@ interface Call {
   readonly maxPauseMs?: number;
 }
 
+/** What is known of a key. */
+export interface KeyState {
+  /** Since when the service has refused it, without any other response or error since; null: it did not refuse it last. By `elapsedMs`. */
+  refusedSinceMs: number | null;
+  /** What happens while it does, in words. */
+  readonly whileRefused: string;
+}
+
 /** The calls of a worker. Each is tried again until the service has answered. */
 export class WorkerCalls {
   readonly #settings: WorkerSettings;
@@ -80,11 +88,15 @@ export class WorkerCalls {
   #count = 0;
   #wasAnswered = false;
   #saysWaited = false;
-  /** Since when the service has refused the key, without any other response or error since; null: it did not refuse it last. By `elapsedMs`. */
-  #refusedSinceMs: number | null = null;
+  readonly #key: KeyState;
 
-  constructor(settings: WorkerSettings) {
+  /** @param key shared by all calls with the same key, so that the log says once that it is refused */
+  constructor(
+    settings: WorkerSettings,
+    key: KeyState = { refusedSinceMs: null, whileRefused: "A worker ends if it still does after a minute." },
+  ) {
     this.#settings = settings;
+    this.#key = key;
     this.#transport = new Transport({ ...settings, retryForMs: 0, timeoutMs: CALL_TIMEOUT_MS });
   }
 
@@ -216,12 +228,12 @@ export class WorkerCalls {
         const request = { method, path, ...(encode && { body: encode(tries > 1) }), repeatable: true };
         const response = await this.#transport.request(request, { signal, timeoutMs: timeoutMs(tries) });
         checkLists(response, lists);
-        this.#refusedSinceMs = null;
+        this.#key.refusedSinceMs = null;
         return { response, firstSentMs, lastSentMs, respondedMs: elapsedMs() };
       } catch (error) {
         if (signal.aborted || !(error instanceof TidemillError)) throw error;
         const isKeyRefused = error.code === "UNAUTHORIZED";
-        if (!isKeyRefused) this.#refusedSinceMs = null;
+        if (!isKeyRefused) this.#key.refusedSinceMs = null;
         const isOurs = error.status !== null && error.status < 500 && error.status !== 429;
         if (isOurs && isFinal(error)) throw error;
         if (isKeyRefused) this.#keyRefused(error);
@@ -233,19 +245,15 @@ export class WorkerCalls {
 
   /** A key that was revoked or has expired does not become valid again. Something else than the service may have refused it for a while. */
   #isKeyRefusedForLong({ code }: TidemillError): boolean {
-    const refusedForMs = this.#refusedSinceMs === null ? 0 : this.#settings.elapsedMs() - this.#refusedSinceMs;
+    const refusedForMs = this.#key.refusedSinceMs === null ? 0 : this.#settings.elapsedMs() - this.#key.refusedSinceMs;
     return code === "UNAUTHORIZED" && refusedForMs >= KEY_REFUSED_MS;
   }
 
   #keyRefused({ code, message }: TidemillError): void {
-    if (this.#refusedSinceMs !== null) return;
-    this.#refusedSinceMs = this.#settings.elapsedMs();
+    if (this.#key.refusedSinceMs !== null) return;
+    this.#key.refusedSinceMs = this.#settings.elapsedMs();
     const { logger, name } = this.#settings;
-    logger.error("The service refuses the key. A worker ends if it still does after a minute.", {
-      worker: name,
-      code,
-      error: message,
-    });
+    logger.error(`The service refuses the key. ${this.#key.whileRefused}`, { worker: name, code, error: message });
   }
 
   #warn({ code, message }: TidemillError): void {

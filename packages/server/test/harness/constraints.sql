@@ -1,4 +1,4 @@
--- What holds of each row of the tables that are written most. PostgreSQL would parse these anew in each statement (docs/decisions/0058).
+-- What holds of each row of the tables that are written most. PostgreSQL would parse these anew in each statement (docs/decisions/0059).
 -- Names begin with tests_, so that docs/schema.md is compared without them.
 set search_path = tidemill;
 alter table job

@@ -37,7 +37,7 @@ const FREEZABLE = `
   create or replace function tidemill.moment() returns timestamptz language sql stable parallel safe as
     'select coalesce((select at from tidemill.frozen_moment), now())'`;
 
-/** Constraints that only tests have (docs/decisions/0058). */
+/** Constraints that only tests have (docs/decisions/0059). */
 const CONSTRAINTS = readFileSync(path.join(import.meta.dirname, "constraints.sql"), "utf8");
 
 /** The server's data is deleted after the run, so that it need not survive a crash. Autovacuum would visit hundreds of databases. */
