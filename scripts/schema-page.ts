@@ -67,11 +67,11 @@ const TYPES = `
  *
  * @param query runs on a connection whose `search_path` begins with the schema, so that names have no prefix
  * @param comments the migrations' comments on tables, columns and indexes
- * @param except tables that do not belong to the schema, because a test created them
+ * @param isOfTests whether a table or constraint of this name does not belong to the schema, because a test created it
  * @throws if a table is missing from scripts/table-owners.ts, or exists only there
  */
-export async function schemaPage(query: Query, comments: MigrationComments, except: readonly string[] = []): Promise<string> {
-  const relations = (await query<Relation>(RELATIONS)).filter(({ name }) => !except.includes(name));
+export async function schemaPage(query: Query, comments: MigrationComments, isOfTests = (_name: string) => false): Promise<string> {
+  const relations = (await query<Relation>(RELATIONS)).filter(({ name }) => !isOfTests(name));
   const names = relations.map(({ name }) => name);
   const unowned = names.filter((name) => !Object.hasOwn(TABLES, name));
   if (unowned.length > 0) throw new Error(`Without an owner in scripts/table-owners.ts: ${unowned.join(", ")}.`);
@@ -80,7 +80,10 @@ export async function schemaPage(query: Query, comments: MigrationComments, exce
 
   const columns = Map.groupBy(await query<Column>(COLUMNS), ({ relation }) => relation);
   const indexes = Map.groupBy(await query<Detail>(INDEXES), ({ relation }) => relation);
-  const constraints = Map.groupBy(await query<Detail>(CONSTRAINTS), ({ relation }) => relation);
+  const constraints = Map.groupBy(
+    (await query<Detail>(CONSTRAINTS)).filter(({ name }) => !isOfTests(name)),
+    ({ relation }) => relation,
+  );
   const types = await query<Detail>(TYPES);
   const byName = new Map(relations.map((relation) => [relation.name, relation]));
   const sections = Object.keys(TABLES).map((name) => {

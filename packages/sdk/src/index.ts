@@ -70,6 +70,7 @@ export {
   StepCancelledError,
   StepError,
   StepTimeoutError,
+  UnawaitedStepError,
 } from "./workflow/errors.ts";
 export type { CancelContext, FailureContext, LifecycleHooks, SuccessContext } from "./workflow/hooks.ts";
 export { type HttpRequest, type HttpResponse, type JsonOf, json } from "./workflow/http-request.ts";

@@ -204,7 +204,7 @@ export async function composeNode({
     usage,
     createStatus({ ...shared, rateLimiter }),
     createMetrics(shared),
-    createRetention(shared),
+    createRetention({ ...shared, waker }),
     callbacks,
     pushes,
     workers,

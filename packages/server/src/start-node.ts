@@ -4,7 +4,9 @@ import {
   createMetrics,
   DatabaseClock,
   defaultMaxConnections,
+  defaultMemoryMib,
   Events,
+  limitHeapGrowth,
   logEvents,
   measureLoopDelay,
   migrate,
@@ -48,6 +50,7 @@ export interface Replacements {
  * @throws an error whose `code` says what is wrong: `EADDRINUSE`, `UNAVAILABLE`, or one of the embedded PostgreSQL's
  */
 export async function startNode(config: Config, { clock, random, events = new Events() }: Replacements = {}): Promise<Node> {
+  limitHeapGrowth(config.memoryMib ?? defaultMemoryMib());
   const { emit } = events;
   const metrics = createMetrics(events);
   measureLoopDelay(metrics);

@@ -11,7 +11,10 @@ const RETRY_FOR_MS = 10_000;
 export async function checkCode(file: string, options: CommonOptions): Promise<void> {
   // Numbers are read as the service's workers read them.
   const tidemill = createClient(options, { retryForMs: RETRY_FOR_MS });
-  const { runs, unfit } = await withoutOutput(async () => checkWorkflows(tidemill, await loadWorkflows(file)));
+  process.once("exit", endedEarly);
+  const { runs, unfit } = await withoutOutput(async () => checkWorkflows(tidemill, await loadWorkflows(file))).finally(() =>
+    process.off("exit", endedEarly),
+  );
   if (options.json) printJson({ runs, unfit });
   else {
     if (unfit.length > 0) printTable(unfit.map((one) => ({ ...one })));
@@ -21,6 +24,13 @@ export async function checkCode(file: string, options: CommonOptions): Promise<v
   // The module may have opened connections that would keep the process.
   if (process.stdout.writableLength > 0) await once(process.stdout, "drain");
   process.exit(code);
+}
+
+/** Code that ends the process, such as a program's, must not let a check pass. */
+function endedEarly(): void {
+  if (process.exitCode) return;
+  process.exitCode = EXIT_CODES.failed.code;
+  process.stderr.write("tidemill: the code ended the process before its runs were checked. Name a module that only exports workflows.\n");
 }
 
 /** What workflows print goes to the standard error meanwhile, so that the standard output has the result alone. */

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { Tidemill, Worker } from "@tidemill/sdk";
 import { expect } from "vitest";
@@ -63,4 +64,13 @@ test.for([
     stdout: "",
     stderr: expect.stringContaining(says),
   });
+});
+
+test("workflow check of code that ends the process does not pass", ({ command: { environment } }) => {
+  const program = fileURLToPath(new URL("../../src/tidemill.ts", import.meta.url));
+  const { status, stderr } = spawnSync(process.execPath, ["--conditions=source", program, "workflow", "check", pathOf("ends.ts")], {
+    env: { ...process.env, ...environment },
+    encoding: "utf8",
+  });
+  expect([status, stderr]).toEqual([1, expect.stringContaining("the code ended the process before its runs were checked")]);
 });

@@ -1,5 +1,5 @@
 import type * as contract from "@tidemill/contract";
-import { WorkerCalls } from "../worker/calls.ts";
+import { type KeyState, WorkerCalls } from "../worker/calls.ts";
 import type { AbortCause } from "../worker/errors.ts";
 import type { WorkerSettings } from "../worker/options.ts";
 import { type Outcome, outcomeText } from "../worker/outcomes.ts";
@@ -12,6 +12,12 @@ const MAX_CHARACTERS = 64 * 1024;
 /** Steps that one call reads. */
 const PAGE = 100;
 
+/** The program that executes what was pushed, and its key. */
+export interface PushedTo {
+  readonly settings: WorkerSettings;
+  readonly key: KeyState;
+}
+
 export type Pushed = contract.PushedRun | contract.PushedHook;
 
 /**
@@ -20,7 +26,7 @@ export type Pushed = contract.PushedRun | contract.PushedHook;
  * @param signal ends the execution: the service no longer waits for it
  * @param heldMs how long the service waits for it
  */
-export async function executePushed(settings: WorkerSettings, pushed: Pushed, signal: AbortSignal, heldMs: number): Promise<string> {
+export async function executePushed({ settings, key }: PushedTo, pushed: Pushed, signal: AbortSignal, heldMs: number): Promise<string> {
   if (pushed.kind === "hook") return outcomeText(await runHook(settings, pushed));
   const [controller, lost] = [new AbortController(), new AbortController()];
   const lose = (_id: string, why: AbortCause) => {
@@ -32,7 +38,7 @@ export async function executePushed(settings: WorkerSettings, pushed: Pushed, si
   signal.addEventListener("abort", end, { once: true });
   if (signal.aborted) end();
   try {
-    const calls = new WorkerCalls(settings);
+    const calls = new WorkerCalls(settings, key);
     const journal = pushed.journal ?? (await fetchJournal(calls, pushed, lost.signal));
     const outcome = await runWorkflow(settings, calls, { lose }, { ...pushed, journal }, { controller, lost, stores: new Set() });
     return await fitting(calls, pushed, outcome, lost.signal);

@@ -3,6 +3,7 @@ import { Tidemill } from "../client.ts";
 import { momentMs } from "../clock.ts";
 import { InvalidSignatureError } from "../verify/invalid-signature.ts";
 import { verifyCallback } from "../verify/verify-callback.ts";
+import type { KeyState } from "../worker/calls.ts";
 import { readWorkflows } from "../worker/options.ts";
 import { registrationOf } from "../workflow/registration.ts";
 import { executePushed, type Pushed } from "./execute.ts";
@@ -45,11 +46,15 @@ export interface Serve {
  */
 export function serve(options: ServeOptions): Serve {
   if (readWorkflows(options.workflows).size === 0) throw new TypeError("workflows must have at least one.");
+  const key: KeyState = {
+    refusedSinceMs: null,
+    whileRefused: "Executions that report steps end without an outcome, until the handler has another key.",
+  };
   let read: ServeSettings | undefined;
   const settings = () => (read ??= readServeOptions(options));
   const handle = async (request: Request): Promise<Response> => {
     try {
-      return await answer(settings(), request);
+      return await answer(settings(), key, request);
     } catch (error) {
       if (error instanceof InvalidSignatureError) return refusal(401, error.message);
       (options.logger ?? console).error("A request for workflows failed.", { error: String(error) });
@@ -59,7 +64,7 @@ export function serve(options: ServeOptions): Serve {
   return Object.assign(handle, { register: (where: RegisterOptions) => register(settings(), where) });
 }
 
-async function answer({ worker, secrets }: ServeSettings, request: Request): Promise<Response> {
+async function answer({ worker, secrets }: ServeSettings, key: KeyState, request: Request): Promise<Response> {
   if (request.method !== "POST") return refusal(405, "Executions come as POST requests.");
   const sentMs = Number(request.headers.get(CALLBACK_HEADERS.timestamp)) * 1_000;
   const pushed = (await verifyCallback(request, secrets)) as unknown as Pushed;
@@ -67,7 +72,7 @@ async function answer({ worker, secrets }: ServeSettings, request: Request): Pro
   if (!worker.workflows.has(pushed.workflowId)) return refusal(404, `This program has no workflow ${JSON.stringify(pushed.workflowId)}.`);
   // By the clock of the service, which may differ from the one of this machine.
   const heldMs = momentMs(pushed.lease_expires_at) - sentMs;
-  return json(200, await executePushed(worker, pushed, request.signal, heldMs));
+  return json(200, await executePushed({ settings: worker, key }, pushed, request.signal, heldMs));
 }
 
 async function register(

@@ -186,6 +186,7 @@ export class MemoryRun {
       registerSignal,
       invoke,
       signal: crash.signal,
+      onUnawaited: "fail",
       replace,
     });
     const { steps = [] } = outcome as { readonly steps?: readonly ReportedStep[] };

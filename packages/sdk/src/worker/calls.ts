@@ -21,6 +21,8 @@ const MIN_REPORT_MS = 5_000;
 const RESPONSE_MS = 15_000;
 const MIN_EXTEND_MS = 1_000;
 const ERROR_PAUSE_MS = 5_000;
+/** The longest pause before a call that waits for jobs is tried again: as long as the service asks for at most. A proxy may ask for hours. Milliseconds. */
+const MAX_PAUSE_MS = 60_000;
 /** How long the service may refuse the worker's key before the worker ends. Milliseconds. */
 const KEY_REFUSED_MS = 60_000;
 
@@ -61,6 +63,16 @@ interface Call {
   readonly lists?: readonly string[];
   /** How long a try may take, by its number. That of a report unless given. Milliseconds. */
   readonly timeoutMs?: (tries: number) => number;
+  /** The longest pause before the next try. That of a report unless given, which must come while the lease holds. Milliseconds. */
+  readonly maxPauseMs?: number;
+}
+
+/** What is known of a key. */
+export interface KeyState {
+  /** Since when the service has refused it, without any other response or error since; null: it did not refuse it last. By `elapsedMs`. */
+  refusedSinceMs: number | null;
+  /** What happens while it does, in words. */
+  readonly whileRefused: string;
 }
 
 /** The calls of a worker. Each is tried again until the service has answered. */
@@ -76,11 +88,15 @@ export class WorkerCalls {
   #count = 0;
   #wasAnswered = false;
   #saysWaited = false;
-  /** Since when the service has refused the key, without any other response or error since; null: it did not refuse it last. By `elapsedMs`. */
-  #refusedSinceMs: number | null = null;
+  readonly #key: KeyState;
 
-  constructor(settings: WorkerSettings) {
+  /** @param key shared by all calls with the same key, so that the log says once that it is refused */
+  constructor(
+    settings: WorkerSettings,
+    key: KeyState = { refusedSinceMs: null, whileRefused: "A worker ends if it still does after a minute." },
+  ) {
     this.#settings = settings;
+    this.#key = key;
     this.#transport = new Transport({ ...settings, retryForMs: 0, timeoutMs: CALL_TIMEOUT_MS });
   }
 
@@ -110,7 +126,8 @@ export class WorkerCalls {
     const isFinal = (error: TidemillError) =>
       !this.#wasAnswered || isRefused(error, outcomes) || refusedSource(error, asked) !== null || this.#isKeyRefusedForLong(error);
     const waitMs = (asked.wait ?? 0) * 1_000;
-    const call = { path: "/v1/work", encode, isFinal, lists: WORK_LISTS, ...(waitMs > 0 && { timeoutMs: () => waitMs + RESPONSE_MS }) };
+    const waits = waitMs > 0 && { timeoutMs: () => waitMs + RESPONSE_MS, maxPauseMs: MAX_PAUSE_MS };
+    const call = { path: "/v1/work", encode, isFinal, lists: WORK_LISTS, ...waits };
     const timed = await this.#send(call, signal);
     const response = timed.response as WorkResponse;
     this.#wasAnswered = true;
@@ -192,7 +209,15 @@ export class WorkerCalls {
   }
 
   async #send(
-    { method = "POST", path, encode, isFinal, lists = [], timeoutMs = (tries) => reportTimeoutMs(this.#settings, tries) }: Call,
+    {
+      method = "POST",
+      path,
+      encode,
+      isFinal,
+      lists = [],
+      timeoutMs = (tries) => reportTimeoutMs(this.#settings, tries),
+      maxPauseMs = reportTimeoutMs(this.#settings, 1),
+    }: Call,
     signal: AbortSignal,
   ): Promise<TimedResponse> {
     const { elapsedMs } = this.#settings;
@@ -203,36 +228,32 @@ export class WorkerCalls {
         const request = { method, path, ...(encode && { body: encode(tries > 1) }), repeatable: true };
         const response = await this.#transport.request(request, { signal, timeoutMs: timeoutMs(tries) });
         checkLists(response, lists);
-        this.#refusedSinceMs = null;
+        this.#key.refusedSinceMs = null;
         return { response, firstSentMs, lastSentMs, respondedMs: elapsedMs() };
       } catch (error) {
         if (signal.aborted || !(error instanceof TidemillError)) throw error;
         const isKeyRefused = error.code === "UNAUTHORIZED";
-        if (!isKeyRefused) this.#refusedSinceMs = null;
+        if (!isKeyRefused) this.#key.refusedSinceMs = null;
         const isOurs = error.status !== null && error.status < 500 && error.status !== 429;
         if (isOurs && isFinal(error)) throw error;
         if (isKeyRefused) this.#keyRefused(error);
         else if (tries === 1) this.#warn(error);
-        await wait(isOurs && !isKeyRefused ? ERROR_PAUSE_MS : waitBeforeNext(error, tries, chance()), signal);
+        await wait(isOurs && !isKeyRefused ? ERROR_PAUSE_MS : Math.min(waitBeforeNext(error, tries, chance()), maxPauseMs), signal);
       }
     }
   }
 
   /** A key that was revoked or has expired does not become valid again. Something else than the service may have refused it for a while. */
   #isKeyRefusedForLong({ code }: TidemillError): boolean {
-    const refusedForMs = this.#refusedSinceMs === null ? 0 : this.#settings.elapsedMs() - this.#refusedSinceMs;
+    const refusedForMs = this.#key.refusedSinceMs === null ? 0 : this.#settings.elapsedMs() - this.#key.refusedSinceMs;
     return code === "UNAUTHORIZED" && refusedForMs >= KEY_REFUSED_MS;
   }
 
   #keyRefused({ code, message }: TidemillError): void {
-    if (this.#refusedSinceMs !== null) return;
-    this.#refusedSinceMs = this.#settings.elapsedMs();
+    if (this.#key.refusedSinceMs !== null) return;
+    this.#key.refusedSinceMs = this.#settings.elapsedMs();
     const { logger, name } = this.#settings;
-    logger.error("The service refuses the key. A worker ends if it still does after a minute.", {
-      worker: name,
-      code,
-      error: message,
-    });
+    logger.error(`The service refuses the key. ${this.#key.whileRefused}`, { worker: name, code, error: message });
   }
 
   #warn({ code, message }: TidemillError): void {

@@ -34,8 +34,8 @@ export interface WorkerOptions extends Pick<TidemillOptions, "url" | "key" | "fe
   readonly version?: string;
   /**
    * Replays the journal of a run after each step, without executing steps, and fails the run if the workflow does something else then: so
-   * one that is not deterministic is seen at its first run. Its code outside of steps runs once more for each step. For development; on by
-   * default if `NODE_ENV` is `development`, or is not set and the worker runs in a terminal.
+   * one that is not deterministic is seen at its first run. It also fails a run whose workflow returns without awaiting its steps. Code outside
+   * of steps runs once more for each step. For development; on by default if `NODE_ENV` is `development`, or is not set and the worker runs in a terminal.
    */
   readonly replayEachStep?: boolean;
   /** How long a job or run stays with a worker that has died. Seconds; 30 by default. While it is executed, its lease is extended. */

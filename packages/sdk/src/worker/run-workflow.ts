@@ -1,4 +1,5 @@
 import type * as contract from "@tidemill/contract";
+import type { UnawaitedStepError } from "../workflow/errors.ts";
 import { executeRun } from "../workflow/execute.ts";
 import { isLeaseLost } from "../workflow/execution.ts";
 import { failureOf } from "../workflow/failure.ts";
@@ -53,7 +54,9 @@ export async function runWorkflow(
     storing(calls.registerSignal(runId, { lease_token, key, signal }, lost.signal));
   const invoke: RunHost["invoke"] = ({ key }, invocation) => storing(calls.invoke(runId, { lease_token, key, ...invocation }, lost.signal));
   try {
-    const host = { store, sendEvent, registerSignal, invoke, progress, signal: controller.signal, replayEachStep };
+    const warn = (error: UnawaitedStepError) => logger.warn(error.message, { worker, run: runId, workflow: taken.workflowId });
+    const development = { replayEachStep, onUnawaited: replayEachStep ? ("fail" as const) : warn };
+    const host = { store, sendEvent, registerSignal, invoke, progress, signal: controller.signal, ...development };
     const outcome = await executeRun(found, taken, host);
     const isSettled = outcome.outcome === "released" || outcome.outcome === "unfit";
     const ending = isSettled ? outcome : await reported(outcome, store);

@@ -58,8 +58,10 @@ async function runOnce(
   const begin = (until: AbortSignal) => insideStep(host, key, () => fn({ signal: until, attempt, idempotencyKey }));
   if (timeoutMs === null) return begin(signal);
   const deadline = new Deadline(timeoutMs, signal, () => new StepTimeoutError(key, timeoutMs));
+  // It listens before the function does, which may return at once when its signal is aborted.
+  const late = timedOut(deadline);
   try {
-    return await Promise.race([begin(deadline.signal), timedOut(deadline)]);
+    return await Promise.race([late, begin(deadline.signal)]);
   } catch (error) {
     throw deadline.passed ? deadline.signal.reason : error;
   } finally {

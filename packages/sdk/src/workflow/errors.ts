@@ -133,6 +133,29 @@ export class NondeterminismError extends NonRetryableError {
   }
 }
 
+/** How many steps a message names. */
+const MAX_NAMED = 5;
+
+/**
+ * A workflow returned and had not awaited all of its steps. Fails the run for good in development (`replayEachStep`) and in `testWorkflow`,
+ * and is a warning in the log of a worker otherwise.
+ */
+export class UnawaitedStepError extends NonRetryableError {
+  override readonly name: string = "UnawaitedStepError";
+  /** Keys of the steps. */
+  readonly steps: readonly string[];
+
+  constructor(steps: readonly string[]) {
+    const named = steps.slice(0, MAX_NAMED).map((key) => JSON.stringify(key));
+    const more = steps.length > MAX_NAMED ? ` and ${steps.length - MAX_NAMED} more` : "";
+    super(
+      `The workflow returned and did not await ${steps.length === 1 ? "step" : "steps"} ${named.join(", ")}${more}. A step that is not ` +
+        "awaited may not be executed, and its failure is not seen. Write await before it, or await several together with Promise.all.",
+    );
+    this.steps = steps;
+  }
+}
+
 const REMEDY =
   "What differs from call to call belongs into a step. For the time, random numbers and ids there are run.now(), run.random() and run.uuid().";
 const ADVICE = "Keep the steps of runs in progress, and put new code behind run.patched(name).";

@@ -1,7 +1,7 @@
 import type { TakenRun } from "@tidemill/contract";
 import { retryOf } from "../worker/retry-of.ts";
 import { drive } from "./drive.ts";
-import { JournalMismatchError, RunAbortedError, StepCancelledError, StepError } from "./errors.ts";
+import { JournalMismatchError, RunAbortedError, StepCancelledError, StepError, UnawaitedStepError } from "./errors.ts";
 import { type End, Execution } from "./execution.ts";
 import { failureOf } from "./failure.ts";
 import { liveHost, type NeededHost } from "./host.ts";
@@ -15,6 +15,7 @@ import type { AnyWorkflow } from "./workflow.ts";
 
 /** Steps that the service takes in `retry_steps`. */
 const MAX_RETRY_STEPS = 1_000;
+const ABORTED: End = { kind: "aborted" };
 
 /** Executes a run from the top of its workflow, as far as it gets. Never rejects. */
 export async function executeRun(workflow: AnyWorkflow, run: TakenRun, needed: NeededHost): Promise<RunOutcome> {
@@ -30,17 +31,28 @@ export async function executeRun(workflow: AnyWorkflow, run: TakenRun, needed: N
   const check = host.replayEachStep && !onlyUndoes ? new ReplayCheck(workflow, run) : null;
   startProgram(workflow, execution, run);
   await drive(execution, { check, onlyUndoes });
-  const end = await checkedEnd(execution, check);
+  const end = onlyUndoes ? (execution.end ?? ABORTED) : await checkedEnd(execution, check);
   const outcome = onlyUndoes && end.kind !== "aborted" ? await undoRun(execution, run) : await conclude(execution, run, end);
   host.signal.removeEventListener("abort", abort);
   return outcome;
 }
 
-/** In development, what a program returned must come back from a replay. */
+/** In development, what a program returned must come back from a replay, and it must have awaited its steps. */
 async function checkedEnd(execution: Execution, check: ReplayCheck | null): Promise<End> {
   const { end } = execution;
-  const differs = end?.kind === "returned" && (await check?.atReturn(execution, end.result));
-  return differs ? { kind: "threw", error: differs } : (end ?? { kind: "aborted" });
+  if (end?.kind !== "returned") return end ?? ABORTED;
+  const unawaited = checkAwaited(execution);
+  const error = (await check?.atReturn(execution, end.result)) ?? unawaited;
+  return error ? { kind: "threw", error } : end;
+}
+
+/** Returns the error with which a program fails that did not await its steps. Code that does not fit the journal fails with that. */
+function checkAwaited({ host, journal, leftAlone }: Execution): UnawaitedStepError | null {
+  if (leftAlone.length === 0 || journal.unasked > 0) return null;
+  const error = new UnawaitedStepError(leftAlone);
+  if (host.onUnawaited === "fail") return error;
+  host.onUnawaited(error);
+  return null;
 }
 
 async function conclude(execution: Execution, run: TakenRun, end: End): Promise<RunOutcome> {

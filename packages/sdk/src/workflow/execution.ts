@@ -183,6 +183,19 @@ export class Execution {
     return this.end !== null || this.journal.unasked > 0 || this.#next < this.#remembered;
   }
 
+  /**
+   * Keys of steps that have not completed, and that the program has never awaited, nor given to `Promise.all`, `Promise.race` or `step.race`.
+   * A run that such a step has started goes on.
+   */
+  get leftAlone(): string[] {
+    const goesOn = (step: AskedStep) => step.type === "invoke" && this.waiting.get(step) === null;
+    const left = [...this.#steps.values()].filter((step) => !step.isAwaited && !goesOn(step));
+    if (left.length === 0) return [];
+    const completed = [...this.#outcomes, ...this.outbox.unsent].filter(({ status }) => status === "completed");
+    const keys = new Set(completed.map(({ key }) => key));
+    return left.flatMap(({ key }) => (keys.has(key) ? [] : [key]));
+  }
+
   #awaited(step: AskedStep): void {
     const failed = this.#unawaited.get(step);
     this.#unawaited.delete(step);

@@ -3,6 +3,7 @@ import { nowMs } from "../clock.ts";
 import { chance } from "../random.ts";
 import { wait } from "../wait.ts";
 import type { StepContext } from "./context.ts";
+import type { UnawaitedStepError } from "./errors.ts";
 import type { Invocation } from "./invoke.ts";
 
 /** What an execution needs from its surroundings. */
@@ -32,6 +33,8 @@ export interface RunHost {
   readonly misfitAfterMs: number;
   /** Whether the journal is replayed after each step, to see whether the program does the same again. */
   readonly replayEachStep?: boolean;
+  /** Gets the error of a program that returns without awaiting its steps, and must not throw. "fail": the run fails with it. */
+  readonly onUnawaited: "fail" | ((error: UnawaitedStepError) => void);
   /** Replaces the function of a step. */
   readonly replace?: (step: { readonly name: string; readonly key: string }, fn: StepFunction) => StepFunction;
 }
@@ -52,5 +55,6 @@ export const liveHost = (needed: NeededHost): RunHost => ({
   uuid: () => crypto.randomUUID(),
   misfitAfterMs: 5_000,
   progress: () => {},
+  onUnawaited: () => {},
   ...needed,
 });

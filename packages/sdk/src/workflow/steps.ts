@@ -132,7 +132,7 @@ export function stepsOf(execution: Execution, runId: string): Step {
 const LAST_MOMENT_MS = momentMs("9999-12-31T23:59:59.999Z");
 
 function textOf(moment: Moment): string {
-  const ms = momentMs(moment);
+  const ms = moment === null ? Number.NaN : momentMs(moment);
   if (ms > LAST_MOMENT_MS) throw new RangeError(`until must be before the year 10000, not ${momentText(ms)}.`);
   // Whatever is past, the sleep ends at once.
   if (Number.isFinite(ms)) return momentText(Math.max(ms, 0));

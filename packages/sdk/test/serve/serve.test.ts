@@ -197,6 +197,36 @@ test("when a run is cancelled, the step in progress is aborted", async ({ live: 
   expect(await tidemill.runs.get(runId)).toMatchObject({ status: "cancelled" });
 });
 
+test("a handler whose key is refused logs that once, and its runs complete when the key is accepted", async ({ live, host }) => {
+  const { tidemill } = live;
+  const { id, key } = await tidemill.keys.create({ name: "handler", role: "admin" });
+  const errors: string[] = [];
+  const logger = { ...SILENT, error: (message: string) => void errors.push(message) };
+  const refused = new Set<string>();
+  let isRevoked = false;
+  const fetchWith = async (input: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
+    const headers = new Headers(init.headers);
+    if (!isRevoked) headers.set("authorization", `Bearer ${live.key}`);
+    const response = await fetch(input, { ...init, headers });
+    if (response.status === 401) refused.add(String(input));
+    return response;
+  };
+  const greet = workflow({ id: "greet" }, async ({ step }) => {
+    await step.run("first", () => 1);
+    return step.run("second", () => 2);
+  });
+  await host([greet], { key, logger, fetch: fetchWith });
+  await tidemill.keys.revoke(id);
+  isRevoked = true;
+  const runs = [await start(tidemill, "greet"), await start(tidemill, "greet")];
+  await until(() => refused.size === 2, "the key to be refused for the steps of both runs");
+  expect(errors).toEqual([
+    "The service refuses the key. Executions that report steps end without an outcome, until the handler has another key.",
+  ]);
+  isRevoked = false;
+  for (const run of runs) await untilStatus(tidemill, run, "completed");
+});
+
 test("a run of a workflow that the program does not have fails with its name", async ({ live: { tidemill }, host }) => {
   const { endpointUrl } = await host([workflow({ id: "known" }, () => 1)]);
   await tidemill.workflows.put("unknown", { endpoint_url: endpointUrl, endpoint_secret: SECRET, attempts: 1 });

@@ -430,6 +430,13 @@ describe("failures of steps", () => {
     expect(reason).toMatchObject({ name: "StepTimeoutError" });
   });
 
+  test("an attempt that returns when its time is over has failed all the same", async () => {
+    const run = new MemoryRun(({ step }: Context) =>
+      step.run("slow", ({ signal }) => new Promise((resolve) => signal.addEventListener("abort", () => resolve("late"))), { timeout: 1 }),
+    );
+    expect(await run.execute()).toMatchObject({ error_name: "StepTimeoutError" });
+  });
+
   test("an option that is wrong, and something thrown that has no text, fail the step", async () => {
     const failing = (program: (context: Context) => unknown) => new MemoryRun(program).execute();
     expect(await failing(({ step }) => step.run("a", () => 1, { attempts: Number.NaN }))).toMatchObject({
@@ -438,6 +445,11 @@ describe("failures of steps", () => {
       error: 'Step "a": attempts must be a whole number from 1 on, not NaN.',
       retry: false,
     });
+    for (const until of [null, undefined, "tomorrow", new Date(Number.NaN)])
+      expect(await failing(({ step }) => step.sleepUntil("a", until as never))).toMatchObject({
+        error_name: "InvalidStepError",
+        error: expect.stringContaining("A moment is a Date, or text such as"),
+      });
     expect(await failing(({ step }) => step.run("a", () => 1, { timeout: "soon" as never }))).toMatchObject({
       error: expect.stringContaining("A duration is a number of milliseconds"),
     });

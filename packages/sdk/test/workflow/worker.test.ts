@@ -35,6 +35,20 @@ describe("a worker with workflows", () => {
     expect(service.registered).toEqual([["/v1/workflows/onboard", { attempts: 5, backoff: { delay: 2_000 }, version: "v1" }]]);
   });
 
+  test.for([false, true])(
+    "warns of a step that a workflow did not await, or fails the run in development: %s",
+    async (replayEachStep, { service, worker }) => {
+      const warnings: [string, unknown][] = [];
+      const logger = { ...SILENT, warn: (message: string, fields?: object) => void warnings.push([message, fields]) };
+      worker(({ step }) => void step.run("send", () => 1), { logger, name: "w1", replayEachStep });
+      const run = service.trigger("onboard");
+      const failed = { outcome: "failed", error_name: "UnawaitedStepError", retry: false };
+      await expect.poll(() => run.settled).toMatchObject([replayEachStep ? failed : { outcome: "completed" }]);
+      const warned = [expect.stringContaining('did not await step "send". '), { worker: "w1", run: run.runId, workflow: "onboard" }];
+      expect(warnings).toEqual(replayEachStep ? [] : [warned]);
+    },
+  );
+
   test("suspends a run that sleeps, and takes it again", async ({ service, worker }) => {
     const executed: string[] = [];
     worker(async ({ step }: WorkflowContext<never>) => {

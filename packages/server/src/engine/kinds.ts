@@ -58,6 +58,11 @@ export interface JobKind {
   readonly settled?: (tx: Db, outcomes: readonly Outcome[], enqueued: (lane: EnqueuedLane) => void) => Promise<void>;
   /** Settles most outcomes without a transaction, in place of `settled`. A transaction settles the others. */
   readonly atOnce?: SettlesAtOnce;
+  /**
+   * Which of these outcomes, which were reported by programs, are stored already. For kinds whose attempts are not recorded. None unless
+   * given.
+   */
+  readonly findStored?: (db: Db, outcomes: readonly Outcome[]) => Promise<readonly boolean[]>;
   /** Whether `settled` locks jobs of other kinds. Its outcomes have transactions of their own: so all transactions lock in the same order. */
   readonly locksOthers?: true;
 }

@@ -66,7 +66,8 @@ export async function rescueAcrossWorkspaces(rescue: Rescue): Promise<0 | undefi
 
 async function settleExpired(rescue: Rescue, { claim, worker }: ExpiredClaim): Promise<void> {
   if (worker !== null) {
-    await finishForWorker(rescue, { claim, result: LEASE_EXPIRED, worker });
+    const once = rescue.kinds.of(claim)?.once;
+    await finishForWorker(rescue, { claim, result: { ...LEASE_EXPIRED, ...(once && { once }) }, worker });
     return;
   }
   const { clock, settler, waker } = rescue;

@@ -59,7 +59,15 @@ interface Settlement {
   readonly again?: boolean;
   /** It is written without what its kind adds. */
   readonly isBare?: boolean;
+  /** An earlier try failed without saying whether it was committed. */
+  readonly mayBeStored?: boolean;
 }
+
+/** What one statement has made of a settlement. Unknown: it failed, perhaps after its commit. */
+type AtOnce = "settled" | "left" | "unknown";
+
+/** Writes settlements. Returns which of their claims were valid. */
+type Adder = Pick<Batcher<Settlement, boolean>, "addAll">;
 
 const WRITERS = 1;
 const FIRST_PAUSE_MS = 50;
@@ -82,7 +90,9 @@ export class Settler {
   readonly #keyed: Batcher<Settlement, boolean>;
   readonly #withEffects: Batcher<Settlement, boolean>;
   readonly #lockingOthers: Batcher<Settlement, boolean>;
-  readonly #atOnce: Batcher<Settlement, boolean>;
+  readonly #atOnce: Batcher<Settlement, AtOnce>;
+  /** What one statement does not settle, a transaction does. */
+  readonly #atOnceFirst: Adder = { addAll: (settlements) => this.#addAtOnce(settlements) };
   readonly #report: ReportChange;
   #givenUp = false;
   /** Outcomes that are not written yet, by their claims: what to wait for. */
@@ -104,8 +114,8 @@ export class Settler {
     this.#db = db;
     this.#kinds = kinds;
     this.#emit = emit;
-    const batcher = (write: (settlements: Settlement[]) => Promise<boolean[]>) =>
-      new Batcher<Settlement, boolean>({
+    const batcher = <Done>(write: (settlements: Settlement[]) => Promise<Done[]>) =>
+      new Batcher<Settlement, Done>({
         maxWeight: MAX_WEIGHT,
         writers: WRITERS,
         weigh: ({ claim, verdict }) => weightOf({ length: claim.payload.length + writtenBy(verdict) }),
@@ -135,7 +145,7 @@ export class Settler {
   async addAll(endings: readonly Ending[]): Promise<boolean[]> {
     const valid = endings.map(() => false);
     const written = Promise.withResolvers<void>();
-    const groups = new Map<Batcher<Settlement, boolean>, { readonly at: number[]; readonly settlements: Settlement[] }>();
+    const groups = new Map<Adder, { readonly at: number[]; readonly settlements: Settlement[] }>();
     const earlier = new Set<Promise<unknown>>();
     for (const [index, ending] of endings.entries()) {
       const name = nameOf(ending.claim);
@@ -145,14 +155,14 @@ export class Settler {
         continue;
       }
       this.#pending.set(name, written.promise);
-      const batcher = this.#batcherOf(ending);
-      const group = groups.get(batcher) ?? { at: [], settlements: [] };
-      groups.set(batcher, group);
+      const adder = this.#adderOf(ending);
+      const group = groups.get(adder) ?? { at: [], settlements: [] };
+      groups.set(adder, group);
       group.at.push(index);
       group.settlements.push(this.#settlementOf(name, ending));
     }
-    const writing = [...groups].map(async ([batcher, { at, settlements }]) => {
-      const done = await (batcher === this.#atOnce ? this.#addAtOnce(settlements) : batcher.addAll(settlements));
+    const writing = [...groups].map(async ([adder, { at, settlements }]) => {
+      const done = await adder.addAll(settlements);
       for (const [place, index] of at.entries()) valid[index] = done[place] ?? false;
     });
     await Promise.all(writing).finally(written.resolve);
@@ -166,21 +176,23 @@ export class Settler {
     return { name, claim, verdict, circuit, entry, isReported: worker !== null, recorded };
   }
 
-  /** What one statement does not settle, a transaction does. */
   async #addAtOnce(settlements: readonly Settlement[]): Promise<boolean[]> {
-    const settled = await this.#atOnce.addAll(settlements);
-    const others = settlements.filter((_, index) => !settled[index]);
+    const done = await this.#atOnce.addAll(settlements);
+    const others = settlements.flatMap((one, index): Settlement[] => {
+      if (done[index] === "settled") return [];
+      return [done[index] === "unknown" ? { ...one, mayBeStored: true } : one];
+    });
     const valid = others.length > 0 ? await this.#withEffects.addAll(others) : [];
-    return settled.map((isSettled) => isSettled || (valid.shift() ?? false));
+    return done.map((one) => one === "settled" || (valid.shift() ?? false));
   }
 
   #forgetPending(settlements: readonly Settlement[]): void {
     for (const { name } of settlements) this.#pending.delete(name);
   }
 
-  #batcherOf({ claim, verdict }: Ending): Batcher<Settlement, boolean> {
+  #adderOf({ claim, verdict }: Ending): Adder {
     const kind = this.#kinds.of(claim);
-    if (kind?.atOnce?.accepts({ claim, verdict })) return this.#atOnce;
+    if (kind?.atOnce?.accepts({ claim, verdict })) return this.#atOnceFirst;
     if (kind?.locksOthers) return this.#lockingOthers;
     if (kind && (!kind.recorded || kind.settled)) return this.#withEffects;
     return claim.concurrencyKey === null ? this.#plain : this.#keyed;
@@ -201,8 +213,7 @@ export class Settler {
     this.#givenUp = true;
   }
 
-  /** @param mayBeStored an earlier try failed without saying whether it was committed */
-  async #write(settlements: Settlement[], write: Write, mayBeStored = false): Promise<boolean[]> {
+  async #write(settlements: Settlement[], write: Write): Promise<boolean[]> {
     for (let pauseMs = FIRST_PAUSE_MS; !this.#givenUp; pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS)) {
       try {
         const { moved, ids, opened, enqueued = [] } = await write(settlements);
@@ -213,61 +224,65 @@ export class Settler {
           this.#report(lane.workspaceId, CIRCUITS);
         }
         const unmoved = new Set(moved < settlements.length && ids ? unmovedOf(settlements, ids) : []);
-        const stored = mayBeStored && unmoved.size > 0 ? await this.#storedOf([...unmoved]) : [];
+        const stored = await this.#storedOf([...unmoved].filter(({ mayBeStored }) => mayBeStored));
         const lost = settlements.length - moved - stored.length;
         if (lost > 0) this.#emit("settle_lost_race", { count: lost });
         for (const one of stored) unmoved.delete(one);
         return settlements.map((one) => !unmoved.has(one));
       } catch (error) {
-        if (isRefused(error) || (isTimeout(error) && settlements.length > 1))
-          return this.#writeApart(settlements, write, error, mayBeStored);
+        if (isRefused(error) || (isTimeout(error) && settlements.length > 1)) return this.#writeApart(settlements, write, error);
         this.#emit("settle_retried", { error });
-        mayBeStored = true;
+        settlements = settlements.map((one) => ({ ...one, mayBeStored: true }));
         await wait(pauseMs);
       }
     }
     return settlements.map(() => false);
   }
 
-  /**
-   * Which of these an earlier try has stored: the entries of their attempts are in the logs of their jobs. Only for kinds whose attempts are
-   * recorded: outcomes of runs leave no entry, and are never found here.
-   */
+  /** Which of these an earlier try has stored: the entries of their attempts are in the logs of their jobs, or their kinds find them. */
   async #storedOf(settlements: readonly Settlement[]): Promise<Settlement[]> {
+    if (settlements.length === 0) return [];
     const found = await findLogsAcrossWorkspaces(this.#db, settlements.map(keyOf));
     const logs = new Map(found.map(({ id, log }) => [id, log]));
-    return settlements.filter(({ claim, entry }) => logs.get(claim.id)?.includes(entry));
+    const isLogged = ({ claim, entry }: Settlement) => logs.get(claim.id)?.includes(entry) ?? false;
+    const stored = settlements.filter(isLogged);
+    for (const kind of this.#kinds) {
+      const own = settlements.filter((one) => one.claim.kind === kind.name && !isLogged(one));
+      const found = own.length > 0 ? await kind.findStored?.(this.#db, own) : [];
+      stored.push(...own.filter((_, index) => found?.[index]));
+    }
+    return stored;
   }
 
   /**
    * Writes a batch in halves that the database refused or was too slow for, so that one bad settlement does not block the others. The
    * bad one goes to the dead-letter queue. Otherwise it would stay claimed as long as its lease holds.
    */
-  async #writeApart(settlements: Settlement[], write: Write, error: unknown, mayBeStored: boolean): Promise<boolean[]> {
+  async #writeApart(settlements: Settlement[], write: Write, error: unknown): Promise<boolean[]> {
     const [first] = settlements;
     if (settlements.length > 1) {
       const half = settlements.length >> 1;
-      const [some, others] = [settlements.slice(0, half), settlements.slice(half)];
-      return [...(await this.#write(some, write, mayBeStored)), ...(await this.#write(others, write, mayBeStored))];
+      return [...(await this.#write(settlements.slice(0, half), write)), ...(await this.#write(settlements.slice(half), write))];
     }
     if (first && !first.again) {
       // Once more: a row can be refused because its partition is being created.
       await wait(FIRST_PAUSE_MS);
-      return this.#write([{ ...first, again: true }], write, mayBeStored);
+      return this.#write([{ ...first, again: true }], write);
     }
     if (first && first.verdict !== UNSTORABLE) {
       this.#emit("settle_failed", { jobId: first.claim.id, error });
       const entry = logEntry(entryOf(first.claim, UNSTORABLE, 0, null));
-      return this.#write([{ ...first, verdict: UNSTORABLE, circuit: NO_EFFECT, entry }], write);
+      return this.#write([{ ...first, verdict: UNSTORABLE, circuit: NO_EFFECT, entry, mayBeStored: false }], write);
     }
     // Without `settled` of its kind, which may be what fails.
     if (first && !first.isBare) return this.#write([{ ...first, isBare: true }], (ones) => refuse(this.#db, ones));
     return settlements.map(() => false);
   }
 
-  /** Returns which of these are settled. Those of a statement that fails are not: a transaction finds out what is wrong. */
-  async #writeAtOnce(settlements: readonly Settlement[]): Promise<boolean[]> {
+  /** Returns what became of these. If a statement fails, a transaction finds out what is wrong. */
+  async #writeAtOnce(settlements: readonly Settlement[]): Promise<AtOnce[]> {
     const settled = new Set<Settlement>();
+    const unknown = new Set<Settlement>();
     for (const kind of this.#kinds) {
       const outcomes = settlements.filter(({ claim }) => claim.kind === kind.name);
       if (outcomes.length === 0) continue;
@@ -276,12 +291,15 @@ export class Settler {
           const done = await kind.atOnce?.settle(this.#db, outcomes);
           for (const [at, one] of outcomes.entries()) if (done?.[at]) settled.add(one);
         },
-        (error) => this.#emit("settle_retried", { error }),
+        (error) => {
+          this.#emit("settle_retried", { error });
+          for (const one of outcomes) unknown.add(one);
+        },
       );
     }
     this.#forgetPending([...settled]);
     for (const { claim } of settled) this.#report(claim.workspaceId, recordsOf(claim.kind));
-    return settlements.map((one) => settled.has(one));
+    return settlements.map((one) => (settled.has(one) ? "settled" : unknown.has(one) ? "unknown" : "left"));
   }
 
   async #writeRecords(settlements: readonly Settlement[]): Promise<Written> {

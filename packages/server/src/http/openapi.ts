@@ -91,11 +91,7 @@ export async function describeApi(api: Api): Promise<void> {
 }
 
 /** The parameters, body and responses of an operation. */
-function describeOperation(
-  components: Components,
-  schema: FastifySchema,
-  { access, emptyBody, rawBody }: Partial<FastifyContextConfig>,
-): object {
+function describeOperation(components: Components, schema: FastifySchema, { emptyBody, rawBody }: Partial<FastifyContextConfig>): object {
   const parametersIn = (place: "path" | "query" | "header", of: unknown) => {
     const { properties = {}, required = [] } = (of ?? {}) as Schema;
     return Object.entries(properties).map(([name, one]) => components.parameter(place, name, one, required.includes(name)));
@@ -113,11 +109,7 @@ function describeOperation(
   const body = schema.body as Schema | undefined;
   const responses = Object.entries(schema.response as Record<string, Schema & { codes?: ErrorCode[] }>).flatMap(([status, response]) => {
     const { codes, type, description } = response;
-    if (codes) {
-      // A key of any role may read.
-      const given = codes.filter((code) => code !== "FORBIDDEN" || access !== "read");
-      return given.length > 0 ? [[status, components.problem(given)]] : [];
-    }
+    if (codes) return [[status, components.problem(codes)]];
     return [[status, { description, headers: components.headers(), ...(type !== "null" && { content: contentOf(response) }) }]];
   });
   return {

@@ -18,10 +18,12 @@ export class DatabaseClock implements Clock {
     return performance.now();
   }
 
-  /** Sets the clock to the database's time, which was read between `sentMs` (by `elapsedMs`) and now. */
+  /**
+   * Sets the clock by the database's time, which was read between `sentMs` (by `elapsedMs`) and now. It changes no more than this proves: of a
+   * response that took seconds it is not known when the time was read.
+   */
   follow(databaseMs: number, sentMs: number): void {
-    const halfTripMs = (performance.now() - sentMs) / 2;
-    this.#offsetMs = databaseMs + halfTripMs - performance.now();
+    this.#offsetMs = Math.min(Math.max(this.#offsetMs, databaseMs - performance.now()), databaseMs - sentMs);
   }
 }
 

@@ -1,3 +1,4 @@
+import { after } from "./after.ts";
 import type { Clock } from "./clock.ts";
 import { type Db, type Fragment, fragment, row, sql } from "./database/sql.ts";
 import type { DeadlineLoop } from "./deadline-loop.ts";
@@ -36,6 +37,8 @@ export interface DuePollOptions {
   readonly random: Random;
 }
 
+/** How long a start waits for the first poll. */
+const MAX_FIRST_POLL_SECONDS = 1;
 /** Changes are not read after a longer pause between two polls. Milliseconds. */
 const MAX_PAUSE_MS = 300_000;
 
@@ -66,10 +69,13 @@ export class DuePoll implements Service {
     this.#loop = new PeriodicLoop({ name: "due-poll", everyMs, pass: () => this.#pass() }, emit, random);
   }
 
-  /** Returns when the first poll has ended: what a node caches after it needs not be forgotten because changes before it are not known. */
+  /**
+   * Returns when the first poll has ended: what a node caches after it needs not be forgotten because changes before it are not known. If
+   * PostgreSQL does not respond, it returns before: a node that does not start would not say why.
+   */
   async start(): Promise<void> {
     this.#loop.start();
-    await this.#loop.settled();
+    await Promise.race([this.#loop.settled(), after(MAX_FIRST_POLL_SECONDS)]);
   }
 
   wake(): void {

@@ -32,6 +32,7 @@ export * from "./fair-queue.ts";
 export * from "./fair-turns.ts";
 export * from "./file-limit.ts";
 export * from "./files.ts";
+export * from "./heap-growth.ts";
 export * from "./ids.ts";
 export * from "./json/canonical.ts";
 export * from "./json/depth.ts";

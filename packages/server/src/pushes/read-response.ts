@@ -50,13 +50,12 @@ function unfitFor(kind: string, { outcome, error_name }: ExecutionOutcome): stri
   return error_name === undefined ? null : "error_name is only for runs.";
 }
 
-const invalidOutcome = (kind: string, message: string): AttemptResult => failure(kind, "InvalidOutcomeError", message, false);
-
-const failure = (kind: string, name: string, message: string, forGood: boolean): AttemptResult => ({
+const invalidOutcome = (kind: string, message: string): AttemptResult => ({
   kind: "workerFailed",
   code: "WORKER_FAILED",
   message,
   retryAfterSeconds: null,
-  forGood,
-  ...(kind === "run" && { report: JSON.stringify({ error: { name, message } } satisfies RunReport) }),
+  // A hook fires once.
+  forGood: kind === "hook",
+  ...(kind === "run" && { report: JSON.stringify({ error: { name: "InvalidOutcomeError", message } } satisfies RunReport) }),
 });

@@ -1,5 +1,6 @@
 import type { Module } from "#http";
 import { type EmitEvent, PeriodicLoop, type Random, type Transactional } from "#kernel";
+import type { PulledWaker } from "#lanes";
 import { foldRunCountsAcrossWorkspaces, sweepEventKeysAcrossWorkspaces, sweepExpiredRunsAcrossWorkspaces } from "#workflows";
 import { maintainPartitions } from "./partitions.ts";
 import { sweepDeletedLanesAcrossWorkspaces } from "./sweep-lanes.ts";
@@ -11,14 +12,15 @@ export interface RetentionOptions {
   readonly housekeeping: Transactional;
   readonly random: Random;
   readonly emit: EmitEvent;
+  readonly waker: PulledWaker;
 }
 
 /** Deletes the rows of deleted queues and workspaces, and rows whose retention has expired. */
-export function createRetention({ housekeeping, random, emit }: RetentionOptions): Module {
+export function createRetention({ housekeeping, random, emit, waker }: RetentionOptions): Module {
   const loop = (name: string, everyMs: number, pass: () => Promise<unknown>) => new PeriodicLoop({ name, everyMs, pass }, emit, random);
   return {
     services: [
-      loop("sweep-lanes", 15_000, () => sweepDeletedLanesAcrossWorkspaces(housekeeping)),
+      loop("sweep-lanes", 15_000, () => sweepDeletedLanesAcrossWorkspaces(housekeeping, (lanes) => waker.wakeWorkflows(lanes))),
       loop("sweep-workspaces", 60_000, () => sweepDeletedWorkspacesAcrossWorkspaces(housekeeping)),
       loop("sweep-runs", HOUR_MS, () => sweepExpiredRunsAcrossWorkspaces(housekeeping)),
       loop("fold-run-counts", 5_000, () => foldRunCountsAcrossWorkspaces(housekeeping)),

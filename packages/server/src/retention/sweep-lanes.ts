@@ -1,6 +1,6 @@
 import { sweepLaneJobs } from "#jobs";
 import type { Transactional } from "#kernel";
-import { findDeletedLanesAcrossWorkspaces, removeEmptyLane } from "#lanes";
+import { findDeletedLanesAcrossWorkspaces, type LaneKey, removeEmptyLane } from "#lanes";
 import { removeSchedulesOf } from "#schedules";
 import { sweepLaneDeliveries } from "#webhooks";
 import { sweepLaneRuns } from "#workflows";
@@ -11,12 +11,14 @@ const MAX_LANES = 100;
 /**
  * Deletes the jobs, runs and deliveries of deleted lanes and their idempotency keys, then the lanes. Schedules are deleted with their queue. A
  * schedule that was created while its workspace was being deleted still exists, and must create no more jobs.
+ *
+ * @param onWoken called with the lanes of runs that waited for a deleted one
  */
-export async function sweepDeletedLanesAcrossWorkspaces(db: Transactional): Promise<void> {
+export async function sweepDeletedLanesAcrossWorkspaces(db: Transactional, onWoken: (lanes: LaneKey[]) => void = () => {}): Promise<void> {
   for (const lane of await findDeletedLanesAcrossWorkspaces(db, MAX_LANES)) {
     await removeSchedulesOf(db, lane);
     await sweepLaneJobs(db, lane);
-    await sweepLaneRuns(db, lane);
+    await sweepLaneRuns(db, lane, onWoken);
     await sweepLaneDeliveries(db, lane);
     await removeEmptyLane(db, lane);
   }

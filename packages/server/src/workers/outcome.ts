@@ -118,7 +118,8 @@ export function* readOutcome(
     code: "WORKER_FAILED",
     message: cut(kept, MAX_MESSAGE),
     retryAfterSeconds: retry_in ?? null,
-    forGood: retry === false,
+    // A hook fires once.
+    forGood: retry === false || kind === "hook",
     ...reportOf({
       steps,
       error: cutError(yield* redactError({ name: error_name, message }, redactor)),

@@ -1,6 +1,7 @@
 import type { AttemptEntry, Settled, SettleJob } from "@tidemill/contract";
 import { findLogsAcrossWorkspaces } from "#jobs";
 import type { Db, WorkspaceId } from "#kernel";
+import { findReportedAcrossWorkspaces } from "#workflows";
 import type { Proven } from "./prove-claims.ts";
 import type { MayServe } from "./served-claims.ts";
 
@@ -9,6 +10,12 @@ export interface AnsweredOutcome {
   readonly settle: SettleJob;
   readonly claim: Proven | null;
   readonly answer: Settled;
+}
+
+/** An outcome whose lease is lost, by a token that was right. */
+interface LostOutcome {
+  readonly settle: SettleJob;
+  readonly claim: Proven;
 }
 
 /**
@@ -21,13 +28,39 @@ export async function answerRepeated(
   outcomes: readonly AnsweredOutcome[],
   mayServe: MayServe,
 ): Promise<Settled[]> {
-  const lost = outcomes.flatMap(({ claim, answer }) => (claim && answer.code === "LEASE_LOST" ? [{ ...claim.claim, workspaceId }] : []));
-  const found = lost.length > 0 ? await findLogsAcrossWorkspaces(db, lost) : [];
+  const lost = outcomes.flatMap(({ settle, claim, answer }) => (claim && answer.code === "LEASE_LOST" ? [{ settle, claim }] : []));
+  // A run that was given back goes on as a job does.
+  const isOfRun = ({ settle: { id, outcome } }: LostOutcome) => id.startsWith("run_") && outcome !== "released";
+  const [ofRuns, others] = [lost.filter(isOfRun), lost.filter((one) => !isOfRun(one))];
+  const stored = new Set<SettleJob>([
+    ...(ofRuns.length > 0 ? await reportedOf(db, workspaceId, ofRuns, mayServe) : []),
+    ...(others.length > 0 ? await loggedOf(db, workspaceId, others, mayServe) : []),
+  ]);
+  return outcomes.map(({ settle, answer }) => (stored.has(settle) ? { id: answer.id, ok: true, code: null, message: null } : answer));
+}
+
+const claimsOf = (workspaceId: WorkspaceId, lost: readonly LostOutcome[]) => lost.map(({ claim }) => ({ ...claim.claim, workspaceId }));
+
+/** Those that the logs of their jobs tell of. */
+async function loggedOf(db: Db, workspaceId: WorkspaceId, lost: readonly LostOutcome[], mayServe: MayServe): Promise<SettleJob[]> {
+  const found = await findLogsAcrossWorkspaces(db, claimsOf(workspaceId, lost));
   const logs = new Map(found.map((one) => [one.id, one]));
-  return outcomes.map(({ settle, claim, answer }) => {
-    const stored = claim && answer.code === "LEASE_LOST" ? logs.get(claim.claim.id) : undefined;
-    const isStored = claim && stored && mayServe({ kind: "queue" }, stored.queue) && isSettledBy(stored.log, claim, settle.outcome);
-    return isStored ? { id: answer.id, ok: true, code: null, message: null } : answer;
+  return lost.flatMap(({ settle, claim }) => {
+    const stored = logs.get(claim.claim.id);
+    return stored &&
+      mayServe({ kind: settle.id.startsWith("job_") ? "queue" : "run" }, stored.queue) &&
+      isSettledBy(stored.log, claim, settle.outcome)
+      ? [settle]
+      : [];
+  });
+}
+
+/** Those that their runs tell of. An execution has one outcome, so that it need not be compared. */
+async function reportedOf(db: Db, workspaceId: WorkspaceId, lost: readonly LostOutcome[], mayServe: MayServe): Promise<SettleJob[]> {
+  const found = await findReportedAcrossWorkspaces(db, claimsOf(workspaceId, lost));
+  return found.flatMap(({ index, workflow }) => {
+    const settle = lost[index]?.settle;
+    return settle && mayServe({ kind: "run" }, workflow) ? [settle] : [];
   });
 }
 

@@ -1,6 +1,6 @@
 import type { ExtendRequest, ExtendResponse, Settled, WorkRequest } from "@tidemill/contract";
 import { checkMayServe, mayServe, type OverLimit, type Principal } from "#http";
-import { extendClaims, findCancelled, findHeldAmong, findTakenBy, showJobId, type TakenRow } from "#jobs";
+import { extendClaims, findCancelled, findHeldAmong, findTakenBy, type TakenRow } from "#jobs";
 import { type Clock, type Db, type JobId, momentMs, problem, type Transactional, toMoment, type WorkspaceId } from "#kernel";
 import { type LaneKind, laneNotFound } from "#lanes";
 import type { CodeVersions } from "./code-versions.ts";
@@ -229,7 +229,8 @@ export async function extend(
   const lost = claims.filter(({ id }) => !extended.has(id));
   const workers = new Set(proven.flatMap((one) => one?.worker ?? []));
   for (const { leaseId } of workers) deps.versions.isBusy(leaseId);
-  const cancelled = lost.length > 0 ? await findCancelled(db, workspaceId, lost) : [];
+  const gone = new Set(lost.length > 0 ? await findCancelled(db, workspaceId, lost) : []);
+  const cancelled = leases.flatMap(({ id }, index) => (gone.has(proven[index]?.claim.id as JobId) ? id : []));
   if (lost.length === 0 && wait > 0) await untilCancelled(workers, wait * 1_000, signal);
   const notified = await Promise.all([...workers].map((worker) => takeCancelled(db, worker)));
   return {
@@ -238,7 +239,7 @@ export async function extend(
       const until = jobId && extended.get(jobId);
       return { id, ok: until !== undefined, lease_expires_at: until ?? null };
     }),
-    cancelled: [...new Set([...cancelled.map(showJobId), ...notified.flat()])],
+    cancelled: [...new Set([...cancelled, ...notified.flat()])],
   };
 }
 

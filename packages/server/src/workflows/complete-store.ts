@@ -79,7 +79,8 @@ export async function completeRunsAcrossWorkspaces(db: Db, runs: readonly RunToC
         on conflict (workspace_id, run_id, key) do nothing
         returning run_id, coalesce(octet_length(output), 0) + coalesce(octet_length(error), 0) as bytes
       ), ended as (
-        update run r set status = 'completed', result = l.result, error = null, retry_steps = null, executions = l.attempt, next_attempt_at = null,
+        update run r set status = 'completed', result = l.result, error = null, retry_steps = null, executions = l.attempt,
+          reported_execution = l.attempt, next_attempt_at = null,
           ended_at = moment(), expires_at = coalesce(moment() + w.retention_days * interval '1 day', 'infinity'),
           steps = r.steps + (select count(*) from stored where stored.run_id = r.id),
           journal_bytes = r.journal_bytes + coalesce((select sum(bytes) from stored where stored.run_id = r.id), 0),
@@ -131,7 +132,8 @@ async function completeRun(db: Db, { workspaceId, id, claim, result }: RunToComp
         on conflict (workspace_id, run_id, key) do nothing
         returning run_id
       ), ended as (
-        update run r set status = 'completed', result = ${result}, error = null, retry_steps = null, executions = ${claim.attempt}, next_attempt_at = null,
+        update run r set status = 'completed', result = ${result}, error = null, retry_steps = null, executions = ${claim.attempt},
+          reported_execution = ${claim.attempt}, next_attempt_at = null,
           ended_at = moment(), expires_at = coalesce(moment() + w.retention_days * interval '1 day', 'infinity'),
           steps = r.steps + (select count(*) from stored), journal_bytes = r.journal_bytes + (select count(*) from stored) * ${bytes},
           last_seq = r.last_seq + 1

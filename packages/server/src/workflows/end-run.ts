@@ -13,6 +13,9 @@ import { findUndosAcrossWorkspaces, type Undo } from "./undo/store.ts";
 /** Which hook fires when a run ends. Source: specification, Lifecycle hooks. */
 const HOOK_OF: Readonly<Record<RunEnd["status"], Hook>> = { completed: "onSuccess", failed: "onFailure", cancelled: "onCancel" };
 
+/** For how long a hook is sent to an endpoint that cannot be reached: some eight minutes, in which a program is deployed. */
+const UNREACHED = { attempts: 10, backoffDelayMs: 1_000 };
+
 /** A hook to fire, with the run that it is for. */
 interface Firing {
   readonly id: JobId;
@@ -97,9 +100,8 @@ async function fire(tx: Db, firings: readonly Firing[]): Promise<void> {
       // Before the runs that wait: a hook should not come hours after its run.
       priority: 1,
       payload: payloadOf(hook, ended, end.result ?? "null"),
-      // It fires once, whatever comes of it.
-      attempts: 1,
-      backoffDelayMs: 0,
+      // Only a request that did not arrive is repeated.
+      ...UNREACHED,
       runAtMs: null,
       concurrencyKey: null,
     })),

@@ -12,6 +12,8 @@ export interface RunEnd extends RunKey {
   readonly retrySteps?: readonly string[] | null;
   /** The attempt of its job. */
   readonly executions: number;
+  /** Whether the program of its last execution has reported this end. Not unless given. */
+  readonly isReported?: boolean;
   /** Whether the execution that it had goes on, and undoes its steps. */
   readonly isUndone?: boolean;
 }
@@ -44,14 +46,15 @@ export function markEndedAcrossWorkspaces(tx: Db, ends: readonly RunEnd[]): Prom
     sql`
       with ended as (
         update run r set status = e.status, result = e.result, ended_at = moment(), next_attempt_at = null, executions = e.executions,
-          retry_steps = e.retry_steps::text[],
+          retry_steps = e.retry_steps::text[], reported_execution = case when e.is_reported then e.executions else r.reported_execution end,
           error = case when e.status = 'completed' then null else coalesce(e.error, r.error) end,
           expires_at = coalesce(moment() + w.retention_days * interval '1 day', 'infinity')
         from unnest(${workspaceIds}::uuid[], ${ids}::uuid[],
           ${textArray(ends.map((one) => one.status))}::run_status[], ${binaryTextArray(ends.map(({ result = null }) => result))}::text[],
           ${binaryTextArray(ends.map(({ error = null }) => error))}::text[], ${plainArray(ends.map((one) => one.executions))}::int[],
-          ${textArray(ends.map(({ retrySteps }) => (retrySteps ? textArray(retrySteps) : null)))}::text[])
-          as e (workspace_id, id, status, result, error, executions, retry_steps)
+          ${textArray(ends.map(({ retrySteps }) => (retrySteps ? textArray(retrySteps) : null)))}::text[],
+          ${plainArray(ends.map(({ isReported = false }) => isReported))}::boolean[])
+          as e (workspace_id, id, status, result, error, executions, retry_steps, is_reported)
         join workspace w on w.id = e.workspace_id
         where r.workspace_id = any(${workspaceIds}::uuid[]) and r.id = any(${ids}::uuid[]) and r.workspace_id = e.workspace_id and r.id = e.id and r.${LIVE}
         returning r.workspace_id, r.id, r.lane_id, r.started_at, r.failures, r.error, r.parent_run_id, r.version
@@ -70,6 +73,8 @@ export interface RunFailure extends RunKey {
   /** JSON text. */
   readonly error: string;
   readonly waitMs: number;
+  /** The execution whose program has reported it. Null: none has. */
+  readonly reported: number | null;
 }
 
 /** Uses the primary key. */
@@ -77,9 +82,10 @@ export const recordFailuresAcrossWorkspaces = (tx: Db, failures: readonly RunFai
   rows(
     tx,
     sql`
-      update run r set failures = r.failures + 1, error = f.error, next_attempt_at = moment() + f.wait_ms * interval '1 millisecond'
+      update run r set failures = r.failures + 1, error = f.error, next_attempt_at = moment() + f.wait_ms * interval '1 millisecond',
+        reported_execution = coalesce(f.reported, r.reported_execution)
       from unnest(${plainArray(failures.map((one) => one.workspaceId))}::uuid[], ${plainArray(failures.map((one) => one.id))}::uuid[],
-        ${binaryTextArray(failures.map((one) => one.error))}::text[], ${plainArray(failures.map((one) => one.waitMs))}::float8[])
-        as f (workspace_id, id, error, wait_ms)
+        ${binaryTextArray(failures.map((one) => one.error))}::text[], ${plainArray(failures.map((one) => one.waitMs))}::float8[],
+        ${plainArray(failures.map((one) => one.reported))}::int[]) as f (workspace_id, id, error, wait_ms, reported)
       where r.workspace_id = any(array[f.workspace_id]) and r.id = f.id and r.${LIVE}`,
   );

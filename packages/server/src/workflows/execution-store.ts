@@ -125,8 +125,8 @@ const begin = (db: Db, workspaceId: WorkspaceId, ids: readonly RunId[], version:
   );
 
 /**
- * Locks the job of a run and then the run, as a settle does, for a report on it. Null unless the claim holds and the run has not ended. Uses
- * the primary keys.
+ * Locks the job of a run and then the run, as a settle does, for a report on it. Null unless the claim holds, and the run has not ended or been
+ * deleted with its workflow: its rows are there until they are swept. Uses the primary keys.
  */
 export const lockExecution = (tx: Db, { workspaceId, id }: RunKey, claim: NamedClaim): Promise<{ steps: number } | null> =>
   row(
@@ -137,5 +137,7 @@ export const lockExecution = (tx: Db, { workspaceId, id }: RunKey, claim: NamedC
           and lease_id is not distinct from ${claim.leaseId}::bigint and attempt = ${claim.attempt}
         for share
       )
-      select steps from run where workspace_id = ${workspaceId} and id = ${id} and ${LIVE} and exists (select from held) for no key update`,
+      select steps from run where workspace_id = ${workspaceId} and id = ${id} and ${LIVE} and exists (select from held)
+        and exists (select from lane l where l.workspace_id = ${workspaceId} and l.id = ${claim.laneId} and l.deleted_at is null)
+      for no key update`,
   );

@@ -10,6 +10,7 @@ import { endRunsAcrossWorkspaces } from "./end-run.ts";
 import { type RunEnd, type RunFailure, recordFailuresAcrossWorkspaces } from "./end-store.ts";
 import { parentJobOf } from "./parent.ts";
 import { storeProgressAcrossWorkspaces } from "./progress.ts";
+import { findStoredOutcomes, recordReportedAcrossWorkspaces } from "./reported-store.ts";
 import type { RunKey } from "./run.ts";
 import { progressOf, type RunReport, readReport } from "./run-report.ts";
 import { insertStepsAcrossWorkspaces, type StepsToInsert } from "./step-store.ts";
@@ -32,6 +33,7 @@ export const runKind = (ids: UuidSource, deliverer: Deliverer, waker: () => Pick
   related: parentJobOf,
   deliverer,
   atOnce: completeAtOnce,
+  findStored: findStoredOutcomes,
   async settled(tx, outcomes, enqueued) {
     const ended = outcomes.map(readOutcome);
     const tooLarge = await storeSteps(tx, ids, ended, enqueued);
@@ -61,6 +63,8 @@ async function end(tx: Db, ids: UuidSource, ends: readonly RunEnd[], enqueued: (
   for (const lane of ended.enqueued) enqueued(lane);
   const before = ends.filter(({ id }) => !ended.ids.has(id));
   if (before.length > 0) for (const lane of await undoTheRest(tx, before)) enqueued(lane);
+  const reported = before.flatMap(({ isReported, executions, ...run }) => (isReported ? [{ ...run, execution: executions }] : []));
+  if (reported.length > 0) await recordReportedAcrossWorkspaces(tx, reported);
 }
 
 function readOutcome(outcome: Outcome): Ended {
@@ -101,27 +105,30 @@ function tooLargeEnd(one: Ended): RunEnd[] {
       status: "failed",
       error: JSON.stringify(journalTooLargeError(one.report?.steps ?? [])),
       executions: one.outcome.claim.attempt,
+      isReported: true,
     },
   ];
 }
 
 function endOf({ run, outcome: { claim, verdict }, report }: Ended): RunEnd[] {
-  const executions = claim.attempt;
-  if (verdict.kind === "complete") return [{ ...run, status: "completed", result: verdict.result ?? "null", executions }];
+  const last = { executions: claim.attempt, isReported: report !== null };
+  if (verdict.kind === "complete") return [{ ...run, status: "completed", result: verdict.result ?? "null", ...last }];
   if (verdict.kind === "fail") {
     const { retrySteps = null } = report ?? {};
-    return [{ ...run, status: "failed", error: errorOf(report, verdict.error), retrySteps, executions }];
+    return [{ ...run, status: "failed", error: errorOf(report, verdict.error), retrySteps, ...last }];
   }
   return [];
 }
 
-const failureOf = ({ run, outcome: { verdict }, report }: Ended): RunFailure[] =>
-  verdict.kind === "retry" ? [{ ...run, error: errorOf(report, verdict.error), waitMs: verdict.waitMs }] : [];
+const failureOf = ({ run, outcome: { claim, verdict }, report }: Ended): RunFailure[] =>
+  verdict.kind === "retry"
+    ? [{ ...run, error: errorOf(report, verdict.error), waitMs: verdict.waitMs, reported: report && claim.attempt }]
+    : [];
 
 const unfitOf = ({ run, outcome: { claim, verdict }, report }: Ended): UnfitRun[] => {
   if (verdict.kind !== "giveBack" || !report?.unfit) return [];
   const { step, reason, version } = report.unfit;
-  return [{ ...run, laneId: claim.laneId, step, reason, version: version ?? "" }];
+  return [{ ...run, laneId: claim.laneId, execution: claim.attempt, step, reason, version: version ?? "" }];
 };
 
 /** The error of a run: what the program reported, or what happened to its execution. */

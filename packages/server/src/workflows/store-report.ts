@@ -1,6 +1,6 @@
 import type { FastifyRequest } from "fastify";
 import { runForRequest } from "#http";
-import type { Db, RunId, Shares, Tenants, UuidSource, WorkspaceId } from "#kernel";
+import { type Db, problem, type RunId, type Shares, type Tenants, type UuidSource, type WorkspaceId } from "#kernel";
 import type { Waker } from "#lanes";
 import { keepProgress, storeProgress } from "./progress.ts";
 import { redactSteps } from "./redact-steps.ts";
@@ -27,7 +27,11 @@ export interface Report {
   readonly progress: string | null;
 }
 
-/** Stores a report. Returns how many steps the journal has; null, and nothing is stored, if the claim does not hold. */
+/**
+ * Stores a report. Returns how many steps the journal has; null if the token proves nothing.
+ *
+ * @throws LEASE_LOST, and nothing is stored, if the claim no longer holds, also if the run is deleted
+ */
 export async function storeReport(
   { tenants, ids, waker, proveReport, steps: writer, shares }: StoreReports,
   request: FastifyRequest,
@@ -39,10 +43,12 @@ export async function storeReport(
   const proven = await proveReport(db, workspaceId, { id, lease_token });
   if (!proven) return null;
   const stored = steps.length > 0 ? await storeSteps() : null;
-  if (steps.length > 0 && stored === null) return null;
+  if (steps.length > 0 && stored === null) throw problem("LEASE_LOST");
   // After the steps, so that readers of the run's events see it in this order.
   const said = progress === null ? null : await say(db, proven, progress);
-  return stored ?? said;
+  const count = stored ?? said;
+  if (count === null) throw problem("LEASE_LOST");
+  return count;
 
   async function storeSteps(): Promise<number | null> {
     const { claim, redactor } = proven as ProvenReport;

@@ -1,18 +1,19 @@
 import { type Db, plainArray, type RunId, rows, sql, type Timestamp } from "#kernel";
-import { LIVE, type RunKey } from "./run.ts";
+import type { ExecutionOfRun } from "./reported-store.ts";
+import { LIVE } from "./run.ts";
 
 /**
  * Sets the status of runs from what they wait for. Returns when the first of it ends; null: nothing waits. A wait has ended
  * if its signal was completed meanwhile, if the run may not have it, or if the run that it is for has ended. Uses the primary keys.
  */
-export async function suspendAcrossWorkspaces(tx: Db, runs: readonly RunKey[]): Promise<ReadonlyMap<RunId, Timestamp | null>> {
+export async function suspendAcrossWorkspaces(tx: Db, runs: readonly ExecutionOfRun[]): Promise<ReadonlyMap<RunId, Timestamp | null>> {
   const suspended = await rows<{ id: RunId; at: Timestamp | null }>(
     tx,
     sql`
       with pending as (
-        select u.workspace_id, u.id, p.at, p.for_others
-        from unnest(${plainArray(runs.map((one) => one.workspaceId))}::uuid[], ${plainArray(runs.map((one) => one.id))}::uuid[])
-          as u (workspace_id, id)
+        select u.workspace_id, u.id, u.execution, p.at, p.for_others
+        from unnest(${plainArray(runs.map((one) => one.workspaceId))}::uuid[], ${plainArray(runs.map((one) => one.id))}::uuid[],
+          ${plainArray(runs.map((one) => one.execution))}::int[]) as u (workspace_id, id, execution)
         cross join lateral (
           select min(case when s.error is not null or s.answered_at is not null or s.signal is not null and not exists (
               select from signal g
@@ -23,7 +24,8 @@ export async function suspendAcrossWorkspaces(tx: Db, runs: readonly RunKey[]): 
           from run_step s where s.workspace_id = any(array[u.workspace_id]) and s.run_id = u.id and s.status = 'waiting'
         ) p
       )
-      update run r set status = case when p.at is null then 'running' when p.for_others then 'waiting' else 'sleeping' end::run_status
+      update run r set status = case when p.at is null then 'running' when p.for_others then 'waiting' else 'sleeping' end::run_status,
+        reported_execution = p.execution
       from pending p where r.workspace_id = any(array[p.workspace_id]) and r.id = p.id and r.${LIVE}
       returning r.id, p.at`,
   );

@@ -27,7 +27,7 @@ const NOTHING_AWAITED = {
 export async function suspendRuns(tx: Db, suspended: readonly SuspendedRun[]): Promise<{ due: Timestamp[]; failed: RunEnd[] }> {
   const dueAt = await suspendAcrossWorkspaces(
     tx,
-    suspended.map(({ run }) => run),
+    suspended.map(({ run, claim }) => ({ ...run, execution: claim.attempt })),
   );
   const [stuck, waiting] = [suspended.filter(({ run }) => dueAt.get(run.id) === null), suspended.filter(({ run }) => dueAt.get(run.id))];
   if (waiting.length > 0)
@@ -43,7 +43,7 @@ export async function suspendRuns(tx: Db, suspended: readonly SuspendedRun[]): P
     const verdict = judge({ kind: "workerFailed", code: "WORKER_FAILED", message, retryAfterSeconds: null, forGood: false }, claim, 0);
     const error = JSON.stringify(NOTHING_AWAITED);
     if (verdict.kind === "retry") {
-      await recordFailuresAcrossWorkspaces(tx, [{ ...run, error, waitMs: verdict.waitMs }]);
+      await recordFailuresAcrossWorkspaces(tx, [{ ...run, error, waitMs: verdict.waitMs, reported: claim.attempt }]);
       due.push(...(await countAttemptsAcrossWorkspaces(tx, [{ ...claim, waitMs: verdict.waitMs }])));
     } else {
       await removeUnrecorded(tx, claim);

@@ -7,16 +7,20 @@ import { findAwaitingParents } from "./parent.ts";
 /** Runs in one statement, with their journals. */
 const CHUNK = 500;
 
-/** Deletes the runs of a deleted lane. Runs that wait for them go on. */
-export async function sweepLaneRuns(db: Transactional, lane: LaneKey): Promise<void> {
-  while ((await db.transaction((tx) => deleteSomeOfLane(tx, lane))) === CHUNK);
+/** Deletes the runs of a deleted lane. Runs that wait for them go on: `onWoken` is called with their lanes. */
+export async function sweepLaneRuns(db: Transactional, lane: LaneKey, onWoken: (lanes: LaneKey[]) => void): Promise<void> {
+  for (;;) {
+    const { deleted, woken } = await db.transaction((tx) => deleteSomeOfLane(tx, lane));
+    if (woken.length > 0) onWoken(woken);
+    if (deleted < CHUNK) return;
+  }
 }
 
 /** Locks the jobs of waiting runs before the runs that they wait for, as settles do. Returns how many runs were deleted. */
-async function deleteSomeOfLane(tx: Db, lane: LaneKey): Promise<number> {
+async function deleteSomeOfLane(tx: Db, lane: LaneKey): Promise<{ readonly deleted: number; readonly woken: LaneKey[] }> {
   const { workspaceId } = lane;
   const ids = await findSomeOfLane(tx, lane);
-  if (ids.length === 0) return 0;
+  if (ids.length === 0) return { deleted: 0, woken: [] };
   const parents = await findAwaitingParents(
     tx,
     ids.map((id) => ({ workspaceId, id })),
@@ -28,7 +32,8 @@ async function deleteSomeOfLane(tx: Db, lane: LaneKey): Promise<number> {
       tx,
       parents.map((job) => ({ ...job, at: null })),
     );
-  return ids.length;
+  const laneIds = new Set(parents.map(({ laneId }) => laneId));
+  return { deleted: ids.length, woken: [...laneIds].map((laneId) => ({ workspaceId, laneId })) };
 }
 
 /** Deletes keys of events whose retention has ended, unless one of their runs is there. */

@@ -1,12 +1,13 @@
 import { type Db, plainArray, type RunId, row, rows, sql, textArray } from "#kernel";
 import type { LaneKey } from "#lanes";
+import type { ExecutionOfRun } from "./reported-store.ts";
 import { LIVE, type RunKey, type UnfitRow } from "./run.ts";
 
 /** A version of which no worker has asked for runs for so long is gone. A worker asks every 30 s, which is written up to 30 s later. */
 export const VERSION_GONE_SECONDS = 90;
 
 /** A journal that did not fit the code. */
-export interface UnfitRun extends LaneKey, RunKey, UnfitRow {}
+export interface UnfitRun extends LaneKey, ExecutionOfRun, UnfitRow {}
 
 /** What becomes of a run whose journal did not fit. */
 export interface RecordedUnfit {
@@ -29,8 +30,9 @@ export const recordUnfitAcrossWorkspaces = (tx: Db, unfit: readonly UnfitRun[]):
         select u.*, coalesce(f.tried, '{}') as before, n.version as next
         from unnest(${plainArray(unfit.map((one) => one.workspaceId))}::uuid[], ${plainArray(unfit.map((one) => one.laneId))}::bigint[],
           ${plainArray(unfit.map((one) => one.id))}::uuid[], ${textArray(unfit.map((one) => one.step))}::text[],
-          ${textArray(unfit.map((one) => one.reason))}::text[], ${textArray(unfit.map((one) => one.version))}::text[])
-          as u (workspace_id, lane_id, id, step, reason, version)
+          ${textArray(unfit.map((one) => one.reason))}::text[], ${textArray(unfit.map((one) => one.version))}::text[],
+          ${plainArray(unfit.map((one) => one.execution))}::int[])
+          as u (workspace_id, lane_id, id, step, reason, version, execution)
         left join run_unfit f on f.workspace_id = any(array[u.workspace_id]) and f.run_id = u.id
         left join lateral (
           select v.version from workflow_version v
@@ -39,7 +41,8 @@ export const recordUnfitAcrossWorkspaces = (tx: Db, unfit: readonly UnfitRun[]):
           order by v.first_asked_at desc, v.version collate "C" desc limit 1
         ) n on true
       ), moved as (
-        update run r set status = case when u.next is null then 'waiting' else 'running' end::run_status
+        update run r set status = case when u.next is null then 'waiting' else 'running' end::run_status,
+          reported_execution = u.execution
         from unfit u where r.workspace_id = any(array[u.workspace_id]) and r.id = u.id and r.${LIVE}
         returning r.id
       ), recorded as (

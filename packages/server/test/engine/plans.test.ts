@@ -60,6 +60,7 @@ import { beginExecutions } from "../../src/workflows/execution-store.ts";
 import { findAwaitingParents } from "../../src/workflows/parent.ts";
 import { insertPlainStepsAcrossWorkspaces } from "../../src/workflows/plain-step-store.ts";
 import { storeProgress, storeProgressAcrossWorkspaces } from "../../src/workflows/progress.ts";
+import { findReportedAcrossWorkspaces, recordReportedAcrossWorkspaces } from "../../src/workflows/reported-store.ts";
 import { releaseRunKeysAcrossWorkspaces } from "../../src/workflows/run-key-store.ts";
 import { readInputs, readJournals } from "../../src/workflows/run-store.ts";
 import { findPendingSignalsAcrossWorkspaces, registerSignalsAcrossWorkspaces } from "../../src/workflows/signal-store.ts";
@@ -137,7 +138,7 @@ const STATEMENTS: Record<string, (db: Db) => Promise<unknown>> = {
   "find a run's version": (db) => findKeptFor(db, { ...LANE, id: SETTLED.id as never }),
   "make runs due": (db) => makeDueAcrossWorkspaces(db, [{ ...LANE, id: SETTLED.id, version: "v1" }]),
   "record unfit runs": (db) =>
-    recordUnfitAcrossWorkspaces(db, [{ ...LANE, id: SETTLED.id as never, step: "load", reason: "", version: "v1" }]),
+    recordUnfitAcrossWorkspaces(db, [{ ...LANE, id: SETTLED.id as never, step: "load", reason: "", version: "v1", execution: 1 }]),
   "find held claims": (db) => findHeld(db, LANE.workspaceId, [SETTLED]),
   "find held jobs among some": (db) => findHeldAmong(db, LANE.workspaceId, 1, [SETTLED.id]),
   "find held jobs of a lane": (db) => findHeldInLane(db, LANE, [1]),
@@ -224,12 +225,14 @@ const STATEMENTS_OF_RUNS: Record<string, (db: Db) => Promise<unknown>> = {
       [RUN, RUN].map((run) => ({ ...run, ...TRIGGER })),
     ),
   "store steps of locked jobs": (db) => insertStepsAcrossWorkspaces(db, [{ ...RUN, claim: null, steps: [completedStep("a", "run", "1")] }]),
-  "suspend runs": (db) => suspendAcrossWorkspaces(db, [RUN]),
+  "suspend runs": (db) => suspendAcrossWorkspaces(db, [{ ...RUN, execution: 1 }]),
   "complete a run": (db) =>
     completeRunsAcrossWorkspaces(db, [{ ...RUN, claim: SETTLED as never, result: "1", steps: [completedStep("a", "run", "1")] }]),
   "complete runs": (db) => completeRunsAcrossWorkspaces(db, [{ ...RUN, claim: SETTLED as never, result: "1", steps: [] }]),
   "end runs": (db) => markEndedAcrossWorkspaces(db, [{ ...RUN, status: "completed", result: "1", executions: 1 }]),
-  "record failures of runs": (db) => recordFailuresAcrossWorkspaces(db, [{ ...RUN, error: "{}", waitMs: 1 }]),
+  "record failures of runs": (db) => recordFailuresAcrossWorkspaces(db, [{ ...RUN, error: "{}", waitMs: 1, reported: 1 }]),
+  "find reported executions": (db) => findReportedAcrossWorkspaces(db, [SETTLED]),
+  "record reported executions": (db) => recordReportedAcrossWorkspaces(db, [{ ...RUN, execution: 1 }]),
   "find undos": (db) => findUndosAcrossWorkspaces(db, [RUN]),
   "find undos that are left": (db) => findLeftAcrossWorkspaces(db, [RUN]),
   "find awaiting parents": (db) => findAwaitingParents(db, [RUN]),

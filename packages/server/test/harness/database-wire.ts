@@ -8,6 +8,7 @@ interface Done {
 }
 
 type Matches = (done: Done) => boolean;
+type MatchesOn = (done: Done, link: Link) => boolean;
 
 /** Types of PostgreSQL's messages that are part of a response. The next `Z` (ready for query) completes the response. */
 const PART_OF_RESPONSE = new Set(["1", "2", "C", "D", "I", "T", "n", "t"]);
@@ -23,7 +24,7 @@ export class Wire {
   readonly #links = new Set<Link>();
   #holdsResponses = false;
   #holdsRequests = false;
-  #trap: { matches: Matches; spring: (link: Link) => void } | undefined;
+  #trap: { matches: MatchesOn; spring: (link: Link) => void } | undefined;
 
   private constructor(socket: string, database: string) {
     this.#socket = socket;
@@ -65,6 +66,16 @@ export class Wire {
     return this.#set(matches, (link) => link.break());
   }
 
+  /** Breaks the connection of the next transaction with a matching statement, after its commit and before the response to that. */
+  cutCommit(matches: Matches): Promise<void> {
+    const links = new Set<Link>();
+    const isCommit: MatchesOn = (done, link) => {
+      if (matches(done)) links.add(link);
+      return done.tag === "COMMIT" && links.has(link);
+    };
+    return this.#set(isCommit, (link) => link.break());
+  }
+
   /** Delays responses from that of the next matching statement on: the database has executed it, and the node does not know. */
   holdResponsesFrom(matches: Matches): Promise<void> {
     return this.#set(matches, () => this.holdResponses());
@@ -76,7 +87,7 @@ export class Wire {
     if (this.#server.listening) await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  #set(matches: Matches, act: (link: Link) => void): Promise<void> {
+  #set(matches: MatchesOn, act: (link: Link) => void): Promise<void> {
     return new Promise((resolve) => {
       const spring = (link: Link) => {
         this.#trap = undefined;
@@ -90,7 +101,7 @@ export class Wire {
   #connect(node: Socket): void {
     const link: Link = new Link(node, createConnection(this.#socket), {
       onDone: (done) => {
-        if (this.#trap?.matches(done)) this.#trap.spring(link);
+        if (this.#trap?.matches(done, link)) this.#trap.spring(link);
       },
       onEnd: () => this.#links.delete(link),
       holdsResponses: () => this.#holdsResponses,

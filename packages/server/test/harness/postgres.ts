@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import pg from "pg";
@@ -37,6 +37,9 @@ const FREEZABLE = `
   create or replace function tidemill.moment() returns timestamptz language sql stable parallel safe as
     'select coalesce((select at from tidemill.frozen_moment), now())'`;
 
+/** Constraints that only tests have (docs/decisions/0059). */
+const CONSTRAINTS = readFileSync(path.join(import.meta.dirname, "constraints.sql"), "utf8");
+
 /** The server's data is deleted after the run, so that it need not survive a crash. Autovacuum would visit hundreds of databases. */
 const SETTINGS = { max_connections: "300", fsync: "off", wal_compression: "off", autovacuum: "off" };
 
@@ -69,6 +72,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
 
   const first = await start();
   await migrate(first.connection, () => {});
+  await query(first.connection, CONSTRAINTS);
   await query({ ...first.connection, database: "postgres" }, `create database ${TEMPLATE} template tidemill`);
   await makePartitions(first.connection);
   await first.stop();

@@ -14,6 +14,15 @@ export const isEnqueue = ({ text }: Done): boolean => /insert into job\s*\(/.tes
 /** A settle of jobs that completed. */
 export const isSettle = ({ text }: Done): boolean => /delete from job\b/.test(text) && /insert into job_history/.test(text);
 
+/** A settle of runs that completed, by one statement. */
+export const isCompletionOfRuns = ({ text }: Done): boolean => /update run r set status = 'completed'/.test(text);
+
+/** A statement of a transaction that settles a run: its job is deleted, or given back. */
+export const isSettleOfRun = ({ text }: Done): boolean => /delete from job j\s+using unnest|update job j set state = s\.state/.test(text);
+
+/** A statement that stores steps of runs. */
+export const isStepReport = ({ text }: Done): boolean => /insert into run_step/.test(text);
+
 /** The renewal of a node's lease. */
 export const isRenewal = ({ text }: Done): boolean => /update lease set expires_at = now\(\) \+/.test(text);
 

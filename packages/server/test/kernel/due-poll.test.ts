@@ -66,6 +66,23 @@ describe("a poll for what is due", () => {
     expect([one.asked, other.asked, failures]).toEqual([["wake"], ["wake"], ["loop_failed"]]);
   });
 
+  test("a poll for what is due lets the node start when PostgreSQL does not respond", async ({ engine, clock: _ }) => {
+    const response = Promise.withResolvers<void>();
+    const received: (readonly string[] | null)[] = [];
+    const poll = new DuePoll({
+      ...options,
+      db: { query: (statement) => response.promise.then(() => engine.query(statement)) },
+      sources: [{ loop: recorder().loop, nextDue: fragment`select moment() where false` }],
+      changes: { ...options.changes, receive: (changes) => void received.push(changes) },
+    });
+    await poll.start();
+    expect(received).toEqual([]);
+    response.resolve();
+    await until(() => received.length > 0, "the poll");
+    await poll.stop();
+    expect(received).toEqual([null]);
+  });
+
   test.for([
     { case: "a second later", known: true },
     { case: "of another server", known: false, server: "2026-01-01 00:00:00+00" },

@@ -103,9 +103,31 @@ describe("an HTTP date", () => {
 });
 
 describe("the node's clock", () => {
-  test("the node's clock takes over the database's time, as of the middle of the round trip", () => {
+  const ahead = (clock: DatabaseClock, ms: number): number => Math.round((clock.nowMs() - ms) / 1_000);
+
+  test("the node's clock takes over the database's time", () => {
     const clock = new DatabaseClock();
     clock.follow(NOON, performance.now());
-    expect(Math.abs(clock.nowMs() - NOON)).toBeLessThan(1_000);
+    expect(ahead(clock, NOON)).toBe(0);
+  });
+
+  test.each([500, 8_500])(
+    "a response that came 9 s after its request, with a time read %d ms ago, changes nothing that may be right",
+    (agoMs) => {
+      const clock = new DatabaseClock();
+      clock.follow(NOON, performance.now());
+      clock.follow(NOON - agoMs, performance.now() - 9_000);
+      expect(ahead(clock, NOON)).toBe(0);
+    },
+  );
+
+  test.each([
+    [60_000, 60],
+    [-60_000, -51],
+  ])("such a response corrects a clock that is wrong by %d ms as far as it proves that", (wrongMs, seconds) => {
+    const clock = new DatabaseClock();
+    clock.follow(NOON, performance.now());
+    clock.follow(NOON + wrongMs, performance.now() - 9_000);
+    expect(ahead(clock, NOON)).toBe(seconds);
   });
 });

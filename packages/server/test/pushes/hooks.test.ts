@@ -1,7 +1,10 @@
 import { describe, expect } from "vitest";
 import { laneOf, putCircuit } from "../harness/engine.ts";
+import { freePort } from "../harness/free-port.ts";
+import { Handler } from "../harness/handler.ts";
 import { type Outcome, type PushedWorkflow, pushedWorkflow } from "../harness/pushes.ts";
 import { type Service, test, until } from "../harness/service.ts";
+import { putWorkflow } from "../harness/workflows.ts";
 
 /** A workflow whose runs complete, and whose onSuccess does this. */
 const hooked = (service: Service, hook: Outcome, settings: object = {}) =>
@@ -77,6 +80,49 @@ describe("a hook fires once: it is recorded, and not repeated, when the endpoint
     expect(await errorsOf(workflow, runId)).toEqual(["The handler answered 500."]);
     await service.advance(3_600);
     expect(pushedHooks(workflow)).toHaveLength(1);
+  });
+});
+
+describe("a hook whose endpoint nobody listens at", () => {
+  /** A run was cancelled, and its onCancel was sent to a port at which nobody listens. */
+  async function sendToNobody(service: Service) {
+    const port = await freePort();
+    const settings = { hooks: ["onCancel"] };
+    const { id, trigger, take, get } = await putWorkflow(service, settings);
+    const runId = await trigger();
+    await take();
+    await service.ok("PUT", `/v1/workflows/${id}`, { ...settings, endpoint_url: `http://127.0.0.1:${port}/` });
+    await service.ok("POST", `/v1/runs/${runId}/cancel`);
+    const attempts = async () =>
+      (await service.database.query<{ attempt: number }>("select attempt from job where kind = 'hook' and state = 'delayed'"))[0];
+    await until(async () => (await attempts())?.attempt === 1, "the hook to be refused");
+    return { port, attempts, hookErrors: async () => (await get(runId)).hookErrors };
+  }
+
+  test("fires when the program is back", async ({ service }) => {
+    const { port, hookErrors } = await sendToNobody(service);
+    expect(await hookErrors()).toEqual([]);
+    const program = await Handler.listen({ status: 200, body: JSON.stringify({ outcome: "completed" }) }, port);
+    try {
+      await service.advance(2);
+      await until(() => program.received.length === 1, "onCancel to fire");
+      await until(async () => Object.keys(await service.jobStates()).length === 0, "the hook to be settled");
+      expect(await hookErrors()).toEqual([]);
+    } finally {
+      await program.close();
+    }
+  });
+
+  test("is recorded after ten attempts", async ({ service }) => {
+    const { attempts, hookErrors } = await sendToNobody(service);
+    for (let attempt = 2; attempt < 10; attempt += 1) {
+      await service.advance(600);
+      await until(async () => (await attempts())?.attempt === attempt, `attempt ${attempt}`);
+    }
+    expect(await hookErrors()).toEqual([]);
+    await service.advance(600);
+    await until(async () => (await hookErrors()).length === 1, "the error of the hook to be recorded");
+    expect(await hookErrors()).toMatchObject([{ hook: "onCancel", message: expect.stringContaining("ECONNREFUSED") }]);
   });
 });
 

@@ -154,12 +154,15 @@ describe("a key of role worker that is bound to workflows", () => {
     const [run, job] = [await other.take(), await takeOne(service, queue)];
     const foreign = [{ id: run.runId, lease_token: run.lease_token }, proofOf(job)];
     const lies = foreign.map((one) => ({ ...one, outcome: "completed" }));
-    expect((await as("POST", "/v1/work", { worker: "w1", queues: [], settle: lies })).body.settled).toMatchObject([LOST, LOST]);
+    const repeatable = { worker: "w1", queues: [], request: "r1", settle: lies };
+    expect((await as("POST", "/v1/work", repeatable)).body.settled).toMatchObject([LOST, LOST]);
     expect((await as("POST", "/v1/work/extend", { worker: "w1", leases: foreign })).body.leases).toMatchObject([
       { ok: false },
       { ok: false },
     ]);
     expect(await other.get(run.runId)).toMatchObject({ status: "running" });
+    await other.end(run, { outcome: "completed" });
+    expect((await as("POST", "/v1/work", repeatable)).body.settled).toMatchObject([LOST, LOST]);
   });
 
   test("that is bound to a queue executes no workflow, also not one of that queue's name", async ({ service }) => {

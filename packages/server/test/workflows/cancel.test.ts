@@ -56,3 +56,24 @@ test("of a cancel and an end at the same time one wins, and the run has ended on
     expect(await get(runId)).toMatchObject({ status: cancel.status === 200 ? "cancelled" : "completed" });
   }
 });
+
+test("a run that is deleted with its workflow is lost to its worker at once, though its rows are still there", async ({ service }) => {
+  const { id, trigger, take } = await putWorkflow(service);
+  const listener = await putWorkflow(service, { events: ["deleted.sent"] });
+  const runId = await trigger();
+  const { lease_token } = await take();
+  await service.ok("DELETE", `/v1/workflows/${id}`);
+  const extended = await service.ok("POST", "/v1/work/extend", { worker: "w1", leases: [{ id: runId, lease_token }] });
+  expect(extended).toMatchObject({ leases: [{ id: runId, ok: false }], cancelled: [runId] });
+  const calls: [string, object][] = [
+    ["events", { key: "e", name: "deleted.sent" }],
+    ["signals", { key: "s", signal: "deleted" }],
+    ["invocations", { key: "i", workflow: listener.id, timeout: 1_000 }],
+    ["steps", { steps: [{ key: "w", type: "wait", status: "waiting", signal: "deleted", timeout: 1_000 }] }],
+  ];
+  for (const [path, body] of calls) {
+    const response = await service.api("POST", `/v1/runs/${runId}/${path}`, { lease_token, ...body });
+    expect([path, response.status, response.body.error?.code]).toEqual([path, 409, "LEASE_LOST"]);
+  }
+  expect((await service.ok("GET", `/v1/runs?workflowId=${listener.id}`)).data).toEqual([]);
+});

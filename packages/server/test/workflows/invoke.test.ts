@@ -1,12 +1,13 @@
 import type { TakenRun } from "@tidemill/contract";
 import { describe, expect } from "vitest";
 import { sql, uuidOf } from "#kernel";
+import type { LaneKey } from "#lanes";
 import { sweepDeletedLanesAcrossWorkspaces } from "#retention";
 import { test as base } from "../harness/engine.ts";
 import { inTurn } from "../harness/in-turn.ts";
 import { limitedTo } from "../harness/limits.ts";
 import { newWorkspace, Service } from "../harness/service.ts";
-import { putWorkflow, type TestWorkflow } from "../harness/workflows.ts";
+import { laneOfWorkflow, putWorkflow, type TestWorkflow } from "../harness/workflows.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -101,7 +102,10 @@ describe("a run that has invoked a workflow", () => {
 
   test("goes on with an error when it is deleted with its workflow", async ({ service, engine, flow: { parent, child } }) => {
     await service.ok("DELETE", `/v1/workflows/${child.id}`);
-    await sweepDeletedLanesAcrossWorkspaces(engine);
+    const woken: LaneKey[] = [];
+    await sweepDeletedLanesAcrossWorkspaces(engine, (lanes) => void woken.push(...lanes));
+    // Workers that wait for runs of the parent are told.
+    expect(woken).toEqual([await laneOfWorkflow(service, parent.id)]);
     expect(stepOf(await parent.take())).toMatchObject({
       status: "failed",
       error: { name: "WorkflowCancelledError", message: "The run was deleted with its workflow." },

@@ -2,6 +2,7 @@ import type { RunError } from "@tidemill/contract";
 import type { Deliverer, JobKind, Outcome } from "#engine";
 import type { RunId } from "#kernel";
 import { storeProgressAcrossWorkspaces } from "../progress.ts";
+import { findStoredOutcomes, recordReportedAcrossWorkspaces } from "../reported-store.ts";
 import type { RunKey } from "../run.ts";
 import { progressOf, type RunReport, readReport } from "../run-report.ts";
 import { areUndos, insertStepsAcrossWorkspaces } from "../step-store.ts";
@@ -10,6 +11,7 @@ import { recordLeftUndosAcrossWorkspaces } from "./store.ts";
 /** An execution that undoes, and that ended. */
 interface Ended {
   readonly run: RunKey;
+  readonly execution: number;
   readonly verdict: Outcome["verdict"];
   readonly report: RunReport | null;
 }
@@ -19,10 +21,12 @@ export const undoKind = (deliverer: Deliverer): JobKind => ({
   name: "undo",
   recorded: false,
   deliverer,
+  findStored: findStoredOutcomes,
   async settled(tx, outcomes) {
     const ended = outcomes.map(
       ({ claim, verdict }): Ended => ({
         run: { workspaceId: claim.workspaceId, id: claim.id as string as RunId },
+        execution: claim.attempt,
         verdict,
         report: readReport(verdict),
       }),
@@ -32,6 +36,8 @@ export const undoKind = (deliverer: Deliverer): JobKind => ({
       return steps.length > 0 && areUndos(steps) ? [{ ...run, claim: null, steps }] : [];
     });
     if (reports.length > 0) await insertStepsAcrossWorkspaces(tx, reports);
+    const reported = ended.flatMap(({ run, execution, report }) => (report ? [{ ...run, execution }] : []));
+    if (reported.length > 0) await recordReportedAcrossWorkspaces(tx, reported);
     const progress = ended.flatMap(progressOf);
     if (progress.length > 0) await storeProgressAcrossWorkspaces(tx, progress);
     // An execution reports the outcome of each undo. What it has left out when it ends for good could not be undone.
