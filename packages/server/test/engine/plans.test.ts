@@ -346,7 +346,9 @@ test("a sample of the longest waiting jobs looks its lanes up by their ids, and 
   expect(found[0]?.["Index Cond"]).toMatch(/\bid = /);
 });
 
-test("a batch of due jobs finds those of each workspace by the index of workspaces, and not among all that are due", async ({ database }) => {
+test("a batch of due jobs finds those of each workspace by the index of workspaces, and not among all that are due", async ({
+  database,
+}) => {
   await putJobs(database, await putLane(database), { state: "delayed", count: 1_000 });
   const plans = await plansOf(database, (db) => moveDueAcrossWorkspaces(db, 1));
   const found = plans.flatMap(nodesOf).filter((node) => node["Relation Name"] === "job" && node["Index Name"] !== undefined);
