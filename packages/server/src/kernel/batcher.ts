@@ -7,13 +7,16 @@ export interface BatcherOptions<Item, Done> {
   readonly maxWeight: number;
   /** How many writes may run at the same time. */
   readonly writers: number;
-  /** With several writers: whether no workspace has items in two writes at once. One with many items then leaves the other writers to others. */
+  /**
+   * With several writers: whether no workspace has items in two writes at once. One with many items then leaves the other writers to others.
+   * What a write left to do for an item counts as its write.
+   */
   readonly oneWriteEach?: boolean;
   readonly weigh?: (item: Item) => number;
   /** Whose item it is. Workspaces take turns: a write takes the first item of each, then the second of each, and so on. */
   readonly workspaceOf: (item: Item) => WorkspaceId;
-  /** Writes items together, and returns their results in the same order. */
-  readonly write: (items: Item[]) => Promise<Done[]>;
+  /** Writes items together, and returns their results in the same order. A promise: more is to be done for this item, for which no other one waits. */
+  readonly write: (items: Item[]) => Promise<(Done | Promise<Done>)[]>;
 }
 
 interface Waiting<Item, Done> {
@@ -67,14 +70,17 @@ export class Batcher<Item, Done> {
   }
 
   #wait(item: Item, resolve: (done: Done) => void, reject: (error: unknown) => void): Waiting<Item, Done> {
-    const { weigh, workspaceOf, writers } = this.#options;
+    const { weigh, workspaceOf } = this.#options;
     const waiting = { workspaceId: workspaceOf(item), item, weight: weigh?.(item) ?? 1, resolve, reject };
     this.#line.add(waiting);
-    if (this.#writing < writers) {
-      this.#writing += 1;
-      void this.#drain();
-    }
+    this.#beginWrite();
     return waiting;
+  }
+
+  #beginWrite(): void {
+    if (this.#writing === this.#options.writers) return;
+    this.#writing += 1;
+    void this.#drain();
   }
 
   /** Waits until all items that were added are written. */
@@ -119,15 +125,34 @@ export class Batcher<Item, Done> {
   }
 
   async #writeOnce(batch: Waiting<Item, Done>[]): Promise<void> {
-    const workspaces = this.#options.oneWriteEach ? new Set(batch.map(({ workspaceId }) => workspaceId)) : null;
-    for (const workspaceId of workspaces ?? []) this.#inWrites.add(workspaceId);
+    const unfinished = new Map<WorkspaceId, Promise<Done>[]>();
+    if (this.#options.oneWriteEach) for (const { workspaceId } of batch) unfinished.set(workspaceId, []);
+    for (const workspaceId of unfinished.keys()) this.#inWrites.add(workspaceId);
     try {
       const done = await this.#options.write(batch.map(({ item }) => item));
-      for (const [index, { resolve }] of batch.entries()) resolve(done[index] as Done);
+      for (const [index, { workspaceId, resolve, reject }] of batch.entries()) {
+        const one = done[index] as Done | Promise<Done>;
+        if (!(one instanceof Promise)) resolve(one);
+        else {
+          one.then(resolve, reject);
+          unfinished.get(workspaceId)?.push(one);
+        }
+      }
     } catch (error) {
       for (const { reject } of batch) reject(error);
     } finally {
-      for (const workspaceId of workspaces ?? []) this.#inWrites.delete(workspaceId);
+      for (const [workspaceId, promises] of unfinished) this.#leaveWrite(workspaceId, promises);
+    }
+  }
+
+  /** Lets the workspace have items in another write, once these promises are settled. */
+  #leaveWrite(workspaceId: WorkspaceId, unfinished: readonly Promise<Done>[]): void {
+    if (unfinished.length === 0) this.#inWrites.delete(workspaceId);
+    else {
+      void Promise.allSettled(unfinished).then(() => {
+        this.#inWrites.delete(workspaceId);
+        if (this.#line.size > 0) this.#beginWrite();
+      });
     }
   }
 }

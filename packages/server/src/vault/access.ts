@@ -18,7 +18,7 @@ export interface SecretAccessOptions {
 
 /** How many secrets the attempts of one batch name. */
 const MAX_SECRETS = 500;
-/** One batch for a workspace with many attempts, which decrypts for long and waits for other nodes that append to its audit chain. One for others. */
+/** One batch for a workspace with many attempts, which waits for other nodes that append to its audit chain. One for others. */
 const WRITERS = 2;
 
 /**
@@ -54,9 +54,12 @@ export class SecretAccess {
     return resolution;
   }
 
-  /** A batch that the database refuses is tried again in halves, so that one attempt does not fail the others. */
-  async #resolveOrSplit(uses: SecretUse[]): Promise<SecretResolution[]> {
-    let resolved: (SecretResolution | null)[];
+  /**
+   * A batch that the database refuses is tried again in halves, so that one attempt does not fail the others. What is left to do are secrets to
+   * decrypt: a workspace that has much other work on the event loop waits for that, and others do not.
+   */
+  async #resolveOrSplit(uses: SecretUse[]): Promise<(SecretResolution | Promise<SecretResolution>)[]> {
+    let resolved: (Promise<SecretResolution> | null)[];
     try {
       resolved = await this.#resolveFirst(uses);
     } catch (error) {
@@ -68,11 +71,11 @@ export class SecretAccess {
     }
     const rest = uses.filter((_, at) => resolved[at] === null);
     const later = rest.length > 0 ? (await this.#resolveOrSplit(rest)).values() : null;
-    return resolved.map((resolution) => resolution ?? (later?.next().value as SecretResolution));
+    return resolved.map((resolution) => resolution ?? (later?.next().value as SecretResolution | Promise<SecretResolution>));
   }
 
   /** Resolves as many uses as one statement reads secrets for. Null: not resolved yet. */
-  async #resolveFirst(uses: SecretUse[]): Promise<(SecretResolution | null)[]> {
+  async #resolveFirst(uses: SecretUse[]): Promise<(Promise<SecretResolution> | null)[]> {
     const { db, ids } = this.#options;
     const { groups, groupOf } = groupUses(uses);
     const requests = groups.map(({ use, attempts }) => {
@@ -83,10 +86,7 @@ export class SecretAccess {
     const found = await accessSecretsAcrossWorkspaces(db, requests);
     await this.#loadKeysOf(found);
     const byGroup = Map.groupBy(found, ({ group }) => group);
-    const resolved = await Promise.all(
-      [...byGroup].map(async ([at, ofGroup]) => [at, await this.#resolveGroup(groups[at] as UseGroup, ofGroup)] as const),
-    );
-    const resolutions = new Map(resolved);
+    const resolutions = new Map([...byGroup].map(([at, ofGroup]) => [at, this.#resolveGroup(groups[at] as UseGroup, ofGroup)]));
     return groupOf.map((at) => resolutions.get(at) ?? null);
   }
 
@@ -100,8 +100,18 @@ export class SecretAccess {
     );
   }
 
-  /** The access is recorded already; that a secret does not decrypt becomes an event of its own. */
+  /** The access is recorded already; that a secret does not decrypt becomes an event of its own. Rejects never. */
   async #resolveGroup(group: UseGroup, found: readonly FoundSecret[]): Promise<SecretResolution> {
+    try {
+      return await this.#decryptGroup(group, found);
+    } catch (error) {
+      if (error instanceof ProblemError) return error;
+      this.#options.emit("secret_access_failed", { uses: Object.values(group.attempts).flat().length, error });
+      return unavailable("The secrets cannot be read now.");
+    }
+  }
+
+  async #decryptGroup(group: UseGroup, found: readonly FoundSecret[]): Promise<SecretResolution> {
     const unreadable: NewAuditEvent[] = [];
     const bytes = found.reduce((sum, { sealed }) => sum + (sealed?.ciphertext.length ?? 0), 0);
     const work = resolveGroup(group, found, (sealed) => {

@@ -169,6 +169,26 @@ describe("a batcher", () => {
     await settled;
   });
 
+  test("a write may leave something to do for an item: neither other items nor other writes wait for it, but those of its workspace do", async () => {
+    const rest = Promise.withResolvers<number>();
+    const writes: number[][] = [];
+    const write = async (items: number[]) => {
+      writes.push(items);
+      return items.map((item) => (item === 11 ? rest.promise : item));
+    };
+    const ofTens = (item: number) => `${Math.floor(item / 10)}` as WorkspaceId;
+    const batcher = new Batcher({ workspaceOf: ofTens, maxWeight: 2, writers: 1, oneWriteEach: true, write });
+    const late = batcher.add(11);
+    expect(await batcher.add(21)).toBe(21);
+    const next = batcher.add(12);
+    expect(await batcher.add(22)).toBe(22);
+    expect(writes).toEqual([[11, 21], [22]]);
+    rest.reject(new Error("refused"));
+    await expect(late).rejects.toThrow("refused");
+    expect(await next).toBe(12);
+    expect(writes).toEqual([[11, 21], [22], [12]]);
+  });
+
   test("a batcher does not take an item whose signal has fired already", async () => {
     const { write, writes } = heldWriter();
     const batcher = new Batcher({ workspaceOf, maxWeight: 1, writers: 1, write });

@@ -109,6 +109,38 @@ describe("secrets are handed out", () => {
     expect(await Promise.all(many)).toHaveLength(1_000);
   });
 
+  test("secrets of one workspace do not wait for the work on the event loop of another one, with which they were read", async ({
+    service,
+    engine,
+    node,
+    database,
+    clock,
+  }) => {
+    const other = new Service(node, database, clock, await newWorkspace(database));
+    for (const one of [service, other]) await one.ok("POST", "/v1/secrets", { name: "A", value: "x".repeat(4_096) });
+    const loopTime = new LoopTime();
+    const { secrets } = await access(engine, MASTER_KEY, loopTime);
+    const [mine, theirs] = [await useOf(service, "A"), await useOf(other, "A")];
+    let ended = false;
+    const work = loopTime.run(
+      theirs.workspaceId,
+      1_000_000,
+      (function* () {
+        while (!ended) yield;
+      })(),
+    );
+    const got: string[] = [];
+    const first = secrets.resolve(theirs).then(() => got.push("theirs"));
+    await secrets.resolve(mine).then(() => got.push("mine"));
+    // What is added of a workspace whose secrets are not decrypted waits, and what is added of others does not.
+    const second = secrets.resolve({ ...theirs, queue: "later" });
+    await secrets.resolve(mine);
+    expect(got).toEqual(["mine"]);
+    ended = true;
+    await Promise.all([work, first, second]);
+    expect(got).toEqual(["mine", "theirs"]);
+  });
+
   test("large secrets are read by several statements, of which each records what it hands out", async ({ service, engine }) => {
     const values = ["a", "b", "c"].map((letter) => letter.repeat(60 * 1024));
     for (const [index, value] of values.entries()) await service.ok("POST", "/v1/secrets", { name: `S${index}`, value });
