@@ -33,12 +33,17 @@ describe("a worker whose proxy is down for maintenance, and asks for an hour", (
     return seconds;
   }
 
-  test("asks for jobs again after a minute", async () => {
-    expect(await pauseOf((calls, signal) => calls.work({ queues: ["mails"], limit: 1, wait: 28 }, [], signal))).toBe(60);
+  // Not all workers at the same time: the last quarter of the pause is drawn.
+  test("asks for jobs again after a minute at most", async () => {
+    const seconds = await pauseOf((calls, signal) => calls.work({ queues: ["mails"], limit: 1, wait: 28 }, [], signal));
+    expect(seconds).toBeGreaterThanOrEqual(45);
+    expect(seconds).toBeLessThanOrEqual(60);
   });
 
-  test("reports an outcome again after a third of the lease", async () => {
+  test("reports an outcome again after a third of the lease at most", async () => {
     const outcome = workOutcome({ id: "job_1", lease_token: "t" }, { outcome: "completed" });
-    expect(await pauseOf((calls, signal) => calls.work({ queues: [] }, [outcome], signal))).toBe(10);
+    const seconds = await pauseOf((calls, signal) => calls.work({ queues: [] }, [outcome], signal));
+    expect(seconds).toBeGreaterThanOrEqual(7);
+    expect(seconds).toBeLessThanOrEqual(10);
   });
 });

@@ -101,7 +101,7 @@ export async function openDatabases(
 /** How many connections each part of a node has. */
 export function divideConnections({ databaseConnections }: Config): Record<"engine" | "claims" | "api" | "writes" | "tenants", number> {
   const all = databaseConnections - LEASE_CONNECTIONS - LISTEN_CONNECTIONS;
-  const claims = Math.min(CLAIM_CONNECTIONS, Math.floor(all / 4));
+  const claims = Math.min(CLAIM_CONNECTIONS, Math.floor(all / 5));
   const engine = Math.min(ENGINE_CONNECTIONS, Math.floor(all / 2) - claims);
   const requests = all - engine - claims;
   const api = Math.max(1, Math.min(API_CONNECTIONS, Math.floor(requests / 4)));

@@ -198,7 +198,8 @@ export class WorkerCalls {
   /** @throws {TidemillError} when the service refuses the settings */
   async putWorkflow(id: string, settings: contract.PutWorkflow, signal: AbortSignal): Promise<void> {
     const body = JSON.stringify(settings);
-    const call = { path: pathOf("workflows", id), encode: () => body, isFinal: () => true, timeoutMs: () => CALL_TIMEOUT_MS };
+    const limits = { timeoutMs: () => CALL_TIMEOUT_MS, maxPauseMs: MAX_PAUSE_MS };
+    const call = { path: pathOf("workflows", id), encode: () => body, isFinal: () => true, ...limits };
     await this.#send({ method: "PUT", ...call }, signal);
   }
 
@@ -238,7 +239,7 @@ export class WorkerCalls {
         if (isOurs && isFinal(error)) throw error;
         if (isKeyRefused) this.#keyRefused(error);
         else if (tries === 1) this.#warn(error);
-        await wait(isOurs && !isKeyRefused ? ERROR_PAUSE_MS : Math.min(waitBeforeNext(error, tries, chance()), maxPauseMs), signal);
+        await wait(isOurs && !isKeyRefused ? ERROR_PAUSE_MS : atMost(maxPauseMs, waitBeforeNext(error, tries, chance()), chance()), signal);
       }
     }
   }
@@ -286,3 +287,6 @@ export const isRefused = ({ code }: TidemillError, outcomes: readonly WorkOutcom
 
 /** That says nothing of the call. */
 const isAboutKey = ({ status }: TidemillError): boolean => status === 401 || status === 403;
+
+/** A pause that is cut off is not as long for all workers, which would come back at the same time. */
+const atMost = (maxMs: number, pauseMs: number, chance: number): number => (pauseMs > maxMs ? maxMs * (1 - chance / 4) : pauseMs);

@@ -16,7 +16,9 @@ export function deliver(kinds: JobKinds, claim: Claim, emit: EmitEvent): Attempt
   const attempt = startSafely(kind.deliverer, claim);
   const result = attempt.result.catch((error: unknown): AttemptResult => {
     emit("delivery_crashed", { jobId: claim.id, error });
-    return { kind: "unreachable", code: "CONNECTION", message: "The attempt could not be made." };
+    // It may have crashed when its request was sent already.
+    const once = kind.once && { once: kind.once };
+    return { kind: "unreachable", code: "CONNECTION", message: "The attempt could not be made.", ...once };
   });
   return { result, abort: () => attempt.abort() };
 }

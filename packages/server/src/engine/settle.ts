@@ -272,7 +272,7 @@ export class Settler {
     if (first && first.verdict !== UNSTORABLE) {
       this.#emit("settle_failed", { jobId: first.claim.id, error });
       const entry = logEntry(entryOf(first.claim, UNSTORABLE, 0, null));
-      return this.#write([{ ...first, verdict: UNSTORABLE, circuit: NO_EFFECT, entry, mayBeStored: false }], write);
+      return this.#write([{ ...first, verdict: UNSTORABLE, circuit: NO_EFFECT, entry }], write);
     }
     // Without `settled` of its kind, which may be what fails.
     if (first && !first.isBare) return this.#write([{ ...first, isBare: true }], (ones) => refuse(this.#db, ones));

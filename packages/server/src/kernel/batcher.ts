@@ -15,7 +15,7 @@ export interface BatcherOptions<Item, Done> {
   readonly weigh?: (item: Item) => number;
   /** Whose item it is. Workspaces take turns: a write takes the first item of each, then the second of each, and so on. */
   readonly workspaceOf: (item: Item) => WorkspaceId;
-  /** Writes items together, and returns their results in the same order. A promise: more is to be done for this item, for which no other one waits. */
+  /** Writes items together, and returns their results in the same order. A promise: more is to be done for this item, and no other item waits for that. */
   readonly write: (items: Item[]) => Promise<(Done | Promise<Done>)[]>;
 }
 
@@ -83,7 +83,7 @@ export class Batcher<Item, Done> {
     void this.#drain();
   }
 
-  /** Waits until all items that were added are written. */
+  /** Waits until no write is under way, and no item can be written: of workspaces for whose items something is left to do, some may wait. */
   async settled(): Promise<void> {
     if (this.#writing === 0) return;
     await new Promise<void>((resolve) => this.#idle.push(resolve));

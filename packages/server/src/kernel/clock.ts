@@ -19,8 +19,8 @@ export class DatabaseClock implements Clock {
   }
 
   /**
-   * Sets the clock by the database's time, which was read between `sentMs` (by `elapsedMs`) and now. It changes no more than this proves: of a
-   * response that took seconds it is not known when the time was read.
+   * Sets the clock by the database's time, which was read between `sentMs` (by `elapsedMs`) and now. It changes no more than this proves: when a
+   * response took seconds, the time may have been read at any moment of them.
    */
   follow(databaseMs: number, sentMs: number): void {
     this.#offsetMs = Math.min(Math.max(this.#offsetMs, databaseMs - performance.now()), databaseMs - sentMs);

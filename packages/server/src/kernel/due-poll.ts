@@ -70,7 +70,7 @@ export class DuePoll implements Service {
   }
 
   /**
-   * Returns when the first poll has ended: what a node caches after it needs not be forgotten because changes before it are not known. If
+   * Returns when the first poll has ended: what a node caches after it need not be forgotten because changes before it are not known. If
    * PostgreSQL does not respond, it returns before: a node that does not start would not say why.
    */
   async start(): Promise<void> {

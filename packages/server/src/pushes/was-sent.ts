@@ -18,5 +18,13 @@ const BEFORE = new Set([
 /** Whether a request that failed may have reached its endpoint. */
 export const mayHaveArrived = (error: unknown): boolean =>
   (error instanceof AggregateError ? error.errors : [error]).some(
-    (one) => !BEFORE.has(systemCode(one)) && !(one instanceof BlockedAddressError) && !(one instanceof PrivateNameError),
+    (one) => !cameBefore(one) && !(one instanceof BlockedAddressError) && !(one instanceof PrivateNameError),
   );
+
+/** A connection that breaks has some of these codes, too: EHOSTUNREACH, for example, when a host is gone. */
+const cameBefore = (error: unknown): boolean => BEFORE.has(systemCode(error)) && !isOfOpenConnection(error);
+
+const isOfOpenConnection = (error: unknown): boolean => {
+  const { syscall } = error as { syscall?: unknown };
+  return syscall === "read" || syscall === "write";
+};

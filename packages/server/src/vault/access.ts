@@ -100,7 +100,7 @@ export class SecretAccess {
     );
   }
 
-  /** The access is recorded already; that a secret does not decrypt becomes an event of its own. Rejects never. */
+  /** The access is recorded already; that a secret does not decrypt becomes an event of its own. Never rejects. */
   async #resolveGroup(group: UseGroup, found: readonly FoundSecret[]): Promise<SecretResolution> {
     try {
       return await this.#decryptGroup(group, found);

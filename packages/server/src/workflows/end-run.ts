@@ -13,7 +13,7 @@ import { findUndosAcrossWorkspaces, type Undo } from "./undo/store.ts";
 /** Which hook fires when a run ends. Source: specification, Lifecycle hooks. */
 const HOOK_OF: Readonly<Record<RunEnd["status"], Hook>> = { completed: "onSuccess", failed: "onFailure", cancelled: "onCancel" };
 
-/** For how long a hook is sent to an endpoint that cannot be reached: some eight minutes, in which a program is deployed. */
+/** For how long a hook is sent to an endpoint that cannot be reached: some nine minutes, in which a program is deployed. */
 const UNREACHED = { attempts: 10, backoffDelayMs: 1_000 };
 
 /** A hook to fire, with the run that it is for. */

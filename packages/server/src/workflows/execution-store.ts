@@ -133,11 +133,11 @@ export const lockExecution = (tx: Db, { workspaceId, id }: RunKey, claim: NamedC
     tx,
     sql`
       with held as (
-        select from job where workspace_id = ${workspaceId} and lane_id = ${claim.laneId} and id = ${id} and state = 'active'
+        select from job where workspace_id = ${workspaceId} and lane_id = ${claim.laneId} and id = ${id}
           and lease_id is not distinct from ${claim.leaseId}::bigint and attempt = ${claim.attempt}
         for share
       )
       select steps from run where workspace_id = ${workspaceId} and id = ${id} and ${LIVE} and exists (select from held)
-        and exists (select from lane l where l.workspace_id = ${workspaceId} and l.id = ${claim.laneId} and l.deleted_at is null)
+        and exists (select from lane l where l.workspace_id = ${workspaceId} and l.id = ${claim.laneId} and coalesce(l.deleted_at, 'infinity') = 'infinity')
       for no key update`,
   );

@@ -34,7 +34,7 @@ export const findReportedAcrossWorkspaces = (
       join lane on lane.workspace_id = any(array[c.workspace_id]) and lane.id = c.lane_id
       cross join lateral (
         select from run r
-        where r.workspace_id = c.workspace_id and r.id = c.id and r.reported_execution = c.attempt offset 0
+        where r.workspace_id = c.workspace_id and r.id = c.id and r.lane_id is not distinct from c.lane_id and r.reported_execution = c.attempt offset 0
       ) r`,
   );
 

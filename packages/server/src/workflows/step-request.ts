@@ -42,7 +42,7 @@ export function stepRequests({ tenants, shares, proveReport }: StepRequestOption
     const proven = await proveReport(db, workspaceId, { id, lease_token });
     await refuse(request, proven, texts, payload);
     const done = proven && (await carryOut(db, run, proven.claim));
-    // A token that is proven was that of a run, though this may be deleted.
+    // A token that is proven is that of a worker. Its run may be deleted.
     if (done === null) throw proven || (await findRun(db, run)) ? problem("LEASE_LOST") : runNotFound(id);
     return done;
   };

@@ -30,7 +30,7 @@ export interface Report {
 /**
  * Stores a report. Returns how many steps the journal has; null if the token proves nothing.
  *
- * @throws LEASE_LOST, and nothing is stored, if the claim no longer holds, also if the run is deleted
+ * @throws LEASE_LOST, and nothing is stored, if the claim no longer holds. Steps that wait: also if the run is deleted
  */
 export async function storeReport(
   { tenants, ids, waker, proveReport, steps: writer, shares }: StoreReports,

@@ -56,7 +56,7 @@ import { listWorkers } from "../../src/workers/store.ts";
 import { findLiveCallsAcrossWorkspaces, findPendingCalls, storeAnswersAcrossWorkspaces } from "../../src/workflows/calls/store.ts";
 import { completeRunsAcrossWorkspaces } from "../../src/workflows/complete-store.ts";
 import { markEndedAcrossWorkspaces, recordFailuresAcrossWorkspaces } from "../../src/workflows/end-store.ts";
-import { beginExecutions } from "../../src/workflows/execution-store.ts";
+import { beginExecutions, lockExecution } from "../../src/workflows/execution-store.ts";
 import { findAwaitingParents } from "../../src/workflows/parent.ts";
 import { insertPlainStepsAcrossWorkspaces } from "../../src/workflows/plain-step-store.ts";
 import { storeProgress, storeProgressAcrossWorkspaces } from "../../src/workflows/progress.ts";
@@ -231,6 +231,7 @@ const STATEMENTS_OF_RUNS: Record<string, (db: Db) => Promise<unknown>> = {
   "complete runs": (db) => completeRunsAcrossWorkspaces(db, [{ ...RUN, claim: SETTLED as never, result: "1", steps: [] }]),
   "end runs": (db) => markEndedAcrossWorkspaces(db, [{ ...RUN, status: "completed", result: "1", executions: 1 }]),
   "record failures of runs": (db) => recordFailuresAcrossWorkspaces(db, [{ ...RUN, error: "{}", waitMs: 1, reported: 1 }]),
+  "lock an execution": (db) => lockExecution(db, RUN, SETTLED as never),
   "find reported executions": (db) => findReportedAcrossWorkspaces(db, [SETTLED]),
   "record reported executions": (db) => recordReportedAcrossWorkspaces(db, [{ ...RUN, execution: 1 }]),
   "find undos": (db) => findUndosAcrossWorkspaces(db, [RUN]),

@@ -3,7 +3,7 @@ import { ask } from "../harness/ask.ts";
 import { makeKey } from "../harness/operator.ts";
 import { type Service, test, until } from "../harness/service.ts";
 import { proofOf, settle, take, takeOne, untilWaiting } from "../harness/workers.ts";
-import { putWorkflow } from "../harness/workflows.ts";
+import { laneOfWorkflow, putWorkflow } from "../harness/workflows.ts";
 
 const LOST = { ok: false, code: "LEASE_LOST" };
 
@@ -163,6 +163,10 @@ describe("a key of role worker that is bound to workflows", () => {
     expect(await other.get(run.runId)).toMatchObject({ status: "running" });
     await other.end(run, { outcome: "completed" });
     expect((await as("POST", "/v1/work", repeatable)).body.settled).toMatchObject([LOST, LOST]);
+    const { laneId } = await laneOfWorkflow(service, own.id);
+    const ofOwnLane = run.lease_token.replace(/-\w+-/, `-${laneId.toString(36)}-`);
+    const edited = { ...repeatable, settle: [{ id: run.runId, lease_token: ofOwnLane, outcome: "completed" }] };
+    expect((await as("POST", "/v1/work", edited)).body.settled).toMatchObject([LOST]);
   });
 
   test("that is bound to a queue executes no workflow, also not one of that queue's name", async ({ service }) => {
