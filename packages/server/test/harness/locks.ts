@@ -1,3 +1,4 @@
+import { onTestFinished } from "vitest";
 import { type Database, type Db, rows, type Statement, sql } from "#kernel";
 import type { TestDatabase } from "./database.ts";
 import { until } from "./service.ts";
@@ -11,7 +12,7 @@ export interface HeldLock {
   release(): Promise<void>;
 }
 
-/** Takes a lock with a statement. Waits while other transactions hold it. */
+/** Takes a lock with a statement. Waits while other transactions hold it. It is released when the test has ended, at the latest. */
 export function hold(engine: Database, statement: Statement): HeldLock {
   const [held, released] = [Promise.withResolvers<number>(), Promise.withResolvers<void>()];
   const done = engine.transaction(async (tx) => {
@@ -19,6 +20,8 @@ export function hold(engine: Database, statement: Statement): HeldLock {
     held.resolve(await backendOf(tx));
     await released.promise;
   });
+  // Else a test that fails would leave a connection that cannot be closed, and its file would not end.
+  onTestFinished(() => released.resolve());
   const release = () => {
     released.resolve();
     return done;

@@ -6,7 +6,7 @@ import { auditLog } from "../harness/audit.ts";
 import { test } from "../harness/engine.ts";
 import { hold } from "../harness/locks.ts";
 import { type Service, until } from "../harness/service.ts";
-import { putWorkflow as put, type TestWorkflow } from "../harness/workflows.ts";
+import { laneOfWorkflow, putWorkflow as put, type TestWorkflow } from "../harness/workflows.ts";
 
 const HOOKS = ["onSuccess", "onFailure", "onCancel"];
 const SLEEP = { outcome: "suspended", steps: [{ key: "s", type: "sleep", status: "waiting", sleepFor: 60_000 }] };
@@ -217,8 +217,9 @@ describe("Lifecycle hooks", () => {
     const headers = { authorization: `Bearer ${service.key}`, "content-type": "application/json" };
     const body = JSON.stringify({ ...call, repeat: false, settle: settles });
     const broken = fetch(`${service.node.url}/v1/work`, { method: "POST", headers, body, signal: gone.signal }).catch(() => null);
-    const active = "select from job where kind = 'hook' and state = 'active'";
-    await until(async () => (await service.database.query(active)).length > 0, "the call to take the hook");
+    const { laneId } = await laneOfWorkflow(service, workflow.id);
+    const active = "select from job where lane_id = $1 and kind = 'hook' and state = 'active'";
+    await until(async () => (await service.database.query(active, [laneId])).length > 0, "the call to take the hook");
     gone.abort();
     await broken;
     const [hook] = (await workflow.work(call)).hooks;
