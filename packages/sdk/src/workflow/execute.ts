@@ -31,16 +31,16 @@ export async function executeRun(workflow: AnyWorkflow, run: TakenRun, needed: N
   const check = host.replayEachStep && !onlyUndoes ? new ReplayCheck(workflow, run) : null;
   startProgram(workflow, execution, run);
   await drive(execution, { check, onlyUndoes });
-  const end = onlyUndoes ? (execution.end ?? ABORTED) : await checkedEnd(execution, check);
+  const reached = execution.end ?? ABORTED;
+  const end = onlyUndoes ? reached : await checkedEnd(execution, reached, check);
   const outcome = onlyUndoes && end.kind !== "aborted" ? await undoRun(execution, run) : await conclude(execution, run, end);
   host.signal.removeEventListener("abort", abort);
   return outcome;
 }
 
 /** In development, what a program returned must come back from a replay, and it must have awaited its steps. */
-async function checkedEnd(execution: Execution, check: ReplayCheck | null): Promise<End> {
-  const { end } = execution;
-  if (end?.kind !== "returned") return end ?? ABORTED;
+async function checkedEnd(execution: Execution, end: End, check: ReplayCheck | null): Promise<End> {
+  if (end.kind !== "returned") return end;
   const unawaited = checkAwaited(execution);
   const error = (await check?.atReturn(execution, end.result)) ?? unawaited;
   return error ? { kind: "threw", error } : end;

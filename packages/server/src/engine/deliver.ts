@@ -17,8 +17,8 @@ export function deliver(kinds: JobKinds, claim: Claim, emit: EmitEvent): Attempt
   const result = attempt.result.catch((error: unknown): AttemptResult => {
     emit("delivery_crashed", { jobId: claim.id, error });
     // It may have crashed when its request was sent already.
-    const once = kind.once && { once: kind.once };
-    return { kind: "unreachable", code: "CONNECTION", message: "The attempt could not be made.", ...once };
+    const { once } = kind;
+    return { kind: "unreachable", code: "CONNECTION", message: "The attempt could not be made.", ...(once && { once }) };
   });
   return { result, abort: () => attempt.abort() };
 }

@@ -41,7 +41,7 @@ export async function answerRepeated(
 
 const claimsOf = (workspaceId: WorkspaceId, lost: readonly LostOutcome[]) => lost.map(({ claim }) => ({ ...claim.claim, workspaceId }));
 
-/** Those that the logs of their jobs tell of. */
+/** Those that are in the logs of their jobs. */
 async function loggedOf(db: Db, workspaceId: WorkspaceId, lost: readonly LostOutcome[], mayServe: MayServe): Promise<SettleJob[]> {
   const found = await findLogsAcrossWorkspaces(db, claimsOf(workspaceId, lost));
   const logs = new Map(found.map((one) => [one.id, one]));
@@ -55,7 +55,7 @@ async function loggedOf(db: Db, workspaceId: WorkspaceId, lost: readonly LostOut
   });
 }
 
-/** Those that their runs tell of. An execution has one outcome, so that it need not be compared. */
+/** Those that are recorded in their runs. An execution has one outcome, so that it need not be compared. */
 async function reportedOf(db: Db, workspaceId: WorkspaceId, lost: readonly LostOutcome[], mayServe: MayServe): Promise<SettleJob[]> {
   const found = await findReportedAcrossWorkspaces(db, claimsOf(workspaceId, lost));
   return found.flatMap(({ index, workflow }) => {

@@ -31,22 +31,23 @@ async function useOf(service: Service, ...names: string[]): Promise<SecretUse> {
   return { workspaceId: await workspaceIdOf(service), queue: "emails", host: "example.com", jobId: "job_1", attempt: 1, names };
 }
 
+/** Another workspace. Both have a secret A, with these values. */
+async function otherWithSecret(service: Service, mine: string, theirs = mine): Promise<Service> {
+  const { node, database, clock } = service;
+  const other = new Service(node, database, clock, await newWorkspace(database));
+  await service.ok("POST", "/v1/secrets", { name: "A", value: mine });
+  await other.ok("POST", "/v1/secrets", { name: "A", value: theirs });
+  return other;
+}
+
 const eventsOf = async (service: Service) =>
   (await service.ok("GET", "/v1/audit-events?resource_type=secret")).data.map(
     ({ event_type, resource_id }: { event_type: string; resource_id: string }) => `${event_type} ${resource_id}`,
   );
 
 describe("secrets are handed out", () => {
-  test("secrets are handed out together to all who ask at the time, each workspace its own", async ({
-    service,
-    engine,
-    node,
-    database,
-    clock,
-  }) => {
-    const other = new Service(node, database, clock, await newWorkspace(database));
-    await service.ok("POST", "/v1/secrets", { name: "A", value: "mine" });
-    await other.ok("POST", "/v1/secrets", { name: "A", value: "theirs" });
+  test("secrets are handed out together to all who ask at the time, each workspace its own", async ({ service, engine }) => {
+    const other = await otherWithSecret(service, "mine", "theirs");
     const { secrets } = await access(engine);
     const uses = [await useOf(service, "A"), await useOf(other, "A"), await useOf(other, "A", "B")];
     const got = await Promise.allSettled(uses.map((use) => secrets.resolve(use)));
@@ -58,15 +59,8 @@ describe("secrets are handed out", () => {
     expect(await eventsOf(service)).toEqual(["secret.accessed A", "secret.created A"]);
   });
 
-  test("secrets are handed out in turns of workspaces, and not for attempts that were withdrawn meanwhile", async ({
-    service,
-    engine,
-    node,
-    database,
-    clock,
-  }) => {
-    const other = new Service(node, database, clock, await newWorkspace(database));
-    for (const one of [service, other]) await one.ok("POST", "/v1/secrets", { name: "A", value: "x" });
+  test("secrets are handed out in turns of workspaces, and not for attempts that were withdrawn meanwhile", async ({ service, engine }) => {
+    const other = await otherWithSecret(service, "x");
     const read: string[][] = [];
     const db = {
       query: (statement: Parameters<Database["query"]>[0]) => {
@@ -92,12 +86,8 @@ describe("secrets are handed out", () => {
   test("secrets of one workspace do not wait while another node appends to the audit log of one with many attempts", async ({
     service,
     engine,
-    node,
-    database,
-    clock,
   }) => {
-    const other = new Service(node, database, clock, await newWorkspace(database));
-    for (const one of [service, other]) await one.ok("POST", "/v1/secrets", { name: "A", value: "x" });
+    const other = await otherWithSecret(service, "x");
     const { secrets } = await access(engine);
     const [mine, theirs] = [await useOf(service, "A"), await useOf(other, "A")];
     const lock = hold(engine, sql`select from audit_chain where workspace_id = ${theirs.workspaceId} for update`);
@@ -112,12 +102,8 @@ describe("secrets are handed out", () => {
   test("secrets of one workspace do not wait for the work on the event loop of another one, with which they were read", async ({
     service,
     engine,
-    node,
-    database,
-    clock,
   }) => {
-    const other = new Service(node, database, clock, await newWorkspace(database));
-    for (const one of [service, other]) await one.ok("POST", "/v1/secrets", { name: "A", value: "x".repeat(4_096) });
+    const other = await otherWithSecret(service, "x".repeat(4_096));
     const loopTime = new LoopTime();
     const { secrets } = await access(engine, MASTER_KEY, loopTime);
     const [mine, theirs] = [await useOf(service, "A"), await useOf(other, "A")];
@@ -209,13 +195,9 @@ describe("secrets are handed out", () => {
   test("a secret is not handed out when the audit log cannot have it, and others are all the same", async ({
     service,
     engine,
-    node,
     database,
-    clock,
   }) => {
-    const other = new Service(node, database, clock, await newWorkspace(database));
-    await service.ok("POST", "/v1/secrets", { name: "A", value: "mine" });
-    await other.ok("POST", "/v1/secrets", { name: "A", value: "theirs" });
+    const other = await otherWithSecret(service, "mine", "theirs");
     const mine = await useOf(service, "A");
     await database.query(`create function unlucky() returns trigger language plpgsql as
       $$ begin if new.workspace_id = '${mine.workspaceId}' then raise exception 'unlucky' using errcode = '40P01'; end if; return new; end $$`);
