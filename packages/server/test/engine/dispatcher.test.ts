@@ -4,6 +4,7 @@ import type { Claim } from "#jobs";
 import type { WorkspaceId } from "#kernel";
 import { finishForWorker } from "../../src/engine/finish-for-worker.ts";
 import type { AttemptResult } from "../../src/engine/judge.ts";
+import { JobKinds } from "../../src/engine/kinds.ts";
 import { claimed, DispatcherFixture, jobId, laneKey, workspaceId } from "../harness/dispatcher-fixture.ts";
 import { PLAIN_JOB } from "../harness/jobs.ts";
 
@@ -385,6 +386,7 @@ describe("an attempt of a worker that ends", () => {
       {
         clock: { nowMs: () => 0, elapsedMs: () => 0 } as never,
         random: { bytes: (length) => Buffer.alloc(length), fraction: () => 0 },
+        kinds: new JobKinds([]),
         settler: { addAll: async () => [true] } as never,
         waker: stage.dispatcher,
       },
