@@ -81,8 +81,9 @@ const HELP = `Measures Tidemill's speed and prints a table of figures.
                                  runs it with fewer jobs, which shows only that it works
   npm run bench -- workers [--peers redis,floors] [--jobs 30000]
                                  compares with these only: ${PEER_NAMES.join(", ")}
-  npm run bench -- ${NEIGHBOURS} [--attacks 1,4+6,all] [--seconds 15] [--nodes 1]
-                                 attacks a node from one workspace and measures another; takes ten minutes and up to 8 GB
+  npm run bench -- ${NEIGHBOURS} [--attacks 1,4+6,all] [--seconds 15] [--nodes 1] [--samples FILE]
+                                 attacks a node from one workspace and measures another; takes ten minutes and up to 8 GB;
+                                 writes each request and delivery of it to FILE
 
 Scenarios: ${Object.keys(SCENARIOS).join(", ")}.
 

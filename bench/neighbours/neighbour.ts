@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
-import { DELIVERIES, type Delivery, REQUESTS, type RequestKind, type Samples } from "./samples.ts";
+import { DELIVERIES, type Delivery, REQUESTS, type RequestKind, type Sample, type Samples } from "./samples.ts";
 import { NAMED_HOST } from "./settings.ts";
 
 /** Requests a second of each kind. */
@@ -36,7 +36,9 @@ export interface NeighbourOptions {
 }
 
 const nowMs = () => performance.timeOrigin + performance.now();
-const emptySamples = () => Object.fromEntries(REQUESTS.map((kind) => [kind, []])) as unknown as Record<RequestKind, number[]>;
+
+const byKind = <Kind extends RequestKind>(kinds: readonly Kind[], samples: readonly Sample[]) =>
+  Object.fromEntries(kinds.map((of) => [of, samples.filter(({ kind }) => kind === of).map(({ ms }) => ms)])) as Record<Kind, number[]>;
 
 /** A tenant who does nothing unusual: enqueues and reads at a modest pace. Its handler answers at once. */
 export class Neighbour {
@@ -45,8 +47,9 @@ export class Neighbour {
   #sent = 0;
   #lastJob = "";
   #expected: { id: string; kind: Delivery; fromMs: number }[] = [];
-  #requests = emptySamples();
+  #requests: Sample[] = [];
   #refused: Record<string, number> = {};
+  #beganMs = 0;
 
   private constructor(options: NeighbourOptions, arrivedMs: Map<string, number>) {
     this.#options = options;
@@ -79,20 +82,24 @@ export class Neighbour {
   /** Runs for some seconds, then waits until every request is answered and every job has arrived, or gives up. */
   async measure(seconds: number): Promise<Samples> {
     this.#expected = [];
-    this.#requests = emptySamples();
+    this.#requests = [];
+    this.#beganMs = nowMs();
     this.#refused = {};
     await Promise.all(REQUESTS.map((kind, index) => this.#repeat(kind, seconds, index / REQUESTS.length)));
     const untilMs = nowMs() + GIVE_UP_MS;
     const missing = () => this.#expected.filter(({ id }) => !this.#arrivedMs.has(id)).length;
     while (missing() > 0 && nowMs() < untilMs) await wait(20);
     const endMs = nowMs();
-    const latencies = (of: Delivery) =>
-      this.#expected.filter(({ kind }) => kind === of).map(({ id, fromMs }) => Math.max(0, (this.#arrivedMs.get(id) ?? endMs) - fromMs));
+    const deliveries = this.#expected.map(({ id, kind, fromMs }): Sample => {
+      const ms = Math.max(0, (this.#arrivedMs.get(id) ?? endMs) - fromMs);
+      return { what: "delivery", kind, atMs: fromMs - this.#beganMs, ms };
+    });
     return {
-      requests: this.#requests,
-      deliveries: Object.fromEntries(DELIVERIES.map((kind) => [kind, latencies(kind)])) as Samples["deliveries"],
+      requests: byKind(REQUESTS, this.#requests),
+      deliveries: byKind(DELIVERIES, deliveries),
       refused: this.#refused,
       undelivered: missing(),
+      each: [...this.#requests, ...deliveries],
     };
   }
 
@@ -109,14 +116,14 @@ export class Neighbour {
   }
 
   async #request(kind: RequestKind): Promise<void> {
-    const startedMs = performance.now();
+    const startedMs = nowMs();
     let why: string | null = null;
     try {
       await this.#perform(kind);
     } catch (error) {
       why = error instanceof Refused ? error.message : ((error as { cause?: { code?: string } }).cause?.code ?? (error as Error).name);
     }
-    this.#requests[kind].push(performance.now() - startedMs);
+    this.#requests.push({ what: "request", kind, atMs: startedMs - this.#beganMs, ms: nowMs() - startedMs });
     if (why !== null) this.#refused[why] = (this.#refused[why] ?? 0) + 1;
   }
 

@@ -7,6 +7,8 @@ export interface NeighboursOptions {
   readonly runs: readonly (readonly Attack[])[];
   readonly seconds: number;
   readonly nodes: number;
+  /** The file to which each request and delivery is written. */
+  readonly samplesFile?: string;
 }
 
 const ALL = "all";
@@ -19,10 +21,20 @@ const ALL = "all";
 export function readOptions(args: readonly string[]): NeighboursOptions {
   const { values } = parseArgs({
     args: [...args],
-    options: { attacks: { type: "string" }, seconds: { type: "string", default: "15" }, nodes: { type: "string", default: "1" } },
+    options: {
+      attacks: { type: "string" },
+      seconds: { type: "string", default: "15" },
+      nodes: { type: "string", default: "1" },
+      samples: { type: "string" },
+    },
   });
   const chosen = values.attacks?.split(",") ?? [...ATTACKS.map(({ number }) => String(number)), ALL];
-  return { runs: chosen.map(attacksOf), seconds: positive("seconds", values.seconds), nodes: positive("nodes", values.nodes) };
+  return {
+    runs: chosen.map(attacksOf),
+    seconds: positive("seconds", values.seconds),
+    nodes: positive("nodes", values.nodes),
+    ...(values.samples !== undefined && { samplesFile: values.samples }),
+  };
 }
 
 /** The attacks of one run: "4", several at once as in "1+6", or all of them at once. */

@@ -6,6 +6,15 @@ export type Delivery = (typeof DELIVERIES)[number];
 export const REQUESTS = [...DELIVERIES, "GET job", "list jobs", "GET queue"] as const;
 export type RequestKind = (typeof REQUESTS)[number];
 
+/** One request or delivery. Milliseconds. */
+export interface Sample {
+  readonly what: "request" | "delivery";
+  readonly kind: RequestKind;
+  /** When it began, since the measurement began. */
+  readonly atMs: number;
+  readonly ms: number;
+}
+
 /** What the neighbour saw. Milliseconds. */
 export interface Samples {
   /** From the sending of a request to the end of its response. */
@@ -16,4 +25,6 @@ export interface Samples {
   readonly refused: Readonly<Record<string, number>>;
   /** Jobs that had not arrived when the neighbour gave up. Their wait until then is in `deliveries`. */
   readonly undelivered: number;
+  /** All requests and deliveries, one by one. */
+  readonly each: readonly Sample[];
 }

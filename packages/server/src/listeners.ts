@@ -15,6 +15,7 @@ import { mountInternal, mountPublic } from "./app.ts";
 
 /** The internal listener has connections of its own, so that metrics and the operator API can be reached whatever clients do. */
 const INTERNAL_CONNECTIONS = 64;
+const INTERNAL_SOCKETS = 8;
 
 export interface ListenersOptions {
   readonly config: Config;
@@ -75,7 +76,7 @@ export async function createListeners(options: ListenersOptions): Promise<Listen
     ports: {
       start: async () => {
         url = await listen(api, config.host, config.port);
-        internalUrl = await listen(internal, config.internalHost, config.internalPort);
+        internalUrl = await listen(internal, config.internalHost, config.internalPort, INTERNAL_SOCKETS);
       },
       stop: () => Promise.all([closeAtOnce(api), closeAtOnce(internal)]),
     },

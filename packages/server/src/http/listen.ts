@@ -10,9 +10,10 @@ import type { Api } from "./api.ts";
 const BACKLOG = 1_024;
 /**
  * Sockets of one port, among which the kernel divides new connections. Node accepts one connection of a socket in each turn of the event
- * loop. With one socket, a client behind 600 new connections of others waits for 600 turns, which take seconds on a busy node.
+ * loop, in about 65 µs. With one socket, a client behind 600 new connections of others waits for 600 turns, and with eight for 75: on a busy
+ * node, where turns take 25 ms and more, that is 2 s.
  */
-const SOCKETS = 8;
+const SOCKETS = 64;
 /** Elsewhere a port has one socket. */
 const SHARES_PORTS = process.platform === "linux";
 const IDLE_LOOK_MS = 50;
@@ -31,9 +32,10 @@ const oneLocalhost = async (): Promise<string> => (await lookup("localhost", { o
 /**
  * Listens. Returns the URL at which the listener can be reached.
  *
+ * @param sockets of the port
  * @throws an error with the code `EADDRINUSE` when another program has the port
  */
-export async function listen(api: Api, host: string, port: number): Promise<string> {
+export async function listen(api: Api, host: string, port: number, sockets = SOCKETS): Promise<string> {
   const bindTo = host === "localhost" ? await oneLocalhost() : host;
   const options = { host: bindTo, backlog: BACKLOG, reusePort: SHARES_PORTS };
   const others: Server[] = [];
@@ -43,7 +45,7 @@ export async function listen(api: Api, host: string, port: number): Promise<stri
   await api.listen({ ...options, port, listenTextResolver: () => "" });
   const address = api.server.address();
   const bound = typeof address === "object" && address ? address.port : port;
-  while (SHARES_PORTS && others.length < SOCKETS - 1) others.push(await openAnother(api, { ...options, port: bound }));
+  while (SHARES_PORTS && others.length < sockets - 1) others.push(await openAnother(api, { ...options, port: bound }));
   // The address for all interfaces is not one to connect to. The loopback address is.
   const shown = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
   return `http://${shown.includes(":") ? `[${shown}]` : shown}:${bound}`;

@@ -4,8 +4,8 @@ import { readFileSync } from "node:fs";
 const DEFAULT_FILES = 1_024;
 /** An idle connection takes memory too, some 10 kB. */
 const MAX_CONNECTIONS = 10_000;
-/** Connections of the internal listener, the listeners themselves, the log, name servers, files that are being read. */
-const OWN_FILES = 192;
+/** Connections of the internal listener, the 72 sockets of the listeners, the log, name servers, files that are being read. */
+const OWN_FILES = 248;
 /** Callbacks in flight have a connection each, and some more are kept open for the next callbacks. */
 const FILES_PER_CALLBACK = 1.5;
 

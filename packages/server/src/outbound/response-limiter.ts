@@ -4,7 +4,7 @@ import type { buildConnector } from "undici";
 /** Limits of what may come before a response's body: its head, and the hints and empty lines before the head. */
 const MAX_HEAD_BYTES = 16 * 1024;
 const MAX_HEAD_LINES = 128;
-/** After the head, the parser gets at most this many bytes at once. */
+/** After the head, the parser gets at most this many bytes at once, unless they are those of a body whose length the head has said. */
 const SLICE_BYTES = 1024;
 /** The most bytes after the head that do not belong to the body: chunk extensions and trailers. */
 const MAX_EXTRA_BYTES = 1024;
@@ -25,7 +25,8 @@ export class InvalidResponseError extends Error {
 /**
  * Passes the bytes of a connection to the HTTP parser in small slices. Closes the connection when too many bytes are not part of a
  * body, or when the body arrives in pieces that are too small. The parser itself has no limit for either. It makes two buffers
- * for each line of a head or a trailer, and one for each chunk: 64 KiB at once can cost 4 MB and 7 ms.
+ * for each line of a head or a trailer, and one for each chunk: 64 KiB at once can cost 4 MB and 7 ms. A body without chunks passes as it comes:
+ * in slices, 60 kB take a third more of the processor for the whole response.
  */
 export class ResponseLimiter {
   readonly #socket: Socket;
@@ -33,6 +34,8 @@ export class ResponseLimiter {
   /** Bytes that were read and not yet passed to the parser. */
   #rest: Buffer = EMPTY;
   #inBody = false;
+  /** How many more bytes the body has whose length the head has said. It has no chunks. */
+  #bodyBytesLeft = 0;
   /** In a head, all bytes that came. In a body, the bytes that are not known to be part of it. */
   #bytes = 0;
   #lines = 0;
@@ -52,8 +55,10 @@ export class ResponseLimiter {
     return this.#socket.destroyed ? null : slice;
   }
 
-  beginBody(): void {
+  /** @param length of the body, if the head has said it. Bytes. */
+  beginBody(length: number | null): void {
     this.#inBody = true;
+    this.#bodyBytesLeft = length ?? 0;
     this.#bytes = 0;
     this.#pieces = 0;
   }
@@ -67,6 +72,7 @@ export class ResponseLimiter {
 
   endResponse(): void {
     this.#inBody = false;
+    this.#bodyBytesLeft = 0;
     this.#bytes = 0;
     this.#lines = 0;
   }
@@ -90,10 +96,15 @@ export class ResponseLimiter {
   }
 
   #bodySliceEnd(): number {
+    this.#pieces = Math.max(0, this.#pieces - PIECES_PER_SLICE);
+    if (this.#bodyBytesLeft > 0) {
+      const end = Math.min(this.#rest.length, this.#bodyBytesLeft);
+      this.#bodyBytesLeft -= end;
+      return end;
+    }
     const end = Math.min(this.#rest.length, SLICE_BYTES);
     if (this.#bytes > MAX_EXTRA_BYTES) this.#refuse("chunks or trailers are too long");
     this.#bytes = Math.max(0, this.#bytes) + end;
-    this.#pieces = Math.max(0, this.#pieces - PIECES_PER_SLICE);
     return end;
   }
 

@@ -49,7 +49,7 @@ export class ResponseReader implements Dispatcher.DispatchHandler {
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: Headers): void {
     if (status < 200) return;
     this.#limiter = this.#currentLimiter();
-    this.#limiter?.beginBody();
+    this.#limiter?.beginBody(bodyLengthOf(headers));
     this.#status = status;
     this.#headers = headers;
   }
@@ -110,6 +110,12 @@ export class ResponseReader implements Dispatcher.DispatchHandler {
     this.#body = EMPTY;
     this.#onDone(response);
   }
+}
+
+/** The length of a body without chunks, if the head says it. */
+function bodyLengthOf(headers: Headers): number | null {
+  const { "content-length": length, "transfer-encoding": coding } = headers;
+  return typeof length === "string" && /^\d{1,15}$/.test(length) && coding === undefined ? Number(length) : null;
 }
 
 /** The HTTP client's own errors, in words for the owner of the handler. */

@@ -6,7 +6,7 @@ import { systemRandom } from "#kernel";
 import { until } from "../harness/service.ts";
 
 const REQUEST = "GET /held HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
-/** All of them in one of eight sockets: one chance in 10 ^ 57. */
+/** All of them in one of 64 sockets: one chance in 10 ^ 113. */
 const CONNECTIONS = 64;
 
 const create = () => {
