@@ -356,23 +356,26 @@ describe("a worker", () => {
     expect(performance.now() - startedMs).toBeGreaterThan(1_900);
   });
 
-  test("tries again when a proxy responds in place of the service", async ({ service, clients: { proxy }, worker }) => {
-    const queue = await service.queue();
-    const started = Promise.withResolvers<void>();
-    const goOn = Promise.withResolvers<void>();
-    const log = new Log();
-    const handler = async () => {
-      started.resolve();
-      await goOn.promise;
-    };
-    const one = worker({ [queue]: handler }, { url: proxy.url, concurrency: 1, logger: log });
-    const { id } = await service.enqueue({ queue });
-    await started.promise;
-    proxy.faults = [{ status: 200, body: "{}" }];
-    goOn.resolve();
-    await untilState(service, queue, id, "completed");
-    expect(log.lines).toMatchObject([{ fields: { worker: one.name, code: "UNEXPECTED_RESPONSE" } }]);
-  });
+  test.for(["{}", '{"jobs":[null],"runs":[],"hooks":[],"settled":[],"cancelled":[]}'])(
+    "tries again when a proxy responds in place of the service: %s",
+    async (body, { service, clients: { proxy }, worker }) => {
+      const queue = await service.queue();
+      const started = Promise.withResolvers<void>();
+      const goOn = Promise.withResolvers<void>();
+      const log = new Log();
+      const handler = async () => {
+        started.resolve();
+        await goOn.promise;
+      };
+      const one = worker({ [queue]: handler }, { url: proxy.url, concurrency: 1, logger: log });
+      const { id } = await service.enqueue({ queue });
+      await started.promise;
+      proxy.faults = [{ status: 200, body }];
+      goOn.resolve();
+      await untilState(service, queue, id, "completed");
+      expect(log.lines).toMatchObject([{ fields: { worker: one.name, code: "UNEXPECTED_RESPONSE" } }]);
+    },
+  );
 
   test("rejects when the service refuses it: a queue that does not exist, a key that is wrong", async ({ service, worker }) => {
     const queue = await service.queue();

@@ -273,13 +273,15 @@ const reportTimeoutMs = ({ leaseSeconds }: WorkerSettings, tries: number): numbe
 /** @throws {TidemillError} UNEXPECTED_RESPONSE, for example of a proxy */
 function checkLists(response: unknown, lists: readonly string[]): void {
   const found = response as Readonly<Record<string, unknown>> | null | undefined;
-  if (lists.every((name) => Array.isArray(found?.[name]))) return;
+  if (lists.every((name) => isList(found?.[name]))) return;
   throw new TidemillError({
     code: "UNEXPECTED_RESPONSE",
     message: "The response is not one of Tidemill: fields are missing.",
     status: 200,
   });
 }
+
+const isList = (value: unknown): boolean => Array.isArray(value) && !value.includes(null);
 
 /** Whether the service refuses a call for what it reports. */
 export const isRefused = ({ code }: TidemillError, outcomes: readonly WorkOutcome[]): boolean =>

@@ -4,6 +4,7 @@ import type { AttemptResult } from "#engine";
 import { afterSpace, cut, JsonDepthError, JsonLimitError, JsonSyntaxError, JsonValueScan, parseHttpDate, type SlicedWork } from "#kernel";
 import { PrivateNameError, type Response } from "#outbound";
 import { keepResult, type TextRedactor } from "#redaction";
+import { mayHaveArrived } from "./was-sent.ts";
 
 /** Statuses with which `Retry-After` counts. */
 const RETRY_AFTER = new Set([429, 502, 503, 504]);
@@ -113,7 +114,7 @@ const CODES: Record<string, Extract<AttemptResult, { kind: "unreachable" }>["cod
 };
 
 /** The same for names of private addresses as for names that do not exist: tenants must not learn which is which. */
-const UNRESOLVED = { kind: "unreachable", code: "DNS", message: "The name of the host cannot be resolved." } as const;
+const UNRESOLVED = { kind: "unreachable", code: "DNS", message: "The name of the host cannot be resolved.", unsent: true } as const;
 
 export function* unreachable(error: unknown, redactor: TextRedactor | null): SlicedWork<Extract<AttemptResult, { kind: "unreachable" }>> {
   const { code, message } = error as { code?: string; message?: string };
@@ -122,5 +123,10 @@ export function* unreachable(error: unknown, redactor: TextRedactor | null): Sli
   const first = error instanceof AggregateError ? (error.errors[0] as { message?: string } | undefined) : undefined;
   const reason = first?.message ?? message ?? "The connection failed.";
   const kept = redactor ? yield* redactor.text(reason) : reason;
-  return { kind: "unreachable", code: CODES[code ?? ""] ?? "CONNECTION", message: kept ?? `The reason is left out: ${TOO_MUCH}.` };
+  return {
+    kind: "unreachable",
+    code: CODES[code ?? ""] ?? "CONNECTION",
+    message: kept ?? `The reason is left out: ${TOO_MUCH}.`,
+    ...(!mayHaveArrived(error) && { unsent: true }),
+  };
 }

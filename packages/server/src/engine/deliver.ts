@@ -16,9 +16,7 @@ export function deliver(kinds: JobKinds, claim: Claim, emit: EmitEvent): Attempt
   const attempt = startSafely(kind.deliverer, claim);
   const result = attempt.result.catch((error: unknown): AttemptResult => {
     emit("delivery_crashed", { jobId: claim.id, error });
-    // It may have crashed when its request was sent already.
-    const { once } = kind;
-    return { kind: "unreachable", code: "CONNECTION", message: "The attempt could not be made.", ...(once && { once }) };
+    return { kind: "unreachable", code: "CONNECTION", message: "The attempt could not be made." };
   });
   return { result, abort: () => attempt.abort() };
 }

@@ -139,8 +139,7 @@ export class Dispatcher implements Outlet {
   wake(lanes: Iterable<LaneKey>, within?: "node" | undefined): void {
     const woken = [...lanes];
     for (const lane of woken) this.#lanes.wake(lane);
-    this.#claimSoon();
-    if (woken.some(({ workspaceId }) => !this.#underWay.has(workspaceId))) this.#claimBesideSoon();
+    this.#claimSoonFor(woken);
     this.#options.onPulled?.(woken);
     if (within !== "node") this.#options.onWaiting(woken);
   }
@@ -222,6 +221,12 @@ export class Dispatcher implements Outlet {
       timer = setTimeout(resolve, seconds * 1000);
     });
     clearTimeout(timer);
+  }
+
+  /** These lanes may have jobs, or room for more. */
+  #claimSoonFor(lanes: readonly LaneKey[]): void {
+    this.#claimSoon();
+    if (lanes.some(({ workspaceId }) => !this.#underWay.has(workspaceId))) this.#claimBesideSoon();
   }
 
   #claimSoon(): void {
@@ -383,7 +388,7 @@ export class Dispatcher implements Outlet {
     const outcome = this.#finisher.finish(claim, result, tookMs);
     if (result.kind === "postponed" && result.shortage) this.#pause(result.waitMs);
     emit("attempt_ended", { jobId: claim.id, attempt: claim.attempt, outcome, tookMs, inFlight: this.#attempts.size });
-    this.#claimSoon();
+    this.#claimSoonFor([claim]);
     this.#reportIdle();
   }
 

@@ -324,7 +324,7 @@ export function createEngine(options: EngineOptions): Engine {
       }));
       return claims;
     },
-    finishForWorker: (results) => finishAllForWorker({ clock, random, settler, waker: dispatcher }, results),
+    finishForWorker: (results) => finishAllForWorker({ clock, random, kinds, settler, waker: dispatcher }, results),
     drain,
     loops: [
       lookForWork,

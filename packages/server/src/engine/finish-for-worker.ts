@@ -2,11 +2,13 @@ import type { Claim } from "#jobs";
 import { type Clock, momentMs, type Random } from "#kernel";
 import type { LaneId, LaneKey, PulledWaker, Waker } from "#lanes";
 import { type AttemptResult, delayOf, judge } from "./judge.ts";
+import type { JobKinds } from "./kinds.ts";
 import type { Settler } from "./settle.ts";
 
 export interface WorkerFinish {
   readonly clock: Clock;
   readonly random: Random;
+  readonly kinds: JobKinds;
   readonly settler: Settler;
   readonly waker: Pick<Waker, "wakeAt"> & PulledWaker;
 }
@@ -29,12 +31,12 @@ export async function finishForWorker(finish: WorkerFinish, result: WorkerResult
 
 /** The same for several attempts, which are settled together as far as they fit. */
 export async function finishAllForWorker(
-  { clock, random, settler, waker }: WorkerFinish,
+  { clock, random, kinds, settler, waker }: WorkerFinish,
   results: readonly WorkerResult[],
 ): Promise<boolean[]> {
   const endings = results.map(({ claim, result, worker }) => ({
     claim,
-    verdict: judge(result, claim, random.fraction()),
+    verdict: judge(result, claim, random.fraction(), { once: kinds.of(claim)?.once }),
     facts: { tookMs: tookMsOf(claim, clock), worker },
   }));
   const wereHeld = await settler.addAll(endings);

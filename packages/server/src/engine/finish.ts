@@ -3,6 +3,7 @@ import type { Claim } from "#jobs";
 import { type Clock, type Db, type EmitEvent, type Random, type ReportChange, tolerate } from "#kernel";
 import type { LaneKey } from "#lanes";
 import { type AttemptResult, delayOf, judge, showsLife, type Verdict } from "./judge.ts";
+import type { JobKinds } from "./kinds.ts";
 import { CIRCUITS } from "./report-changes.ts";
 import type { Settler } from "./settle.ts";
 
@@ -13,6 +14,7 @@ export interface FinisherOptions {
   readonly emit: EmitEvent;
   /** Gets what changes in workspaces. */
   readonly report?: ReportChange;
+  readonly kinds: JobKinds;
   readonly settler: Settler;
   readonly onDueAt: (ms: number) => void;
 }
@@ -42,9 +44,11 @@ export class AttemptFinisher {
    * @returns the kind of the verdict
    */
   finish(claim: Claim, result: AttemptResult, tookMs: number): Verdict["kind"] {
-    const fraction = this.#options.random.fraction();
+    const { random, kinds } = this.#options;
+    const fraction = random.fraction();
     const circuit = this.#circuits.attemptEnded(claim, showsLife(result), fraction);
-    const verdict = judge(result, claim, fraction, "heldForMs" in circuit ? circuit.heldForMs : null);
+    const heldForMs = "heldForMs" in circuit ? circuit.heldForMs : null;
+    const verdict = judge(result, claim, fraction, { once: kinds.of(claim)?.once, heldForMs });
     void this.#settle(claim, verdict, tookMs, circuit).then(() => this.#onSettled(claim));
     return verdict.kind;
   }

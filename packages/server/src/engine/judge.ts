@@ -14,7 +14,6 @@ export type AttemptResult =
       readonly retryAfterSeconds: number | null;
       /** The handler wants no further attempt. */
       readonly forGood: boolean;
-      readonly once?: true;
       readonly report?: string;
     }
   /** The program that executes the job reported that the attempt failed. */
@@ -43,8 +42,8 @@ export type AttemptResult =
       readonly kind: "unreachable";
       readonly code: Exclude<AttemptError, "HTTP_STATUS" | "REDIRECT" | "WORKER_FAILED" | UnsendableCode>;
       readonly message: string;
-      /** The attempt may have had its effect, and must not have it twice: it is not repeated, also if the circuit is open. */
-      readonly once?: true;
+      /** Nothing of the request can have arrived: no connection was made. */
+      readonly unsent?: true;
       readonly report?: string;
     }
   /** The request could not be built. Nothing was sent, so nothing is known about the handler. */
@@ -78,19 +77,24 @@ export const delayOf = (verdict: Verdict): number | null => {
   return verdict.kind === "retry" || waitMs > 0 ? waitMs : null;
 };
 
+export interface JudgeOptions {
+  /** Whether an attempt that may have begun is not repeated, also if the circuit is open (`JobKind`). */
+  readonly once?: boolean | undefined;
+  /** How long an open circuit holds the job, but never less than its backoff; 0 puts the job back to `waiting`; null: it is closed. */
+  readonly heldForMs?: number | null;
+}
+
 /**
  * Decides what the result of an attempt means for its job. This is where failed attempts are retried. Source: contract §3 (backoff),
  * §4 (Callback).
  *
  * @param fraction a random number from 0 to 1, for the jitter
- * @param heldForMs how long an open circuit holds the job, but never less than its backoff; 0 puts the job back to `waiting`; null when
- *   the circuit is closed
  */
 export function judge(
   result: AttemptResult,
   claim: Pick<Claim, "attempt" | "attempts" | "spared" | "backoffDelayMs">,
   fraction: number,
-  heldForMs: number | null = null,
+  { once = false, heldForMs = null }: JudgeOptions = {},
 ): Verdict {
   const report = "report" in result && result.report !== undefined ? { report: result.report } : {};
   if (result.kind === "accepted") return { kind: "complete", status: result.status, result: result.result, ...report };
@@ -102,10 +106,10 @@ export function judge(
   const notBeforeSeconds = "retryAfterSeconds" in result ? (result.retryAfterSeconds ?? 0) : 0;
   const notBeforeMs = Math.min(notBeforeSeconds, LIMITS.delaySeconds) * 1000;
   const waitMs = Math.max(backoffMs(claim.backoffDelayMs, counted, fraction), notBeforeMs);
-  const once = "once" in result && result.once === true;
-  if (heldForMs !== null && !once)
+  const mayRepeat = !once || result.kind === "unsendable" || ("unsent" in result && result.unsent === true);
+  if (heldForMs !== null && mayRepeat)
     return { kind: "hold", waitMs: heldForMs === 0 ? 0 : Math.min(Math.max(heldForMs, waitMs), MAX_WAIT_MS), error, ...report };
-  const forGood = once || ("forGood" in result && result.forGood);
+  const forGood = !mayRepeat || ("forGood" in result && result.forGood);
   return forGood || counted >= claim.attempts ? { kind: "fail", error, ...report } : { kind: "retry", waitMs, error, ...report };
 }
 

@@ -66,8 +66,7 @@ export async function rescueAcrossWorkspaces(rescue: Rescue): Promise<0 | undefi
 
 async function settleExpired(rescue: Rescue, { claim, worker }: ExpiredClaim): Promise<void> {
   if (worker !== null) {
-    const once = rescue.kinds.of(claim)?.once;
-    await finishForWorker(rescue, { claim, result: { ...LEASE_EXPIRED, ...(once && { once }) }, worker });
+    await finishForWorker(rescue, { claim, result: LEASE_EXPIRED, worker });
     return;
   }
   const { clock, settler, waker } = rescue;
@@ -76,9 +75,12 @@ async function settleExpired(rescue: Rescue, { claim, worker }: ExpiredClaim): P
   waker.wake([claim]);
 }
 
-/** Gives back the claims of a stopping node, without using an attempt, and wakes their lanes. */
+/**
+ * Gives back the claims of a stopping node, without using an attempt, and wakes their lanes. Those of kinds whose attempts must not be
+ * repeated end with its lease: it is not known whether they have begun.
+ */
 export async function giveBackAll(
-  { db, emit, waker }: Pick<Rescue, "db" | "emit"> & { readonly waker: Waker },
+  { db, emit, kinds, waker }: Pick<Rescue, "db" | "emit" | "kinds"> & { readonly waker: Waker },
   leaseId: number,
 ): Promise<void> {
   for (;;) {
@@ -88,7 +90,7 @@ export async function giveBackAll(
       error: null,
       maxLosses: MAX_LOSSES,
       plainKinds: [],
-      onceKinds: [],
+      onceKinds: kinds.onceKinds,
       limit: MAX_ROWS,
     });
     const count = countOf(given);

@@ -35,9 +35,10 @@ export interface DuePollOptions {
   readonly everyMs: number;
   readonly emit: EmitEvent;
   readonly random: Random;
+  /** How long a start waits for the first poll. */
+  readonly maxFirstPollSeconds?: number;
 }
 
-/** How long a start waits for the first poll. */
 const MAX_FIRST_POLL_SECONDS = 1;
 /** Changes are not read after a longer pause between two polls. Milliseconds. */
 const MAX_PAUSE_MS = 300_000;
@@ -75,7 +76,7 @@ export class DuePoll implements Service {
    */
   async start(): Promise<void> {
     this.#loop.start();
-    await Promise.race([this.#loop.settled(), after(MAX_FIRST_POLL_SECONDS)]);
+    await Promise.race([this.#loop.settled(), after(this.#options.maxFirstPollSeconds ?? MAX_FIRST_POLL_SECONDS)]);
   }
 
   wake(): void {

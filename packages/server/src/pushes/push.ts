@@ -18,7 +18,6 @@ import { showWorkId } from "#workers";
 import type { Endpoint, Endpoints } from "./endpoint.ts";
 import type { Program } from "./program.ts";
 import { readResponse } from "./read-response.ts";
-import { mayHaveArrived } from "./was-sent.ts";
 
 export interface PushOptions {
   readonly program: Program;
@@ -69,9 +68,9 @@ export class Push implements Attempt {
   }
 
   abort(): void {
-    const isOnce = this.#abort !== undefined && this.#options.program.isOnce;
+    const mayHaveBegun = this.#abort !== undefined && this.#options.program.isOnce;
     const message = "The node ended the attempt before the response came.";
-    this.#end(isOnce ? { kind: "unreachable", code: "NODE_LOST", message, once: true } : { kind: "withdrawn" });
+    this.#end(mayHaveBegun ? { kind: "unreachable", code: "NODE_LOST", message } : { kind: "withdrawn" });
     this.#abort?.(new AbortedError("The attempt was aborted."));
   }
 
@@ -134,15 +133,14 @@ export class Push implements Attempt {
   }
 
   async #read(response: Response): Promise<void> {
-    const { shares, clock, program } = this.#options;
+    const { shares, clock } = this.#options;
     const length = response.kind === "responded" ? (response.body?.length ?? 0) : 0;
     // Searching for secrets takes long, however short a response is.
     const characters = this.#redactor ? Number.POSITIVE_INFINITY : length;
     const work = readResponse(this.#claim.kind, response, clock.nowMs(), this.#redactor);
     this.#work = work;
     try {
-      const result = await shares.loopTime.run(this.#claim.workspaceId, characters, work);
-      this.#end(program.isOnce ? onceOnly(response, result) : result);
+      this.#end(await shares.loopTime.run(this.#claim.workspaceId, characters, work));
     } catch (error) {
       this.#fail(error);
     }
@@ -164,10 +162,4 @@ export class Push implements Attempt {
     if (this.#host !== undefined) this.#options.hosts.end(this.#host);
     return true;
   }
-}
-
-/** The result of an attempt that must not be repeated if its request may have arrived. */
-function onceOnly(response: Response, result: AttemptResult): AttemptResult {
-  if (response.kind === "failed" && !mayHaveArrived(response.error)) return result;
-  return result.kind === "refused" || result.kind === "unreachable" ? { ...result, once: true } : result;
 }

@@ -55,7 +55,6 @@ const invalidOutcome = (kind: string, message: string): AttemptResult => ({
   code: "WORKER_FAILED",
   message,
   retryAfterSeconds: null,
-  // A hook fires once.
-  forGood: kind === "hook",
+  forGood: false,
   ...(kind === "run" && { report: JSON.stringify({ error: { name: "InvalidOutcomeError", message } } satisfies RunReport) }),
 });

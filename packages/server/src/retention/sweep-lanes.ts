@@ -14,7 +14,7 @@ const MAX_LANES = 100;
  *
  * @param onWoken called with the lanes of runs that waited for a deleted one
  */
-export async function sweepDeletedLanesAcrossWorkspaces(db: Transactional, onWoken: (lanes: LaneKey[]) => void = () => {}): Promise<void> {
+export async function sweepDeletedLanesAcrossWorkspaces(db: Transactional, onWoken: (lanes: LaneKey[]) => void): Promise<void> {
   for (const lane of await findDeletedLanesAcrossWorkspaces(db, MAX_LANES)) {
     await removeSchedulesOf(db, lane);
     await sweepLaneJobs(db, lane);

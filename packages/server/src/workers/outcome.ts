@@ -118,8 +118,7 @@ export function* readOutcome(
     code: "WORKER_FAILED",
     message: cut(kept, MAX_MESSAGE),
     retryAfterSeconds: retry_in ?? null,
-    // A hook fires once.
-    forGood: retry === false || kind === "hook",
+    forGood: retry === false,
     ...reportOf({
       steps,
       error: cutError(yield* redactError({ name: error_name, message }, redactor)),

@@ -130,7 +130,28 @@ describe("what an answer makes of a job that is held, for its queue's circuit is
     ["but never less than its backoff", 1, 4_000],
     ["and never more than a day", 10 * DAY_MS, DAY_MS],
   ])("an open circuit says what an answer makes of a job that is held: %s", (_, heldForMs, waitMs) => {
-    expect(judge(away, claim, 0, heldForMs)).toEqual({ kind: "hold", waitMs, error });
+    expect(judge(away, claim, 0, { heldForMs })).toEqual({ kind: "hold", waitMs, error });
+  });
+});
+
+describe("an attempt that must not be repeated", () => {
+  const claim = { attempt: 1, attempts: 5, spared: 0, backoffDelayMs: 1_000 };
+  const unreachable = { kind: "unreachable", code: "CONNECTION", message: "The connection broke." } as const;
+  const reported = { kind: "workerFailed", code: "WORKER_FAILED", message: "No.", retryAfterSeconds: null, forGood: false } as const;
+  const refused = { kind: "refused", code: "HTTP_STATUS", status: 503, message: "No.", retryAfterSeconds: 1, forGood: false } as const;
+  const unsendable = { kind: "unsendable", code: "SECRET_NOT_FOUND", message: "No such secret." } as const;
+
+  test.for<[string, AttemptResult, number | null, string]>([
+    ["fails when its connection breaks", unreachable, null, "fail"],
+    ["fails when its connection breaks while the circuit is open", unreachable, 1_000, "fail"],
+    ["fails when its handler refuses it", refused, null, "fail"],
+    ["fails when its worker reports a failure", reported, null, "fail"],
+    ["is retried when no connection was made", { ...unreachable, unsent: true }, null, "retry"],
+    ["is held when no connection was made and the circuit is open", { ...unreachable, unsent: true }, 1_000, "hold"],
+    ["is retried when its request could not be built", unsendable, null, "retry"],
+    ["is given back when it is postponed", { kind: "postponed", waitMs: 5 }, null, "giveBack"],
+  ])("an attempt that must not be repeated %s", ([, result, heldForMs, kind]) => {
+    expect(judge(result, claim, 0, { once: true, heldForMs }).kind).toBe(kind);
   });
 });
 

@@ -4,6 +4,7 @@ import type { Claim } from "#jobs";
 import type { WorkspaceId } from "#kernel";
 import { finishForWorker } from "../../src/engine/finish-for-worker.ts";
 import type { AttemptResult } from "../../src/engine/judge.ts";
+import { JobKinds } from "../../src/engine/kinds.ts";
 import { claimed, DispatcherFixture, jobId, laneKey, workspaceId } from "../harness/dispatcher-fixture.ts";
 import { PLAIN_JOB } from "../harness/jobs.ts";
 
@@ -273,6 +274,23 @@ describe("a workspace that a slow claim is not for", () => {
     await answered;
   });
 
+  test("a workspace that a slow claim is not for has one beside it when it has room again", async () => {
+    const jobs = Array.from({ length: 64 }, (_, index) => ({ ...claimed(index + 100, 2), workspaceId: otherId }));
+    stage.dispatcher.wake([otherKey(2)]);
+    await stage.claims[0]?.answer(jobs.slice(0, 10));
+    await stage.claims[1]?.answer(jobs.slice(10));
+    // The queue has as many attempts under way as it may have.
+    expect([asked(), stage.started]).toEqual([[[2], [2]], jobs.map(({ id }) => id)]);
+    stage.dispatcher.wake([laneKey(1)]);
+    vi.advanceTimersByTime(5);
+    expect(asked()).toEqual([[2], [2], [1]]);
+    // A quarter of them: fewer are not worth a claim.
+    for (const { id } of jobs.slice(0, 16)) stage.complete(id);
+    await setImmediate();
+    vi.advanceTimersByTime(5);
+    expect(asked()).toEqual([[2], [2], [1], [2]]);
+  });
+
   test("the workspace of a slow claim has no second one", async () => {
     stage.claimUnderWay();
     stage.dispatcher.wake([laneKey(3)]);
@@ -385,6 +403,7 @@ describe("an attempt of a worker that ends", () => {
       {
         clock: { nowMs: () => 0, elapsedMs: () => 0 } as never,
         random: { bytes: (length) => Buffer.alloc(length), fraction: () => 0 },
+        kinds: new JobKinds([]),
         settler: { addAll: async () => [true] } as never,
         waker: stage.dispatcher,
       },

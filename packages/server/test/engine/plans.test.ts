@@ -200,7 +200,7 @@ const STATEMENTS: Record<string, (db: Db) => Promise<unknown>> = {
   "free keys": (db) => freeKeysAcrossWorkspaces(db, [KEY]),
   "sweep keys": (db) => sweepIdempotencyKeysAcrossWorkspaces(db),
   explain: (db) => findExplained(db, SETTLED),
-  "sweep a queue": (db) => sweepDeletedLanesAcrossWorkspaces({ query: db.query, transaction: (run) => run(db) }),
+  "sweep a queue": (db) => sweepDeletedLanesAcrossWorkspaces({ query: db.query, transaction: (run) => run(db) }, () => {}),
 };
 
 /** Statements on many runs, which a plan serves also if it was made while there were no runs. */

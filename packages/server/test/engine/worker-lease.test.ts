@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { giveBackAll, JobKinds, recordCallsAcrossWorkspaces, Settler } from "#engine";
+import { giveBackAll, type JobKind, JobKinds, recordCallsAcrossWorkspaces, Settler } from "#engine";
 import { explainJob } from "#explain";
 import {
   type Claim,
@@ -356,14 +356,22 @@ describe("a worker's lease that runs out", () => {
   });
 });
 
-test("a node that stops gives back what it holds, and leaves what workers hold", async ({ database, engine, lane }) => {
+test("a node that stops gives back what it holds, but what workers hold and hooks that may have begun", async ({
+  database,
+  engine,
+  lane,
+}) => {
   const [pulled] = await putJobs(database, lane, { state: "waiting" });
   await claim(engine, lane, await openLease(engine, lane));
   const pushed = await putLane(database);
   const node = await putNode(database);
   const [held] = await putJobs(database, pushed, { state: "active", leaseId: node });
+  const [hook] = await putJobs(database, pushed, { state: "active", leaseId: node });
+  await database.query("update job set kind = 'hook' where id = $1", [hook]);
   const woken: LaneKey[] = [];
-  await giveBackAll({ db: engine, emit: () => {}, waker: { wake: (lanes) => void woken.push(...lanes), wakeAt: () => {} } }, node);
-  expect([await stateOf(database, pulled as never), await stateOf(database, held as never)]).toEqual(["active", "waiting"]);
+  const waker = { wake: (lanes: readonly LaneKey[]) => void woken.push(...lanes), wakeAt: () => {} };
+  await giveBackAll({ db: engine, emit: () => {}, kinds: new JobKinds([{ name: "hook", once: true } as JobKind]), waker }, node);
+  const states = await Promise.all([pulled, held, hook].map((id) => stateOf(database, id as never)));
+  expect(states).toEqual(["active", "waiting", "active"]);
   expect(woken).toEqual([pushed]);
 });

@@ -1,5 +1,9 @@
 import { typeId, type Uuid } from "#kernel";
+import { auditLog } from "./audit.ts";
 import type { TestDatabase } from "./database.ts";
+
+/** What an execution needs besides its database. It tells nobody. */
+export const quiet = { audit: auditLog, waker: { wake: () => {} }, aborter: { abortJob: () => {} }, report: () => {} };
 
 /** Inserts an operation that retries all jobs of the workspace. No node begins it before it has waited. Returns its id. */
 export async function putOperation(database: TestDatabase, workspaceId: string, waits = "0 seconds"): Promise<string> {

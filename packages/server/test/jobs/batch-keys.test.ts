@@ -235,7 +235,7 @@ test("the keys of batches go with their queue", async ({ service, database, engi
   await send(service, queue);
   await service.ok("DELETE", `/v1/queues/${queue}`);
   await clock.set(clock.nowMs() + 61_000);
-  await sweepDeletedLanesAcrossWorkspaces(engine);
+  await sweepDeletedLanesAcrossWorkspaces(engine, () => {});
   const ofWorkspace = "select from batch_key where workspace_id = (select workspace_id from api_key where hash = sha256($1::text::bytea))";
   expect(await database.query(ofWorkspace, [service.key])).toEqual([]);
 });

@@ -74,6 +74,7 @@ describe("a poll for what is due", () => {
       db: { query: (statement) => response.promise.then(() => engine.query(statement)) },
       sources: [{ loop: recorder().loop, nextDue: fragment`select moment() where false` }],
       changes: { ...options.changes, receive: (changes) => void received.push(changes) },
+      maxFirstPollSeconds: 0.01,
     });
     await poll.start();
     expect(received).toEqual([]);

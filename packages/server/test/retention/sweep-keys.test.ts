@@ -93,7 +93,7 @@ test("a deleted queue's keys go before it, more than one statement takes", async
   await putKeys(database, kept, await putJobs(database, kept, { state: "waiting" }));
   await database.query("update lane set deleted_at = moment() where id = $1", [deleted.laneId]);
   await clock.advance(61);
-  await sweepDeletedLanesAcrossWorkspaces(engine);
+  await sweepDeletedLanesAcrossWorkspaces(engine, () => {});
   expect([await left(database, deleted), await left(database, kept)]).toEqual([0, 1]);
   expect(await database.query("select from lane where id = $1", [deleted.laneId])).toEqual([]);
 });

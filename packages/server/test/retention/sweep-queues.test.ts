@@ -45,7 +45,7 @@ describe("a deleted queue", () => {
     const [deleted, kept] = [await fullLane(database), await fullLane(database)];
     const before = await leftOf(database, kept);
     await markDeleted(database, deleted);
-    await sweepDeletedLanesAcrossWorkspaces(engine);
+    await sweepDeletedLanesAcrossWorkspaces(engine, () => {});
     expect(await leftOf(database, deleted)).toEqual({ live: 0, history: 0, tally: 0, circuit: 1, schedules: 0, queue: 1 });
     expect(await leftOf(database, kept)).toEqual(before);
   });
@@ -54,11 +54,11 @@ describe("a deleted queue", () => {
     const lane = await fullLane(database);
     await markDeleted(database, lane);
     await clock.advance(60);
-    await sweepDeletedLanesAcrossWorkspaces(engine);
+    await sweepDeletedLanesAcrossWorkspaces(engine, () => {});
     await putJobs(database, lane, { state: "waiting" });
     expect(await leftOf(database, lane)).toMatchObject({ live: 1, queue: 1 });
     await clock.advance(0.001);
-    await sweepDeletedLanesAcrossWorkspaces(engine);
+    await sweepDeletedLanesAcrossWorkspaces(engine, () => {});
     expect(await leftOf(database, lane)).toEqual({ live: 0, history: 0, tally: 0, circuit: 0, schedules: 0, queue: 0 });
   });
 
@@ -67,7 +67,7 @@ describe("a deleted queue", () => {
     await putJobs(database, lane, { state: "waiting", count: 5_001 });
     await putJobs(database, lane, { state: "completed", count: 5_001 });
     await markDeleted(database, lane);
-    await sweepDeletedLanesAcrossWorkspaces(engine);
+    await sweepDeletedLanesAcrossWorkspaces(engine, () => {});
     expect(await leftOf(database, lane)).toMatchObject({ live: 0, history: 0 });
   });
 
@@ -78,7 +78,7 @@ describe("a deleted queue", () => {
     await service.ok("POST", "/v1/queues", { name: "emails" });
     const job = await service.enqueue({ queue: "emails", payload: "new" });
     expect((await service.api("GET", `/v1/queues/emails/jobs/${old.id}`)).status).toBe(404);
-    await sweepDeletedLanesAcrossWorkspaces(engine);
+    await sweepDeletedLanesAcrossWorkspaces(engine, () => {});
     expect((await service.ok("GET", "/v1/queues/emails/jobs")).data).toMatchObject([{ id: job.id, payload: "new" }]);
   });
 
@@ -86,8 +86,8 @@ describe("a deleted queue", () => {
     const lane = await fullLane(database);
     await clock.advance(600);
     await markDeleted(database, lane);
-    await Promise.all([foldTallyAcrossWorkspaces(engine), sweepDeletedLanesAcrossWorkspaces(engine)]);
-    await sweepDeletedLanesAcrossWorkspaces(engine);
+    await Promise.all([foldTallyAcrossWorkspaces(engine), sweepDeletedLanesAcrossWorkspaces(engine, () => {})]);
+    await sweepDeletedLanesAcrossWorkspaces(engine, () => {});
     expect(await leftOf(database, lane)).toMatchObject({ live: 0, history: 0, tally: 0 });
   });
 });

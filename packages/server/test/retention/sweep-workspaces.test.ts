@@ -65,13 +65,13 @@ describe("a deleted workspace", () => {
     await markDeleted(database, deleted.workspaceId);
     await clock.advance(60);
     await sweepDeletedWorkspacesAcrossWorkspaces(engine);
-    await sweepDeletedLanesAcrossWorkspaces(engine);
+    await sweepDeletedLanesAcrossWorkspaces(engine, () => {});
     await sweepDeletedWorkspacesAcrossWorkspaces(engine);
     expect(await isThere(database, deleted.workspaceId)).toBe(true);
     await clock.advance(60.001);
     await sweepDeletedWorkspacesAcrossWorkspaces(engine);
     expect(await isThere(database, deleted.workspaceId)).toBe(true);
-    await sweepDeletedLanesAcrossWorkspaces(engine);
+    await sweepDeletedLanesAcrossWorkspaces(engine, () => {});
     await sweepDeletedWorkspacesAcrossWorkspaces(engine);
     expect([await isThere(database, deleted.workspaceId), await isThere(database, kept.workspaceId)]).toEqual([false, true]);
     expect(await database.query("select from api_key where workspace_id = $1", [deleted.workspaceId])).toEqual([]);
@@ -86,7 +86,7 @@ describe("a deleted workspace", () => {
     for (const lane of [deleted, kept]) await putSchedule(database, lane);
     await markDeleted(database, deleted.workspaceId);
     await sweepDeletedWorkspacesAcrossWorkspaces(engine);
-    await sweepDeletedLanesAcrossWorkspaces(engine);
+    await sweepDeletedLanesAcrossWorkspaces(engine, () => {});
     for (const table of ["schedule", "schedule_tick"]) {
       const left = await database.query(`select workspace_id from ${table} where workspace_id in ($1, $2)`, [
         deleted.workspaceId,

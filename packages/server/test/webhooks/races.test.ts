@@ -133,7 +133,7 @@ test("the deliveries of a deleted webhook are swept before its row, which may ha
   const lane = await putWebhook(database);
   await putDeliveries(engine, database, lane, 3);
   await database.query("update lane set deleted_at = moment() where id = $1", [lane.laneId]);
-  await sweepDeletedLanesAcrossWorkspaces(engine);
+  await sweepDeletedLanesAcrossWorkspaces(engine, () => {});
   expect(await statesOf(database, lane)).toEqual([]);
   expect(await database.query("select from webhook where id = $1", [lane.laneId])).toHaveLength(1);
 });

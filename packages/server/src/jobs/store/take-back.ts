@@ -18,7 +18,7 @@ export interface TakingBack {
   readonly maxLosses: number;
   /** Jobs of other kinds than these are skipped at `maxLosses`: `findExpiredClaimsAcrossWorkspaces` finds them. */
   readonly plainKinds: readonly string[];
-  /** Jobs of these kinds are skipped at the first loss of their node. */
+  /** Jobs of these kinds are skipped. */
   readonly onceKinds: readonly string[];
   readonly limit: number;
 }
@@ -38,8 +38,8 @@ export const takeBackAcrossWorkspaces = (
         select workspace_id, lane_id, id from job
         where state = 'active' and lease_id = any(
           select id from lease where holder = 'node' and (id = ${leaseId} or (${leaseId}::bigint is null and expires_at <= now())))
-          and not (${outcome === "lost"}::boolean and (kind::text = any(${textArray(onceKinds)})
-            or node_losses + 1 >= ${maxLosses} and kind::text <> all(${textArray(plainKinds)})))
+          and kind::text <> all(${textArray(onceKinds)})
+          and not (${outcome === "lost"}::boolean and node_losses + 1 >= ${maxLosses} and kind::text <> all(${textArray(plainKinds)}))
         limit ${limit} for update skip locked
       ), moved as (
         update job j set

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { BlockedAddressError } from "#outbound";
-import { mayHaveArrived } from "../../src/pushes/was-sent.ts";
+import { mayHaveArrived } from "../../src/callbacks/was-sent.ts";
 
 const failed = (code: string, syscall?: string): Error => Object.assign(new Error(code), { code, syscall });
 
