@@ -7,7 +7,9 @@ const HEAD = "HTTP/1.1 200 OK\r\n\r\n";
 /** What the limiter passes of a head and what follows it, which came at once. */
 function slicesOf(rest: string, beginBody: (limiter: ResponseLimiter) => void): string[] {
   const arrived = [Buffer.from(HEAD + rest)];
-  const limiter = new ResponseLimiter(new Socket(), () => arrived.shift() ?? null);
+  // It is destroyed with an error when a response is refused.
+  const socket = new Socket().on("error", () => {});
+  const limiter = new ResponseLimiter(socket, () => arrived.shift() ?? null);
   const slices: string[] = [];
   for (let slice = limiter.next(); slice; slice = limiter.next()) {
     if (slices.push(slice.toString()) === 1) beginBody(limiter);
