@@ -356,26 +356,32 @@ describe("a worker", () => {
     expect(performance.now() - startedMs).toBeGreaterThan(1_900);
   });
 
-  test.for(["{}", '{"jobs":[null],"runs":[],"hooks":[],"settled":[],"cancelled":[]}'])(
-    "tries again when a proxy responds in place of the service: %s",
-    async (body, { service, clients: { proxy }, worker }) => {
-      const queue = await service.queue();
-      const started = Promise.withResolvers<void>();
-      const goOn = Promise.withResolvers<void>();
-      const log = new Log();
-      const handler = async () => {
-        started.resolve();
-        await goOn.promise;
-      };
-      const one = worker({ [queue]: handler }, { url: proxy.url, concurrency: 1, logger: log });
-      const { id } = await service.enqueue({ queue });
-      await started.promise;
-      proxy.faults = [{ status: 200, body }];
-      goOn.resolve();
-      await untilState(service, queue, id, "completed");
-      expect(log.lines).toMatchObject([{ fields: { worker: one.name, code: "UNEXPECTED_RESPONSE" } }]);
-    },
-  );
+  const NONE = { jobs: [], runs: [], hooks: [], settled: [], cancelled: [] };
+  test.for<object>([
+    {},
+    { ...NONE, jobs: [null] },
+    { ...NONE, jobs: [{}] },
+    { ...NONE, runs: ["run"] },
+    { ...NONE, hooks: [[]] },
+    { ...NONE, settled: [{}] },
+    { ...NONE, cancelled: [1] },
+  ])("tries again when a proxy responds in place of the service: %j", async (body, { service, clients: { proxy }, worker }) => {
+    const queue = await service.queue();
+    const started = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<void>();
+    const log = new Log();
+    const handler = async () => {
+      started.resolve();
+      await goOn.promise;
+    };
+    const one = worker({ [queue]: handler }, { url: proxy.url, concurrency: 1, logger: log });
+    const { id } = await service.enqueue({ queue });
+    await started.promise;
+    proxy.faults = [{ status: 200, body: JSON.stringify(body) }];
+    goOn.resolve();
+    await untilState(service, queue, id, "completed");
+    expect(log.lines).toMatchObject([{ fields: { worker: one.name, code: "UNEXPECTED_RESPONSE" } }]);
+  });
 
   test("rejects when the service refuses it: a queue that does not exist, a key that is wrong", async ({ service, worker }) => {
     const queue = await service.queue();

@@ -29,8 +29,28 @@ const KEY_REFUSED_MS = 60_000;
 /** Errors of a call that lie with one of its outcomes. The service has stored nothing of such a call. */
 const OF_OUTCOMES: ReadonlySet<string> = new Set(["VALIDATION_ERROR", "PAYLOAD_TOO_LARGE"]);
 
-const WORK_LISTS = ["jobs", "runs", "hooks", "settled", "cancelled"];
-const EXTEND_LISTS = ["leases", "cancelled"];
+/** Fields that a response has, and what they are. Otherwise something else than the service has responded, and nothing may be stored. */
+type Shape = Readonly<Record<string, (value: unknown) => boolean>>;
+
+const isText = (value: unknown): boolean => typeof value === "string";
+const isNumber = (value: unknown): boolean => typeof value === "number";
+const listOf = (is: (item: unknown) => boolean) => (value: unknown) => Array.isArray(value) && value.every(is);
+const named = (field: string) => (item: unknown) => isText((item as Readonly<Record<string, unknown>> | null)?.[field]);
+
+const WORK: Shape = {
+  jobs: listOf(named("id")),
+  runs: listOf(named("runId")),
+  hooks: listOf(named("id")),
+  settled: listOf(named("id")),
+  cancelled: listOf(isText),
+};
+const EXTENDED: Shape = { leases: listOf(named("id")), cancelled: listOf(isText) };
+const STEPS: Shape = { steps: isNumber };
+const REPORTS: Shape = { reports: listOf(named("id")) };
+const JOURNAL: Shape = { data: listOf(named("key")) };
+const EVENT: Shape = { eventId: isText };
+const SIGNAL: Shape = { signal: isText };
+const INVOKED: Shape = { runId: isText };
 
 /** An older service does not say how long a call had waited. */
 export type WorkResponse = Omit<contract.WorkResponse, "waited_ms"> & Partial<Pick<contract.WorkResponse, "waited_ms">>;
@@ -59,8 +79,7 @@ interface Call {
   readonly encode?: (isRepeat: boolean) => string;
   /** Whether a refusal ends the call. */
   readonly isFinal: (error: TidemillError) => boolean;
-  /** The lists that a response has. Without them, something else than the service has responded. */
-  readonly lists?: readonly string[];
+  readonly shape?: Shape;
   /** How long a try may take, by its number. That of a report unless given. Milliseconds. */
   readonly timeoutMs?: (tries: number) => number;
   /** The longest pause before the next try. That of a report unless given, which must come while the lease holds. Milliseconds. */
@@ -127,7 +146,7 @@ export class WorkerCalls {
       !this.#wasAnswered || isRefused(error, outcomes) || refusedSource(error, asked) !== null || this.#isKeyRefusedForLong(error);
     const waitMs = (asked.wait ?? 0) * 1_000;
     const waits = waitMs > 0 && { timeoutMs: () => waitMs + RESPONSE_MS, maxPauseMs: MAX_PAUSE_MS };
-    const call = { path: "/v1/work", encode, isFinal, lists: WORK_LISTS, ...waits };
+    const call = { path: "/v1/work", encode, isFinal, shape: WORK, ...waits };
     const timed = await this.#send(call, signal);
     const response = timed.response as WorkResponse;
     this.#wasAnswered = true;
@@ -145,7 +164,7 @@ export class WorkerCalls {
     const encode = (isRepeat: boolean) => JSON.stringify({ worker: name, leases, lease: leaseSeconds, wait: isRepeat ? 0 : waitSeconds });
     const timeoutMs = Math.min(CALL_TIMEOUT_MS, waitSeconds * 1_000 + Math.max(MIN_EXTEND_MS, (leaseSeconds * 1_000) / 3));
     const isFinal = (error: TidemillError) => this.#isKeyRefusedForLong(error);
-    const call = { path: "/v1/work/extend", encode, isFinal, lists: EXTEND_LISTS, timeoutMs: () => timeoutMs };
+    const call = { path: "/v1/work/extend", encode, isFinal, shape: EXTENDED, timeoutMs: () => timeoutMs };
     const { response, lastSentMs } = await this.#send(call, signal);
     return { response: response as contract.ExtendResponse, endsMs: lastSentMs + leaseSeconds * 1_000 };
   }
@@ -156,11 +175,11 @@ export class WorkerCalls {
   }
 
   #storeStepsOf(runId: string, body: string, signal: AbortSignal): Promise<unknown> {
-    return this.#send({ path: pathOf("runs", runId, "steps"), encode: () => body, isFinal: (error) => !isAboutKey(error) }, signal);
+    return this.#send({ path: pathOf("runs", runId, "steps"), encode: () => body, isFinal: isOfRun, shape: STEPS }, signal);
   }
 
   async #storeReports(body: string, signal: AbortSignal): Promise<contract.StepReportsStored["reports"] | null> {
-    const call = { path: "/v1/work/steps", encode: () => body, isFinal: (error: TidemillError) => !isAboutKey(error), lists: ["reports"] };
+    const call = { path: "/v1/work/steps", encode: () => body, isFinal: isOfRun, shape: REPORTS };
     try {
       return ((await this.#send(call, signal)).response as contract.StepReportsStored).reports;
     } catch (error) {
@@ -171,12 +190,12 @@ export class WorkerCalls {
 
   /** @throws {TidemillError} when the service refuses the event, for example QUOTA_EXCEEDED or LEASE_LOST */
   sendEvent(runId: string, event: contract.SendStepEvent, signal: AbortSignal): Promise<unknown> {
-    return this.#sendOfRun(pathOf("runs", runId, "events"), event, signal);
+    return this.#sendOfRun(pathOf("runs", runId, "events"), event, EVENT, signal);
   }
 
   /** @throws {TidemillError} when the service refuses the signal, for example CONFLICT or LEASE_LOST */
   registerSignal(runId: string, signal: contract.RegisterSignal, abort: AbortSignal): Promise<unknown> {
-    return this.#sendOfRun(pathOf("runs", runId, "signals"), signal, abort);
+    return this.#sendOfRun(pathOf("runs", runId, "signals"), signal, SIGNAL, abort);
   }
 
   /**
@@ -186,13 +205,12 @@ export class WorkerCalls {
    */
   async journal(runId: string, query: contract.ReadJournal, signal: AbortSignal): Promise<contract.JournalPage> {
     const path = withQuery(pathOf("runs", runId, "journal"), query);
-    const isFinal = (error: TidemillError) => !isAboutKey(error);
-    return (await this.#send({ method: "GET", path, isFinal, lists: ["data"] }, signal)).response as contract.JournalPage;
+    return (await this.#send({ method: "GET", path, isFinal: isOfRun, shape: JOURNAL }, signal)).response as contract.JournalPage;
   }
 
   /** @throws {TidemillError} when the service refuses the invocation, for example NOT_FOUND, QUOTA_EXCEEDED or LEASE_LOST */
   invoke(runId: string, invocation: contract.InvokeWorkflow, signal: AbortSignal): Promise<unknown> {
-    return this.#sendOfRun(pathOf("runs", runId, "invocations"), invocation, signal);
+    return this.#sendOfRun(pathOf("runs", runId, "invocations"), invocation, INVOKED, signal);
   }
 
   /** @throws {TidemillError} when the service refuses the settings */
@@ -204,9 +222,9 @@ export class WorkerCalls {
   }
 
   /** What the service does for a step of a run. Returns the output of the step. */
-  async #sendOfRun(path: string, request: object, signal: AbortSignal): Promise<unknown> {
+  async #sendOfRun(path: string, request: object, shape: Shape, signal: AbortSignal): Promise<unknown> {
     const body = JSON.stringify(request);
-    return (await this.#send({ path, encode: () => body, isFinal: (error) => !isAboutKey(error) }, signal)).response;
+    return (await this.#send({ path, encode: () => body, isFinal: isOfRun, shape }, signal)).response;
   }
 
   async #send(
@@ -215,7 +233,7 @@ export class WorkerCalls {
       path,
       encode,
       isFinal,
-      lists = [],
+      shape = {},
       timeoutMs = (tries) => reportTimeoutMs(this.#settings, tries),
       maxPauseMs = reportTimeoutMs(this.#settings, 1),
     }: Call,
@@ -228,7 +246,7 @@ export class WorkerCalls {
       try {
         const request = { method, path, ...(encode && { body: encode(tries > 1) }), repeatable: true };
         const response = await this.#transport.request(request, { signal, timeoutMs: timeoutMs(tries) });
-        checkLists(response, lists);
+        checkShape(response, shape);
         this.#key.refusedSinceMs = null;
         return { response, firstSentMs, lastSentMs, respondedMs: elapsedMs() };
       } catch (error) {
@@ -239,7 +257,8 @@ export class WorkerCalls {
         if (isOurs && isFinal(error)) throw error;
         if (isKeyRefused) this.#keyRefused(error);
         else if (tries === 1) this.#warn(error);
-        await wait(isOurs && !isKeyRefused ? ERROR_PAUSE_MS : atMost(maxPauseMs, waitBeforeNext(error, tries, chance()), chance()), signal);
+        const waitsLong = isOurs && !isKeyRefused && !isOfOther(error);
+        await wait(waitsLong ? ERROR_PAUSE_MS : atMost(maxPauseMs, waitBeforeNext(error, tries, chance()), chance()), signal);
       }
     }
   }
@@ -271,9 +290,9 @@ const reportTimeoutMs = ({ leaseSeconds }: WorkerSettings, tries: number): numbe
   Math.min(CALL_TIMEOUT_MS, Math.max(MIN_REPORT_MS, (leaseSeconds * 1_000) / 3) * 2 ** (tries - 1));
 
 /** @throws {TidemillError} UNEXPECTED_RESPONSE, for example of a proxy */
-function checkLists(response: unknown, lists: readonly string[]): void {
+function checkShape(response: unknown, shape: Shape): void {
   const found = response as Readonly<Record<string, unknown>> | null | undefined;
-  if (lists.every((name) => isList(found?.[name]))) return;
+  if (Object.entries(shape).every(([field, is]) => is(found?.[field]))) return;
   throw new TidemillError({
     code: "UNEXPECTED_RESPONSE",
     message: "The response is not one of Tidemill: fields are missing.",
@@ -281,14 +300,18 @@ function checkLists(response: unknown, lists: readonly string[]): void {
   });
 }
 
-const isList = (value: unknown): boolean => Array.isArray(value) && !value.includes(null);
-
 /** Whether the service refuses a call for what it reports. */
 export const isRefused = ({ code }: TidemillError, outcomes: readonly WorkOutcome[]): boolean =>
   outcomes.length > 0 && OF_OUTCOMES.has(code);
 
 /** That says nothing of the call. */
 const isAboutKey = ({ status }: TidemillError): boolean => status === 401 || status === 403;
+
+/** Whether something else than the service has responded, which may pass the next try on. What is too large for it stays too large. */
+const isOfOther = ({ code, status }: TidemillError): boolean => code === "UNEXPECTED_RESPONSE" && status !== 413;
+
+/** Whether an error lies with the call of a run. */
+const isOfRun = (error: TidemillError): boolean => !isAboutKey(error) && !isOfOther(error);
 
 /** A pause that is cut off is not as long for all workers, which would come back at the same time. */
 const atMost = (maxMs: number, pauseMs: number, chance: number): number => (pauseMs > maxMs ? maxMs * (1 - chance / 4) : pauseMs);

@@ -38,6 +38,48 @@ test("an event of a step starts the workflow that listens to it, once, and the c
   });
 });
 
+test.for([
+  { status: 200, body: "null" },
+  { status: 200, body: "" },
+  { status: 200, body: "{}" },
+  { status: 204 },
+  { status: 200, body: "<h1>Sign in</h1>" },
+  { status: 302, headers: { location: "/sign-in" } },
+  { status: 404, body: "<h1>Not found</h1>" },
+])(
+  "what a proxy responds in place of the service stores no step, and refuses none: %j",
+  async (fault, { service, client, worker, onTestFinished }) => {
+    const proxy = await FaultyProxy.to(service.node.url);
+    onTestFinished(() => proxy.close());
+    const faulty = new Set<string>();
+    // The first call of each kind does not reach the service.
+    proxy.faultOf = ({ path }) => {
+      const [, kind] = /^\/v1\/runs\/.*\/(\w+)$/.exec(path) ?? [];
+      if (kind === undefined || faulty.has(kind)) return null;
+      faulty.add(kind);
+      return fault;
+    };
+    const executed: string[] = [];
+    const told = event<{ id: string }>("told");
+    const run = workflow({ id: "behind.proxy" }, async ({ step }) => {
+      await step.run("one", () => void executed.push("one"));
+      await step.sendEvent("tell", { name: told, data: { id: "u1" } });
+      await step.signal("ask", { signal: "behind.a.proxy" });
+      await step.run("two", () => void executed.push("two"));
+      return "done";
+    });
+    worker([run], { url: proxy.url });
+    const runId = await trigger(client, "behind.proxy", null);
+    await untilStatus(client, runId, "completed");
+    const { attempt, steps } = await client.runs.get(runId);
+    expect([attempt, steps.map(({ key }) => key)]).toEqual([1, ["one", "tell", "ask", "two"]]);
+    expect([executed, [...faulty]]).toEqual([
+      ["one", "two"],
+      ["steps", "events", "signals"],
+    ]);
+  },
+);
+
 test("a cron schedule starts runs, and is registered beside events", async ({ service, client, worker }) => {
   const both = workflow(
     { id: "both", on: [event<{ userId: string }>("user.created"), cron("0 * * * *", { timezone: "UTC" })] },
