@@ -10,7 +10,18 @@ import {
   type Module,
   type RateLimiter,
 } from "#http";
-import { after, type Clock, type Config, type Database, type EmitEvent, type Random, type Service, type Shares } from "#kernel";
+import {
+  after,
+  type Clock,
+  type Config,
+  type Database,
+  type EmitEvent,
+  portSockets,
+  type Random,
+  readFileLimit,
+  type Service,
+  type Shares,
+} from "#kernel";
 import { mountInternal, mountPublic } from "./app.ts";
 
 /** The internal listener has connections of its own, so that metrics and the operator API can be reached whatever clients do. */
@@ -75,7 +86,7 @@ export async function createListeners(options: ListenersOptions): Promise<Listen
   return {
     ports: {
       start: async () => {
-        url = await listen(api, config.host, config.port);
+        url = await listen(api, config.host, config.port, portSockets(readFileLimit()));
         internalUrl = await listen(internal, config.internalHost, config.internalPort, INTERNAL_SOCKETS);
       },
       stop: () => Promise.all([closeAtOnce(api), closeAtOnce(internal)]),

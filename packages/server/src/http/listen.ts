@@ -8,12 +8,6 @@ import type { Api } from "./api.ts";
  * that nobody waits for any more would be served before those of others. The kernel may allow fewer.
  */
 const BACKLOG = 1_024;
-/**
- * Sockets of one port, among which the kernel divides new connections. Node accepts one connection of a socket in each turn of the event
- * loop, in about 65 µs. With one socket, a client behind 600 new connections of others waits for 600 turns, and with eight for 75: on a busy
- * node, where turns take 25 ms and more, that is 2 s.
- */
-const SOCKETS = 64;
 /** Elsewhere a port has one socket. */
 const SHARES_PORTS = process.platform === "linux";
 const IDLE_LOOK_MS = 50;
@@ -32,10 +26,12 @@ const oneLocalhost = async (): Promise<string> => (await lookup("localhost", { o
 /**
  * Listens. Returns the URL at which the listener can be reached.
  *
- * @param sockets of the port
+ * @param sockets of the port, among which the kernel divides new connections. Node accepts one connection of a socket in each turn of the event
+ *   loop, in about 65 µs. With one socket, a client behind 600 new connections of others waits for 600 turns, and with eight for 75: on a busy
+ *   node, where turns take 25 ms and more, that is 2 s.
  * @throws an error with the code `EADDRINUSE` when another program has the port
  */
-export async function listen(api: Api, host: string, port: number, sockets = SOCKETS): Promise<string> {
+export async function listen(api: Api, host: string, port: number, sockets = 1): Promise<string> {
   const bindTo = host === "localhost" ? await oneLocalhost() : host;
   const options = { host: bindTo, backlog: BACKLOG, reusePort: SHARES_PORTS };
   const others: Server[] = [];

@@ -4,8 +4,11 @@ import { readFileSync } from "node:fs";
 const DEFAULT_FILES = 1_024;
 /** An idle connection takes memory too, some 10 kB. */
 const MAX_CONNECTIONS = 10_000;
-/** Connections of the internal listener, the 72 sockets of the listeners, the log, name servers, files that are being read. */
-const OWN_FILES = 248;
+/** Connections and sockets of the internal listener, the log, name servers, files that are being read. */
+const OWN_FILES = 184;
+/** Sockets of the clients' port, if there are files for them, and otherwise. */
+const MANY_SOCKETS = 64;
+const FEW_SOCKETS = 8;
 /** Callbacks in flight have a connection each, and some more are kept open for the next callbacks. */
 const FILES_PER_CALLBACK = 1.5;
 
@@ -14,9 +17,12 @@ export interface FileUse {
   readonly databaseConnections: number;
 }
 
+/** How many sockets the clients' port has, of a process that may have so many files open. */
+export const portSockets = (files: number): number => (files >= DEFAULT_FILES ? MANY_SOCKETS : FEW_SOCKETS);
+
 /** How many of a process's files its clients' connections may take: what other parts leave, but a quarter in any case. */
 export function defaultMaxConnections(files: number, { callbacksInFlight, databaseConnections }: FileUse): number {
-  const shared = Math.max(0, files - OWN_FILES - databaseConnections);
+  const shared = Math.max(0, files - OWN_FILES - portSockets(files) - databaseConnections);
   const left = shared - Math.ceil(FILES_PER_CALLBACK * callbacksInFlight);
   return Math.max(1, Math.min(MAX_CONNECTIONS, Math.max(left, Math.floor(shared / 4))));
 }

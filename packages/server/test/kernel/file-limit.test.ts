@@ -19,6 +19,7 @@ test.each([
   [20_000, 10_000],
   [10_000, 3_594],
   [Number.MAX_SAFE_INTEGER, 10_000],
+  [256, 12],
   [100, 1],
 ])("of %i files, clients may have %i", (files, expected) =>
   expect(defaultMaxConnections(files, { callbacksInFlight: 4_096, databaseConnections: 14 })).toBe(expected),
