@@ -7,6 +7,7 @@ import { Transport } from "../transport.ts";
 import { wait } from "../wait.ts";
 import type { WorkerSettings } from "./options.ts";
 import type { WorkOutcome } from "./outcomes.ts";
+import { checkShape, EVENT, EXTENDED, INVOKED, JOURNAL, REPORTS, type Shape, SIGNAL, STEPS, WORK } from "./response-shapes.ts";
 import { refusedSource } from "./sources.ts";
 import { StepReports } from "./step-reports.ts";
 import { type CallTimes, whenLeasesEnd } from "./when-leases-end.ts";
@@ -28,29 +29,6 @@ const KEY_REFUSED_MS = 60_000;
 
 /** Errors of a call that lie with one of its outcomes. The service has stored nothing of such a call. */
 const OF_OUTCOMES: ReadonlySet<string> = new Set(["VALIDATION_ERROR", "PAYLOAD_TOO_LARGE"]);
-
-/** Fields that a response has, and what they are. Otherwise something else than the service has responded, and nothing may be stored. */
-type Shape = Readonly<Record<string, (value: unknown) => boolean>>;
-
-const isText = (value: unknown): boolean => typeof value === "string";
-const isNumber = (value: unknown): boolean => typeof value === "number";
-const listOf = (is: (item: unknown) => boolean) => (value: unknown) => Array.isArray(value) && value.every(is);
-const named = (field: string) => (item: unknown) => isText((item as Readonly<Record<string, unknown>> | null)?.[field]);
-
-const WORK: Shape = {
-  jobs: listOf(named("id")),
-  runs: listOf(named("runId")),
-  hooks: listOf(named("id")),
-  settled: listOf(named("id")),
-  cancelled: listOf(isText),
-};
-const EXTENDED: Shape = { leases: listOf(named("id")), cancelled: listOf(isText) };
-const STEPS: Shape = { steps: isNumber };
-const REPORTS: Shape = { reports: listOf(named("id")) };
-const JOURNAL: Shape = { data: listOf(named("key")) };
-const EVENT: Shape = { eventId: isText };
-const SIGNAL: Shape = { signal: isText };
-const INVOKED: Shape = { runId: isText };
 
 /** An older service does not say how long a call had waited. */
 export type WorkResponse = Omit<contract.WorkResponse, "waited_ms"> & Partial<Pick<contract.WorkResponse, "waited_ms">>;
@@ -288,17 +266,6 @@ export class WorkerCalls {
  */
 const reportTimeoutMs = ({ leaseSeconds }: WorkerSettings, tries: number): number =>
   Math.min(CALL_TIMEOUT_MS, Math.max(MIN_REPORT_MS, (leaseSeconds * 1_000) / 3) * 2 ** (tries - 1));
-
-/** @throws {TidemillError} UNEXPECTED_RESPONSE, for example of a proxy */
-function checkShape(response: unknown, shape: Shape): void {
-  const found = response as Readonly<Record<string, unknown>> | null | undefined;
-  if (Object.entries(shape).every(([field, is]) => is(found?.[field]))) return;
-  throw new TidemillError({
-    code: "UNEXPECTED_RESPONSE",
-    message: "The response is not one of Tidemill: fields are missing.",
-    status: 200,
-  });
-}
 
 /** Whether the service refuses a call for what it reports. */
 export const isRefused = ({ code }: TidemillError, outcomes: readonly WorkOutcome[]): boolean =>
