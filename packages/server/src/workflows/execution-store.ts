@@ -25,37 +25,54 @@ export interface BegunRun {
 export const INPUT_AND_SIZE = fragment`case when octet_length(input) <= 8192 then input end as input, steps,
   octet_length(input) + journal_bytes as bytes, journal_bytes as "journalBytes"`;
 
+/** An execution of a run that is to begin. */
+interface ExecutionToBegin {
+  readonly id: RunId;
+  /** The attempt of its job. */
+  readonly execution: number;
+}
+
 /**
- * Begins executions: what waiting steps wait for and is over ends, in the order of the ends. The runs are running. Returns those that have
- * not ended meanwhile. Uses the primary keys.
+ * Begins executions: what waiting steps wait for and is over ends, in the order of the ends. The runs are running, and from now on an earlier
+ * execution may not add to their journals. Returns those that have not ended meanwhile. Uses the primary keys.
  */
 export async function beginExecutions(
   database: Transactional,
   workspaceId: WorkspaceId,
-  ids: readonly RunId[],
+  executions: readonly ExecutionToBegin[],
   version: string | null,
 ): Promise<BegunRun[]> {
-  const begun = await begin(database, workspaceId, ids, version, false);
+  const begun = await begin(database, workspaceId, executions, version, false);
   const found = new Set(begun.map(({ id }) => id));
-  const waiting = ids.filter((id) => !found.has(id));
+  const waiting = executions.filter(({ id }) => !found.has(id));
   if (waiting.length === 0) return begun;
   const others = await database.transaction(async (tx) => {
-    const keys = waiting.map((id) => ({ workspaceId, id }));
-    await lockRunsAcrossWorkspaces(tx, keys);
+    const ids = waiting.map(({ id }) => id);
+    await lockRunsAcrossWorkspaces(
+      tx,
+      ids.map((id) => ({ workspaceId, id })),
+    );
     // A statement after the locks sees what those have committed that held them.
-    await lockAwaitedSignals(tx, workspaceId, waiting);
+    await lockAwaitedSignals(tx, workspaceId, ids);
     return begin(tx, workspaceId, waiting, version, true);
   });
   return [...begun, ...others];
 }
 
 /** @param all whether also runs of which a step waits for more than time. Their signals are locked then */
-const begin = (db: Db, workspaceId: WorkspaceId, ids: readonly RunId[], version: string | null, all: boolean): Promise<BegunRun[]> =>
-  rows(
+function begin(
+  db: Db,
+  workspaceId: WorkspaceId,
+  executions: readonly ExecutionToBegin[],
+  version: string | null,
+  all: boolean,
+): Promise<BegunRun[]> {
+  const ids = plainArray(executions.map(({ id }) => id));
+  return rows(
     db,
     sql`
       with begun as (
-        select workspace_id, id from run where workspace_id = ${workspaceId} and id = any(${plainArray(ids)}::uuid[]) and ${LIVE}
+        select workspace_id, id from run where workspace_id = ${workspaceId} and id = any(${ids}::uuid[]) and ${LIVE}
           and (${all}::boolean or not exists (
             select from run_step s
             where s.workspace_id = run.workspace_id and s.run_id = run.id and s.status = 'waiting' and s.type <> 'sleep' offset 0))
@@ -118,11 +135,15 @@ const begin = (db: Db, workspaceId: WorkspaceId, ids: readonly RunId[], version:
               and not exists (select from over where over.run_id = p.run_id and over.key = p.key))
       )
       update run r set status = 'running', started_at = coalesce(started_at, moment()), version = case when started_at is null then ${version}::text else version end,
+        open_execution = greatest(r.open_execution, (
+          select e.execution from unnest(${ids}::uuid[], ${plainArray(executions.map(({ execution }) => execution))}::int[]) as e (id, execution)
+          where e.id = r.id)),
         next_attempt_at = null, last_seq = last_seq + (select count(*) from over where over.run_id = r.id),
         journal_bytes = journal_bytes + coalesce((select sum(coalesce(octet_length(payload), octet_length(child_result), octet_length(output))) from over where over.run_id = r.id), 0)
       where workspace_id = ${workspaceId} and id = any(array(select id from begun))
       returning id, version, failures, attempts, trigger, created_at, ${INPUT_AND_SIZE}`,
   );
+}
 
 /**
  * Locks the job of a run and then the run, as a settle does, for a report on it. Null unless the claim holds, and the run has not ended or been

@@ -76,11 +76,12 @@ export async function beginAll(
   runs: readonly ClaimedRun[],
   version: string | null,
 ): Promise<ReadonlyMap<string, BegunRun>> {
-  const idsOf = (some: readonly ClaimedRun[]) => some.map(({ claim }) => claim.id as string as RunId);
+  const idOf = ({ claim }: ClaimedRun) => claim.id as string as RunId;
+  const toBegin = (run: ClaimedRun) => ({ id: idOf(run), execution: run.claim.attempt });
   const [undone, executed] = [runs.filter(isUndo), runs.filter((run) => !isUndo(run) && !run.begun)];
   const found = await Promise.all([
-    executed.length > 0 ? beginExecutions(database, workspaceId, idsOf(executed), version) : [],
-    undone.length > 0 ? findEnded(database, workspaceId, idsOf(undone)) : [],
+    executed.length > 0 ? beginExecutions(database, workspaceId, executed.map(toBegin), version) : [],
+    undone.length > 0 ? findEnded(database, workspaceId, undone.map(idOf)) : [],
   ]);
   return new Map([...runs.flatMap(({ begun }) => begun ?? []), ...found.flat()].map((run) => [run.id as string, run]));
 }

@@ -31,22 +31,13 @@ export async function insertPlainStepsAcrossWorkspaces(db: Db, runs: readonly Pl
     sql`
       with asked as (
         select * from unnest(${plainArray(runs.map((one) => one.workspaceId))}::uuid[], ${plainArray(runs.map((one) => one.id))}::uuid[],
-          ${plainArray(runs.map(({ claim }) => claim.laneId))}::bigint[], ${plainArray(runs.map(({ claim }) => claim.leaseId))}::bigint[],
           ${plainArray(runs.map(({ claim }) => claim.attempt))}::int[], ${plainArray(runs.map((one) => one.steps.length))}::int[],
           ${plainArray(runs.map(bytesOfAll))}::bigint[])
-          with ordinality a (workspace_id, id, lane_id, lease_id, attempt, steps, bytes, number)
-      ), claimed as (
-        select a.*
-        from (select * from asked order by workspace_id, lane_id, id) a, lateral (
-          select from job j
-          where j.workspace_id = any(array[a.workspace_id]) and j.lane_id = a.lane_id and j.id = a.id
-            and j.lease_id is not distinct from a.lease_id and j.attempt = a.attempt
-          for share
-        ) j
+          with ordinality a (workspace_id, id, execution, steps, bytes, number)
       ), counted as (
         update run r set steps = r.steps + c.steps, last_seq = r.last_seq + c.steps, journal_bytes = r.journal_bytes + c.bytes
-        from (select * from claimed order by workspace_id, id) c
-        where r.workspace_id = any(array[c.workspace_id]) and r.id = c.id and r.${LIVE}
+        from (select * from asked order by workspace_id, id) c
+        where r.workspace_id = any(array[c.workspace_id]) and r.id = c.id and r.open_execution = c.execution and r.${LIVE}
           and r.steps + c.steps <= ${MAX_JOURNAL.steps} and r.journal_bytes + c.bytes <= ${MAX_JOURNAL.bytes}
         returning r.workspace_id, r.id, c.number, r.last_seq - c.steps as last_seq, r.steps
       ), stored as (
@@ -77,14 +68,9 @@ async function insertPlainStep(db: Db, run: PlainSteps, step: StepToInsert): Pro
   const stored = await row<{ steps: number }>(
     db,
     sql`
-      with claimed as (
-        select from job j
-        where j.workspace_id = ${workspaceId} and j.lane_id = ${claim.laneId} and j.id = ${id}
-          and j.lease_id is not distinct from ${claim.leaseId}::bigint and j.attempt = ${claim.attempt}
-        for share
-      ), counted as (
+      with counted as (
         update run r set steps = r.steps + 1, last_seq = r.last_seq + 1, journal_bytes = r.journal_bytes + ${bytes}
-        where r.workspace_id = ${workspaceId} and r.id = ${id} and r.${LIVE} and exists (select from claimed)
+        where r.workspace_id = ${workspaceId} and r.id = ${id} and r.open_execution = ${claim.attempt} and r.${LIVE}
           and r.steps < ${MAX_JOURNAL.steps} and r.journal_bytes + ${bytes} <= ${MAX_JOURNAL.bytes}
         returning r.last_seq, r.steps
       ), stored as (
