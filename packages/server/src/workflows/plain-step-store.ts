@@ -15,9 +15,10 @@ export const isPlain = ({ type, status }: StepToInsert): boolean =>
   (type === "run" || type === "value") && (status === "completed" || status === "failed");
 
 /**
- * Adds plain steps to the journals of runs, each run once, if nothing is to be decided about them: claims hold, runs have not ended, and journals have
- * room. Returns how many steps these journals have. Runs that are left out are for `insertStepsAcrossWorkspaces`, which takes the processor
- * half as long again. It locks jobs and then runs, as that does. Uses the primary keys.
+ * Adds plain steps to the journals of runs, each run once, if nothing is to be decided about them: the execution is the last one of its run that
+ * began, and has not ended, and the journal has room. Returns how many steps these journals have. Runs that are left out are for
+ * `insertStepsAcrossWorkspaces`, which looks at their jobs. An execution whose lease is over may add steps until the next one begins, which then
+ * finds them (decision 61). Uses the primary keys.
  *
  * @throws the database's error of a duplicate if a journal has one of the steps: then nothing is stored (`isDuplicate`)
  */

@@ -201,7 +201,7 @@ describe("what was probably meant", () => {
     const spy: Db = {
       query: async (statement) => {
         statements.push(statement);
-        return { rows: [], rowCount: 0 };
+        return { rows: [] };
       },
     };
     await queueNotFound(spy, workspaceId, "tenant-10000x");

@@ -73,7 +73,7 @@ async function lookStatement(): Promise<Statement> {
   const db: Db = {
     query: async (statement) => {
       asked.push(statement);
-      return { rows: [], rowCount: 0 };
+      return { rows: [] };
     },
   };
   await findLanesWithWorkAcrossWorkspaces(db);

@@ -13,7 +13,7 @@ class FakeNodes {
   peers: string[] = [];
   readonly leases = new Map<number, number>();
 
-  query = async ({ text, values }: Statement): Promise<{ rows: unknown[]; rowCount: number | null }> => {
+  query = async ({ text, values }: Statement): Promise<{ rows: unknown[] }> => {
     if (this.away) throw new Error("The database is away.");
     const id = /insert into lease/.test(text)
       ? this.leases.size + 1
@@ -21,8 +21,8 @@ class FakeNodes {
     const isNew = /insert into lease/.test(text);
     if (/expires_at = now\(\) where/.test(text)) this.leases.set(id, Date.now());
     else if (isNew || (this.leases.get(id) ?? 0) > Date.now()) this.leases.set(id, Date.now() + LEASE_SECONDS * 1000);
-    else return { rows: [], rowCount: 0 };
-    const answer = { rows: [{ id, peers: this.peers, now_ms: Date.now(), vault_key: this.vaultKey }], rowCount: 1 };
+    else return { rows: [] };
+    const answer = { rows: [{ id, peers: this.peers, now_ms: Date.now(), vault_key: this.vaultKey }] };
     if (this.slowMs > 0) await new Promise((resolve) => setTimeout(resolve, this.slowMs));
     return answer;
   };

@@ -24,7 +24,7 @@ beforeEach(() => {
     const error = fault(jobs);
     if (error) throw error;
     written.push(jobs);
-    return { rows: [{ moved: jobs.length, ids: null, opened: [] }], rowCount: 1 };
+    return { rows: [{ moved: jobs.length, ids: null, opened: [] }] };
   };
   settler = new Settler({ query, transaction: (work) => work({ query }) }, new JobKinds([]), (event) => told.push(event));
 });

@@ -106,7 +106,7 @@ export class DispatcherFixture {
     this.#attempts.get(id)?.(result);
   }
 
-  #ask({ values }: Statement): Promise<{ rows: unknown[]; rowCount: null }> {
+  #ask({ values }: Statement): Promise<{ rows: unknown[] }> {
     const lanes = String(values.find((value) => /^\{\d+(,\d+)*\}$/.test(String(value))) ?? "{}")
       .slice(1, -1)
       .split(",")
@@ -121,7 +121,7 @@ export class DispatcherFixture {
           ...limited.map(({ laneId }) => ({ found: { laneId, limited: true, isPulled: false, opensInMs: null } })),
           ...pulled.map(({ laneId }) => ({ found: { laneId, limited: false, isPulled: true, opensInMs: null } })),
         ];
-        resolve({ rows: [...rows, ...found], rowCount: null });
+        resolve({ rows: [...rows, ...found] });
         await afterSomeTurns();
       };
       const fail = async () => {

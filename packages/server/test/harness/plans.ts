@@ -76,7 +76,7 @@ export async function plansOf(
   const statements: Statement[] = [];
   const record = async (statement: Statement) => {
     statements.push(statement);
-    return { rows: [{ moved: 0, jobs: 0, lanes: [], workspace_id: PLANNED_LANE.workspaceId, id: PLANNED_LANE.laneId }], rowCount: 1 };
+    return { rows: [{ moved: 0, jobs: 0, lanes: [], workspace_id: PLANNED_LANE.workspaceId, id: PLANNED_LANE.laneId }] };
   };
   await ask({ query: record });
   try {

@@ -35,7 +35,7 @@ function held() {
     query: ({ values }) =>
       new Promise((resolve) => {
         const queues = String(values[1]).slice(1, -1).split(",");
-        writes.push(() => resolve({ rows: queues.map(() => ({})), rowCount: queues.length }));
+        writes.push(() => resolve({ rows: queues.map(() => ({})) }));
       }),
   };
   const enqueuer = new Enqueuer({

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { unavailable } from "#kernel";
 import { OneAtATime } from "../../src/kernel/database/one-at-a-time.ts";
 
-type Result = { rows: unknown[]; rowCount: number | null };
+type Result = { rows: unknown[] };
 
 /** The statements that the database was given and has not answered, in their order. */
 let asked: { text: string; done: PromiseWithResolvers<Result> }[];
@@ -23,7 +23,7 @@ beforeEach(() => {
 });
 
 const query = (text: string) => db.query({ name: text, text, values: [] });
-const answer = (rows: unknown[]) => asked.shift()?.done.resolve({ rows, rowCount: rows.length });
+const answer = (rows: unknown[]) => asked.shift()?.done.resolve({ rows });
 const texts = () => asked.map(({ text }) => text);
 
 describe("a database that is used by one at a time", () => {

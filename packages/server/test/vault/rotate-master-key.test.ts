@@ -61,7 +61,7 @@ function dyingAfter(vault: VaultFixture, most: number): { database: Transactiona
     count += 1;
     if (count > most) throw new Error("killed");
   };
-  const dying = <Db extends { query(statement: Statement): Promise<{ rows: unknown[]; rowCount: number | null }> }>(db: Db) => ({
+  const dying = <Db extends { query(statement: Statement): Promise<{ rows: unknown[] }> }>(db: Db) => ({
     query: async (statement: Statement) => {
       live();
       return db.query(statement);

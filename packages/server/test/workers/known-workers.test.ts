@@ -8,7 +8,7 @@ const CALL = { workspaceId: WORKSPACE, name: "w1", version: null, queues: ["emai
 
 /** A database in which the worker has the lease 1. */
 const db: Db = {
-  query: async () => ({ rows: [{ workspaceId: WORKSPACE, name: "w1", leaseId: 1, secret: Buffer.alloc(16) }], rowCount: 1 }),
+  query: async () => ({ rows: [{ workspaceId: WORKSPACE, name: "w1", leaseId: 1, secret: Buffer.alloc(16) }] }),
 };
 const shareOf = (capacity: number) => new SharedResource({ name: "workers", capacity });
 
@@ -53,7 +53,7 @@ describe("the room for workers", () => {
       query: async ({ values: [workspaces, names] }) => {
         const name = JSON.parse(`[${String(names).slice(1, -1)}]`)[0];
         leaseId += 1;
-        return { rows: [{ workspaceId: String(workspaces).slice(1, -1), name, leaseId, secret: Buffer.alloc(16) }], rowCount: 1 };
+        return { rows: [{ workspaceId: String(workspaces).slice(1, -1), name, leaseId, secret: Buffer.alloc(16) }] };
       },
     };
   }

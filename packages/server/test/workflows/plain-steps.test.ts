@@ -1,9 +1,14 @@
-import { describe, expect } from "vitest";
+import { describe, expect, onTestFinished } from "vitest";
 import type { NamedClaim } from "#jobs";
-import type { RunId } from "#kernel";
+import type { Database, Db, RunId, Transactional } from "#kernel";
+import { beginExecutions } from "../../src/workflows/execution-store.ts";
 import { insertPlainStepsAcrossWorkspaces } from "../../src/workflows/plain-step-store.ts";
+import { readRunId } from "../../src/workflows/run.ts";
+import { readJournals } from "../../src/workflows/run-store.ts";
 import { completedStep } from "../../src/workflows/step-store.ts";
 import { test } from "../harness/engine.ts";
+import { isWaiting } from "../harness/locks.ts";
+import { type Service, until } from "../harness/service.ts";
 import { keepingValues } from "../harness/statements.ts";
 import { laneOfWorkflow, putWorkflow } from "../harness/workflows.ts";
 
@@ -42,3 +47,102 @@ describe("one step of one run", () => {
     },
   );
 });
+
+/** A run whose first execution has begun. */
+async function beginRun(service: Service) {
+  const { id: workflow, trigger, take } = await putWorkflow(service);
+  await trigger();
+  const run = await take();
+  const key = { workspaceId: (await laneOfWorkflow(service, workflow)).workspaceId, id: readRunId(run.runId) as RunId };
+  const report = (db: Db, execution: number, step: string) =>
+    insertPlainStepsAcrossWorkspaces(db, [
+      { ...key, claim: { attempt: execution } as NamedClaim, steps: [completedStep(step, "run", "1")] },
+    ]).then((stored) => stored.size === 1);
+  const begin = (db: Transactional, execution: number) => beginExecutions(db, key.workspaceId, [{ id: key.id, execution }], null);
+  const open = async () =>
+    (await service.database.query<{ open: number | null }>("select open_execution as open from run where id = $1", [key.id]))[0]?.open;
+  return { run, key, workflow, report, begin, open };
+}
+
+describe("which execution may add steps without a look at its job", () => {
+  test("is the last one that began, whatever order executions begin in", async ({ service, engine }) => {
+    const { report, begin, open } = await beginRun(service);
+    expect([await open(), await report(engine, 1, "a")]).toEqual([1, true]);
+    await begin(engine, 3);
+    expect([await open(), await report(engine, 1, "b"), await report(engine, 3, "c")]).toEqual([3, false, true]);
+    // Its node was slow: the next one has read the journal already.
+    await begin(engine, 2);
+    expect([await open(), await report(engine, 2, "d"), await report(engine, 3, "e")]).toEqual([3, false, true]);
+  });
+
+  test("a step that is being stored while the next execution begins is in the journal before that is read", async ({ service, engine }) => {
+    const { key, report, begin } = await beginRun(service);
+    const storing = uncommitted(engine, (tx) => report(tx, 1, "a"));
+    expect(await storing.result).toBe(true);
+    const journal = begin(engine, 2).then(() => readJournals(engine, key.workspaceId, [key.id]));
+    await until(() => isWaiting(service.database, "open_execution = greatest"), "the next execution to wait");
+    await storing.commit();
+    expect((await journal).get(key.id)?.map(({ key: step }) => step)).toEqual(["a"]);
+  });
+
+  test("a step that comes while the next execution begins is not stored", async ({ service, engine }) => {
+    const { key, report, begin } = await beginRun(service);
+    const beginning = uncommitted(engine, (tx) => begin({ query: (statement) => tx.query(statement), transaction: (work) => work(tx) }, 2));
+    await beginning.result;
+    const late = report(engine, 1, "a");
+    await until(() => isWaiting(service.database, "insert into run_step"), "the step to wait");
+    await beginning.commit();
+    expect(await late).toBe(false);
+    expect((await readJournals(engine, key.workspaceId, [key.id])).get(key.id) ?? []).toEqual([]);
+  });
+
+  test("is none any more after a statement of a node that does not know of it, so that the job is looked at", async ({
+    service,
+    engine,
+  }) => {
+    const { run, key, report, open } = await beginRun(service);
+    await service.database.query("update run set status = status where id = $1", [key.id]);
+    expect([await open(), await report(engine, 1, "a")]).toEqual([null, false]);
+    const steps = [{ key: "a", type: "run", status: "completed", output: 1 }];
+    expect(await service.ok("POST", `/v1/runs/${run.runId}/steps`, { lease_token: run.lease_token, steps })).toEqual({ steps: 1 });
+  });
+
+  test.for([
+    { end: "it is suspended", outcome: { outcome: "suspended", steps: [{ key: "s", type: "sleep", status: "waiting", sleepFor: 1_000 }] } },
+    { end: "it fails, and is to be retried", outcome: { outcome: "failed", error: { name: "Error", message: "" } } },
+    { end: "the run completes", outcome: { outcome: "completed" } },
+    { end: "the run fails", outcome: { outcome: "failed", error: { name: "Error", message: "" }, retryable: false } },
+  ])("is none any more once $end", async ({ outcome }, { service, engine }) => {
+    const { run, workflow, report, open } = await beginRun(service);
+    const { settled } = await service.ok("POST", "/v1/work", {
+      worker: "w1",
+      workflows: [workflow],
+      settle: [{ id: run.runId, lease_token: run.lease_token, ...outcome }],
+    });
+    expect(settled).toMatchObject([{ ok: true }]);
+    expect([await open(), await report(engine, 1, "a")]).toEqual([null, false]);
+  });
+});
+
+test("the steps of a run go with it", async ({ service, engine }) => {
+  const { key, report } = await beginRun(service);
+  const other = await beginRun(service);
+  await Promise.all([report(engine, 1, "a"), other.report(engine, 1, "a")]);
+  await service.database.query("delete from run where id = $1", [key.id]);
+  expect(await service.database.query("select run_id from run_step")).toEqual([{ run_id: other.key.id }]);
+});
+
+/** Does something in a transaction that stays open. */
+function uncommitted<Result>(engine: Database, work: (tx: Db) => Promise<Result>) {
+  const [result, committed] = [Promise.withResolvers<Result>(), Promise.withResolvers<void>()];
+  onTestFinished(() => committed.resolve());
+  const done = engine.transaction(async (tx) => {
+    result.resolve(await work(tx));
+    await committed.promise;
+  });
+  const commit = () => {
+    committed.resolve();
+    return done;
+  };
+  return { result: result.promise, commit };
+}

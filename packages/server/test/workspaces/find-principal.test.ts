@@ -31,8 +31,8 @@ beforeEach(() => {
   uses = [];
   answers = [];
   const query = () =>
-    new Promise<{ rows: unknown[]; rowCount: number }>((resolve) => {
-      answers.push((found) => resolve({ rows: found ? [found] : [], rowCount: 1 }));
+    new Promise<{ rows: unknown[] }>((resolve) => {
+      answers.push((found) => resolve({ rows: found ? [found] : [] }));
     });
   const clock = { nowMs: () => nowMs, elapsedMs: () => nowMs };
   finder = new PrincipalFinder({ query }, clock, { record: (id) => void uses.push(id) }, KEY);

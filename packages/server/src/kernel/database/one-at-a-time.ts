@@ -21,7 +21,7 @@ export class OneAtATime implements Transactional {
     this.#db = db;
   }
 
-  query(statement: Statement): Promise<{ rows: unknown[]; rowCount: number | null }> {
+  query(statement: Statement): ReturnType<Db["query"]> {
     return this.#inTurn(() => this.#db.query(statement));
   }
 

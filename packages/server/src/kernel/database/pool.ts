@@ -1,6 +1,7 @@
 import pg from "pg";
 import { ProblemError, unavailable } from "../problem.ts";
 import { Client } from "./bind.ts";
+import { execute, type QueryResult } from "./query.ts";
 import type { Db, Statement } from "./sql.ts";
 
 /** How to reach the database: a URL, or a socket directory and the name of the database. */
@@ -99,11 +100,15 @@ export async function onConnection<Result>(pool: pg.Pool, work: (client: pg.Pool
   }
 }
 
+/** Executes a statement on a connection, or on the next one of a pool that is free. */
+export const run = (on: pg.Pool | pg.PoolClient, statement: Statement): Promise<QueryResult> =>
+  execute(on, statement, types).catch(rethrow);
+
 /** Runs `work` in one transaction, which is rolled back when `work` throws. */
 export async function inTransaction<Result>(client: pg.PoolClient, work: (tx: Db) => Promise<Result>): Promise<Result> {
   await client.query("begin").catch(rethrow);
   try {
-    const result = await work({ query: (statement) => client.query(statement).catch(rethrow) });
+    const result = await work({ query: (statement) => run(client, statement) });
     await client.query("commit").catch(rethrow);
     return result;
   } catch (error) {
@@ -126,8 +131,8 @@ export class Database implements Transactional {
     this.#pool = createPool(options, ["tidemill"]);
   }
 
-  async query(statement: Statement): Promise<{ rows: unknown[]; rowCount: number | null }> {
-    return this.#pool.query(statement).catch(rethrow);
+  query(statement: Statement): Promise<QueryResult> {
+    return run(this.#pool, statement);
   }
 
   transaction<Result>(work: (tx: Db) => Promise<Result>): Promise<Result> {

@@ -1,10 +1,13 @@
 import { createHash } from "node:crypto";
-import type { QueryConfig } from "pg";
+import type { LargeTexts } from "./large-texts.ts";
 
-export interface Statement extends QueryConfig {
+/** What a statement may have as value. */
+export type Value = string | number | bigint | boolean | null | undefined | Buffer | LargeTexts | readonly string[] | readonly Buffer[];
+
+export interface Statement {
   readonly name: string;
   readonly text: string;
-  readonly values: unknown[];
+  readonly values: Value[];
   /** How long the driver waits for it, if not as long as for others. Milliseconds. */
   readonly query_timeout?: number;
 }
@@ -35,22 +38,22 @@ const PREPARED = new WeakMap<TemplateStringsArray, Prepared[]>();
  * Creates a statement whose values are separate from its text: sql`select … where id = ${id}`. It is prepared once per connection,
  * under a name made from its text. The text consists only of constants: the template and its fragments.
  */
-export function sql(strings: TemplateStringsArray, ...values: unknown[]): Statement {
+export function sql(strings: TemplateStringsArray, ...parts: (Value | Fragment)[]): Statement {
   let known = PREPARED.get(strings);
   if (!known) {
     known = [];
     PREPARED.set(strings, known);
   }
   const [first] = known;
-  if (first?.fragments.length === 0) return { name: first.name, text: first.text, values };
-  const fragments = values.filter((value) => value instanceof Fragment);
+  if (first?.fragments.length === 0) return { name: first.name, text: first.text, values: parts as Value[] };
+  const fragments = parts.filter((part) => part instanceof Fragment);
   let prepared = known.find((one) => one.fragments.every(({ text }, index) => text === fragments[index]?.text));
   if (!prepared) {
-    prepared = prepare(strings, values, fragments);
+    prepared = prepare(strings, parts, fragments);
     known.push(prepared);
   }
   const { name, text } = prepared;
-  return { name, text, values: fragments.length === 0 ? values : values.filter((value) => !(value instanceof Fragment)) };
+  return { name, text, values: parts.filter((part): part is Value => !(part instanceof Fragment)) };
 }
 
 function prepare(strings: TemplateStringsArray, values: readonly unknown[], fragments: readonly Fragment[]): Prepared {
@@ -66,7 +69,7 @@ function prepare(strings: TemplateStringsArray, values: readonly unknown[], frag
 
 /** Runs statements: a pool, or the connection of a transaction. */
 export interface Db {
-  query(statement: Statement): Promise<{ rows: unknown[]; rowCount: number | null }>;
+  query(statement: Statement): Promise<{ rows: unknown[] }>;
 }
 
 /** The rows of a statement. The caller states their type; it is not checked. */

@@ -1,0 +1,62 @@
+import { describe, expect } from "vitest";
+import { rows, sql } from "#kernel";
+import { test } from "../harness/engine.ts";
+
+describe("a statement that is executed again on its connection", () => {
+  test("returns what it did the first time, with every kind of column", async ({ engine }) => {
+    const found = {
+      text: "é",
+      nothing: null,
+      number: 7,
+      long: 9_007_199_254,
+      yes: true,
+      at: "2026-01-02T03:04:05.600Z",
+      list: ["a", "b"],
+      json: { a: [1] },
+    };
+    await engine.transaction(async (tx) => {
+      for (const number of [7, 8, 9]) {
+        const read = sql`
+          select 'é'::text as text, null::text as nothing, ${number}::int as number, 9007199254::bigint as long, true as yes,
+            '2026-01-02 03:04:05.6Z'::timestamptz as at, array['a', 'b'] as list, '{"a":[1]}'::json as json from generate_series(1, 2)`;
+        expect(await rows(tx, read)).toEqual(Array(2).fill({ ...found, number }));
+      }
+    });
+  });
+
+  test("returns no rows if it is one that has none", async ({ engine }) => {
+    await engine.transaction(async (tx) => {
+      await tx.query(sql`create temporary table numbers (n int) on commit drop`);
+      for (const n of [1, 2, 3]) expect(await rows(tx, sql`insert into numbers values (${n})`)).toEqual([]);
+      expect(await rows(tx, sql`select n from numbers order by n`)).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
+    });
+  });
+
+  test("fails each time that its values fail, and succeeds in between", async ({ engine }) => {
+    const divide = (by: number) => rows(engine, sql`select 6 / ${by}::int as result`);
+    for (let round = 0; round < 3; round += 1) {
+      await expect(divide(0)).rejects.toThrow("division by zero");
+      expect(await divide(2)).toEqual([{ result: 3 }]);
+    }
+  });
+
+  test("fails if a table has got another type of column since, and its connection stays usable", async ({ engine }) => {
+    await rows(engine, sql`create table changing (n int)`);
+    const read = () => rows(engine, sql`select * from changing`);
+    for (let round = 0; round < 20; round += 1) expect(await read()).toEqual([]);
+    await rows(engine, sql`alter table changing alter n type text`);
+    await expect(read()).rejects.toThrow("cached plan must not change result type");
+    expect(await rows(engine, sql`select 1 as one`)).toEqual([{ one: 1 }]);
+    await rows(engine, sql`drop table changing`);
+  });
+});
+
+test("values of every kind reach the database", async ({ engine }) => {
+  const texts = ["a", 'quoted "b"', "back\\slash", "", "é"];
+  const bytes = [Buffer.from([0, 255]), Buffer.from("x")];
+  const found = { texts, bytes, one: bytes[0], nothing: null, missing: null, yes: true, big: 12 };
+  const read = sql`
+    select ${texts}::text[] as texts, ${bytes}::bytea[] as bytes, ${Buffer.from([0, 255])}::bytea as one, ${null}::text as nothing,
+      ${undefined}::text as missing, ${true}::boolean as yes, ${12n}::bigint as big`;
+  expect(await rows(engine, read)).toEqual([found]);
+});
