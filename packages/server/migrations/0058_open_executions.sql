@@ -1,8 +1,10 @@
 -- In the order in which statements lock rows of them.
 lock table run, run_step in access exclusive mode;
 
--- The execution that may add steps to the journal without a look at its job: the last one that began. Each end of an execution sets it null. Null: look.
+-- The execution that may add steps to the journal without a look at its job: the last one that began, under this lease. Each end of an execution sets it
+-- null. Null: look.
 alter table run add column open_execution integer;
+alter table run add column open_lease_id bigint;
 
 -- Nodes of an earlier version begin and end executions, too, without a word of it.
 create function close_execution() returns trigger language plpgsql as $$

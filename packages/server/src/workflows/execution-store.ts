@@ -30,6 +30,8 @@ interface ExecutionToBegin {
   readonly id: RunId;
   /** The attempt of its job. */
   readonly execution: number;
+  /** Under which its job is held. */
+  readonly leaseId: number;
 }
 
 /**
@@ -135,15 +137,26 @@ function begin(
               and not exists (select from over where over.run_id = p.run_id and over.key = p.key))
       )
       update run r set status = 'running', started_at = coalesce(started_at, moment()), version = case when started_at is null then ${version}::text else version end,
-        open_execution = greatest(r.open_execution, (
-          select e.execution from unnest(${ids}::uuid[], ${plainArray(executions.map(({ execution }) => execution))}::int[]) as e (id, execution)
-          where e.id = r.id)),
+        open_execution = greatest(r.open_execution, e.execution),
+        open_lease_id = case when e.execution < r.open_execution then r.open_lease_id else e.lease_id end,
         next_attempt_at = null, last_seq = last_seq + (select count(*) from over where over.run_id = r.id),
         journal_bytes = journal_bytes + coalesce((select sum(coalesce(octet_length(payload), octet_length(child_result), octet_length(output))) from over where over.run_id = r.id), 0)
-      where workspace_id = ${workspaceId} and id = any(array(select id from begun))
+      from unnest(${ids}::uuid[], ${plainArray(executions.map((one) => one.execution))}::int[],
+        ${plainArray(executions.map((one) => one.leaseId))}::bigint[]) as e (run_id, execution, lease_id)
+      where workspace_id = ${workspaceId} and id = any(array(select id from begun)) and id = e.run_id
       returning id, version, failures, attempts, trigger, created_at, ${INPUT_AND_SIZE}`,
   );
 }
+
+/** Ends executions that were released: they may no longer add to the journals of their runs. Uses the primary key. */
+export const closeExecutionsAcrossWorkspaces = (tx: Db, runs: readonly RunKey[]): Promise<unknown> =>
+  rows(
+    tx,
+    sql`
+      update run r set open_execution = null
+      from unnest(${plainArray(runs.map((one) => one.workspaceId))}::uuid[], ${plainArray(runs.map((one) => one.id))}::uuid[]) as e (workspace_id, id)
+      where r.workspace_id = any(array[e.workspace_id]) and r.id = e.id`,
+  );
 
 /**
  * Locks the job of a run and then the run, as a settle does, for a report on it. Null unless the claim holds, and the run has not ended or been

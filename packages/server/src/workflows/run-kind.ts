@@ -8,6 +8,7 @@ import { beginCalls } from "./calls/index.ts";
 import { completeAtOnce } from "./complete-at-once.ts";
 import { endRunsAcrossWorkspaces } from "./end-run.ts";
 import { type RunEnd, type RunFailure, recordFailuresAcrossWorkspaces } from "./end-store.ts";
+import { closeExecutionsAcrossWorkspaces } from "./execution-store.ts";
 import { parentJobOf } from "./parent.ts";
 import { storeProgressAcrossWorkspaces } from "./progress.ts";
 import { findStoredOutcomes, recordReportedAcrossWorkspaces } from "./reported-store.ts";
@@ -47,7 +48,15 @@ export const runKind = (ids: UuidSource, deliverer: Deliverer, waker: () => Pick
     if (failures.length > 0) await recordFailuresAcrossWorkspaces(tx, failures);
     const unfit = goOn.flatMap(unfitOf);
     if (unfit.length > 0) wake(waker(), await parkUnfitAcrossWorkspaces(tx, unfit));
-    const suspended = goOn.filter(({ outcome, report }) => outcome.verdict.kind === "giveBack" && report && !report.unfit);
+    const givenBack = goOn.filter(({ outcome }) => outcome.verdict.kind === "giveBack");
+    const released = givenBack.filter(({ report }) => !report);
+    if (released.length > 0) {
+      await closeExecutionsAcrossWorkspaces(
+        tx,
+        released.map(({ run }) => run),
+      );
+    }
+    const suspended = givenBack.filter(({ report }) => report && !report.unfit);
     if (suspended.length === 0) return;
     const { due, failed } = await suspendRuns(
       tx,

@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished } from "vitest";
 import type { NamedClaim } from "#jobs";
 import type { Database, Db, RunId, Transactional } from "#kernel";
+import type { LaneId } from "#lanes";
 import { beginExecutions } from "../../src/workflows/execution-store.ts";
 import { insertPlainStepsAcrossWorkspaces } from "../../src/workflows/plain-step-store.ts";
 import { readRunId } from "../../src/workflows/run.ts";
@@ -49,16 +50,19 @@ describe("one step of one run", () => {
 });
 
 /** A run whose first execution has begun. */
-async function beginRun(service: Service) {
-  const { id: workflow, trigger, take } = await putWorkflow(service);
+async function beginRun(service: Service, settings: object = {}) {
+  const { id: workflow, trigger, take } = await putWorkflow(service, settings);
   await trigger();
   const run = await take();
-  const key = { workspaceId: (await laneOfWorkflow(service, workflow)).workspaceId, id: readRunId(run.runId) as RunId };
-  const report = (db: Db, execution: number, step: string) =>
-    insertPlainStepsAcrossWorkspaces(db, [
-      { ...key, claim: { attempt: execution } as NamedClaim, steps: [completedStep(step, "run", "1")] },
-    ]).then((stored) => stored.size === 1);
-  const begin = (db: Transactional, execution: number) => beginExecutions(db, key.workspaceId, [{ id: key.id, execution }], null);
+  const { workspaceId, laneId } = await laneOfWorkflow(service, workflow);
+  const key = { workspaceId, id: readRunId(run.runId) as RunId };
+  const [job] = await service.database.query<{ leaseId: number }>(`select lease_id::int as "leaseId" from job where id = $1`, [key.id]);
+  const leaseId = job?.leaseId ?? 0;
+  const report = async (db: Db, execution: number, step: string, other: Partial<Pick<NamedClaim, "laneId" | "leaseId">> = {}) => {
+    const claim = { id: run.runId, laneId, leaseId, attempt: execution, ...other } as NamedClaim;
+    return (await insertPlainStepsAcrossWorkspaces(db, [{ ...key, claim, steps: [completedStep(step, "run", "1")] }])).size === 1;
+  };
+  const begin = (db: Transactional, execution: number) => beginExecutions(db, key.workspaceId, [{ id: key.id, execution, leaseId }], null);
   const open = async () =>
     (await service.database.query<{ open: number | null }>("select open_execution as open from run where id = $1", [key.id]))[0]?.open;
   return { run, key, workflow, report, begin, open };
@@ -70,9 +74,14 @@ describe("which execution may add steps without a look at its job", () => {
     expect([await open(), await report(engine, 1, "a")]).toEqual([1, true]);
     await begin(engine, 3);
     expect([await open(), await report(engine, 1, "b"), await report(engine, 3, "c")]).toEqual([3, false, true]);
-    // Its node was slow: the next one has read the journal already.
+    // Its node was slow: the next one has read the journal already. Now their jobs are looked at.
     await begin(engine, 2);
-    expect([await open(), await report(engine, 2, "d"), await report(engine, 3, "e")]).toEqual([3, false, true]);
+    expect([await open(), await report(engine, 2, "d"), await report(engine, 3, "e")]).toEqual([null, false, false]);
+  });
+
+  test("is not one of another workflow or worker, whose first execution it is, too", async ({ service, engine }) => {
+    const { report } = await beginRun(service);
+    expect([await report(engine, 1, "a", { laneId: 0 as LaneId }), await report(engine, 1, "a", { leaseId: 0 })]).toEqual([false, false]);
   });
 
   test("a step that is being stored while the next execution begins is in the journal before that is read", async ({ service, engine }) => {
@@ -80,7 +89,7 @@ describe("which execution may add steps without a look at its job", () => {
     const storing = uncommitted(engine, (tx) => report(tx, 1, "a"));
     expect(await storing.result).toBe(true);
     const journal = begin(engine, 2).then(() => readJournals(engine, key.workspaceId, [key.id]));
-    await until(() => isWaiting(service.database, "open_execution = greatest"), "the next execution to wait");
+    await until(() => isWaiting(service.database, "with begun as"), "the next execution to wait");
     await storing.commit();
     expect((await journal).get(key.id)?.map(({ key: step }) => step)).toEqual(["a"]);
   });
@@ -109,11 +118,12 @@ describe("which execution may add steps without a look at its job", () => {
 
   test.for([
     { end: "it is suspended", outcome: { outcome: "suspended", steps: [{ key: "s", type: "sleep", status: "waiting", sleepFor: 1_000 }] } },
-    { end: "it fails, and is to be retried", outcome: { outcome: "failed", error: { name: "Error", message: "" } } },
+    { end: "it is released", outcome: { outcome: "released" } },
+    { end: "it fails, and is to be retried", outcome: { outcome: "failed", error: "no" } },
     { end: "the run completes", outcome: { outcome: "completed" } },
-    { end: "the run fails", outcome: { outcome: "failed", error: { name: "Error", message: "" }, retryable: false } },
-  ])("is none any more once $end", async ({ outcome }, { service, engine }) => {
-    const { run, workflow, report, open } = await beginRun(service);
+    { end: "the run fails", attempts: 1, outcome: { outcome: "failed", error: "no" } },
+  ])("is none any more once $end", async ({ outcome, attempts = 3 }, { service, engine }) => {
+    const { run, workflow, report, open } = await beginRun(service, { attempts });
     const { settled } = await service.ok("POST", "/v1/work", {
       worker: "w1",
       workflows: [workflow],
@@ -129,7 +139,9 @@ test("the steps of a run go with it", async ({ service, engine }) => {
   const other = await beginRun(service);
   await Promise.all([report(engine, 1, "a"), other.report(engine, 1, "a")]);
   await service.database.query("delete from run where id = $1", [key.id]);
-  expect(await service.database.query("select run_id from run_step")).toEqual([{ run_id: other.key.id }]);
+  expect(await service.database.query("select run_id from run_step where run_id in ($1, $2)", [key.id, other.key.id])).toEqual([
+    { run_id: other.key.id },
+  ]);
 });
 
 /** Does something in a transaction that stays open. */

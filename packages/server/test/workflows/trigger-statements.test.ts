@@ -8,7 +8,7 @@ import { keepingValues } from "../harness/statements.ts";
 import { laneOfWorkflow, putWorkflow } from "../harness/workflows.ts";
 
 /** Columns that differ from run to run. */
-const OWN = ["id", "run_id", "lane_id", "key", "idempotency_key", "xmin", "lease_id"];
+const OWN = ["id", "run_id", "lane_id", "key", "idempotency_key", "xmin", "lease_id", "open_lease_id"];
 
 async function rowsOf({ database }: Service, laneId: number): Promise<Record<string, unknown>> {
   const rows: Record<string, unknown> = {};

@@ -59,7 +59,7 @@ class Query {
 
   submit(connection: Connection): null {
     const { name, text } = this;
-    this.#columns = COLUMNS.get(connection)?.get(name);
+    this.#columns = name ? COLUMNS.get(connection)?.get(name) : undefined;
     this.#isDescribed = this.#columns !== undefined;
     connection.stream.cork();
     try {
@@ -104,7 +104,7 @@ class Query {
       return;
     }
     // A statement that returns no rows has no description.
-    if (!this.#isDescribed) columnsOf(connection).set(this.name, this.#columns ?? []);
+    if (!this.#isDescribed && this.name) columnsOf(connection).set(this.name, this.#columns ?? []);
     this.callback?.(null, { rows: this.#rows });
   }
 
@@ -128,6 +128,7 @@ function toSend(value: Value): string | Buffer | LargeTexts | null {
   if (typeof value === "string") return value;
   if (value === null || value === undefined) return null;
   if (typeof value !== "object") return String(value);
+  if (value instanceof Date) return value.toISOString();
   return isArray(value) ? textArray(value.map((one) => (typeof one === "string" ? one : `\\x${one.toString("hex")}`))) : value;
 }
 
