@@ -1,5 +1,6 @@
 import type { CallOptions } from "./options.ts";
 import { List, type Page } from "./page.ts";
+import type { Shape } from "./response-shapes.ts";
 import type { Transport } from "./transport.ts";
 
 type Query = Readonly<Record<string, string | number | undefined>>;
@@ -34,17 +35,17 @@ export class Api {
     return new List((query) => this.get<Page<Item>>(path, call, query as Query), filter);
   }
 
-  post<Response>(path: string, body: unknown, call: CallOptions | undefined): Promise<Response> {
-    return this.#change("POST", path, body, call);
+  post<Response>(path: string, body: unknown, call: CallOptions | undefined, shape?: Shape): Promise<Response> {
+    return this.#change("POST", path, body, call, shape);
   }
 
   /** As `post`, for what has the same effect a second time. */
-  postRepeatably<Response>(path: string, body: object, call: CallOptions | undefined): Promise<Response> {
-    return this.transport.request({ method: "POST", path, body: JSON.stringify(body), repeatable: true }, call) as Promise<Response>;
+  postRepeatably<Response>(path: string, body: object, call: CallOptions | undefined, shape: Shape = {}): Promise<Response> {
+    return this.transport.request({ method: "POST", path, body: JSON.stringify(body), repeatable: true, shape }, call) as Promise<Response>;
   }
 
-  put<Response>(path: string, body: object, call: CallOptions | undefined): Promise<Response> {
-    return this.transport.request({ method: "PUT", path, body: JSON.stringify(body), repeatable: true }, call) as Promise<Response>;
+  put<Response>(path: string, body: object, call: CallOptions | undefined, shape: Shape = {}): Promise<Response> {
+    return this.transport.request({ method: "PUT", path, body: JSON.stringify(body), repeatable: true, shape }, call) as Promise<Response>;
   }
 
   patch<Response>(path: string, body: object | undefined, call: CallOptions | undefined): Promise<Response> {
@@ -60,8 +61,8 @@ export class Api {
     return this.transport.request({ method: "PATCH", path, repeatable: true }, call) as Promise<Response>;
   }
 
-  #change<Response>(method: "POST" | "PATCH" | "DELETE", path: string, body: unknown, call: CallOptions | undefined) {
+  #change<Response>(method: "POST" | "PATCH" | "DELETE", path: string, body: unknown, call: CallOptions | undefined, shape: Shape = {}) {
     const content = body === undefined ? {} : { body: JSON.stringify(body) };
-    return this.transport.request({ method, path, repeatable: false, ...content }, call) as Promise<Response>;
+    return this.transport.request({ method, path, repeatable: false, shape, ...content }, call) as Promise<Response>;
   }
 }

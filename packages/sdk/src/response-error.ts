@@ -14,10 +14,13 @@ export function responseError({ status, headers }: Pick<ResponseHead, "status" |
   return new TidemillError({ code: "UNEXPECTED_RESPONSE", message, status, requestId, retryAfterMs });
 }
 
+/** Other services name errors in another way, in the same fields. */
+const CODE = /^[A-Z][A-Z_]*$/;
+
 function readProblem(text: string): Problem["error"] | null {
   try {
     const { error } = JSON.parse(text) as Partial<Problem>;
-    return typeof error?.code === "string" && typeof error.message === "string" ? error : null;
+    return typeof error?.code === "string" && CODE.test(error.code) && typeof error.message === "string" ? error : null;
   } catch {
     return null;
   }

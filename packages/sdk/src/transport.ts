@@ -5,6 +5,7 @@ import { type HttpServer, httpServerOf, nodeHttp, type ResponseHead, type WholeR
 import { type CallOptions, checkCall, milliseconds, type Settings } from "./options.ts";
 import { chance } from "./random.ts";
 import { responseError } from "./response-error.ts";
+import { checkShape, type Shape } from "./response-shapes.ts";
 import { maySendAgain, type Repeatable, waitBeforeNext } from "./retry.ts";
 import { TextStream } from "./text-stream.ts";
 import { type TraceHeaders, traceHeaders } from "./trace.ts";
@@ -21,6 +22,8 @@ export interface ApiRequest extends Repeatable {
   readonly body?: string;
   /** By default those of the active context. */
   readonly trace?: TraceHeaders;
+  /** What the response must have. None of the fields unless given. */
+  readonly shape?: Shape;
 }
 
 /** Sends requests, and sends them again where that is safe. */
@@ -108,9 +111,12 @@ export class Transport {
     const deadline = new Deadline(timeoutMs, signal);
     try {
       const response = await this.#sendWhole(request, deadline);
-      const { ok, body } = response;
+      const { status, ok, body } = response;
       if (!ok) throw responseError(response, body);
-      return body === "" ? undefined : parse(response, body, parseJson);
+      if (status === 204 && request.method === "DELETE") return undefined;
+      const value = body === "" ? undefined : parse(response, body, parseJson);
+      checkShape(value, request.shape ?? {}, status);
+      return value;
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
       if (error instanceof TidemillError) throw error;

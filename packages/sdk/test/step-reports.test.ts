@@ -24,3 +24,19 @@ test("a report whose run is lost while it is under way is given up at once", asy
   controller.abort(new Error("Lost."));
   await expect(stored).rejects.toThrow("Lost.");
 });
+
+test.each([
+  { answer: "an empty list", reports: [] },
+  { answer: "a list without the last report", reports: [{ id: "run_1", ok: true, code: null, message: null }] },
+  {
+    answer: "the reports of other runs",
+    reports: ["run_3", "run_4"].map((id) => ({ id, ok: true, code: null, message: null })),
+  },
+])("reports to which $answer comes back are sent one by one", async ({ reports: stored }) => {
+  const sent: string[] = [];
+  const one = async (runId: string) => void sent.push(runId);
+  const reports = new StepReports({ one, many: async () => stored });
+  const { signal } = new AbortController();
+  await Promise.all(["run_1", "run_2"].map((id) => reports.add(id, { lease_token: "t", steps: [STEP] }, signal)));
+  expect(sent).toEqual(["run_1", "run_2"]);
+});

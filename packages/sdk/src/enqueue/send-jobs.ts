@@ -2,6 +2,7 @@ import { pathOf } from "../api.ts";
 import { TidemillError } from "../error.ts";
 import type { EnqueuedJob } from "../job.ts";
 import type { CallOptions } from "../options.ts";
+import { ENQUEUED } from "../response-shapes.ts";
 import type { TraceHeaders } from "../trace.ts";
 import type { Transport } from "../transport.ts";
 import { type EncodedJob, withKey } from "./encode-job.ts";
@@ -30,6 +31,7 @@ export async function sendJobs(transport: Transport, { queue, jobs, trace }: Enq
     headers: haveKeys ? {} : { "idempotency-key": key },
     body: `{"jobs":[${texts.join(",")}]}`,
     repeatable: true,
+    shape: ENQUEUED,
     ...(trace && { trace }),
   };
   const { jobs: enqueued } = (await transport.request(request, call)) as { jobs: EnqueuedJob[] };

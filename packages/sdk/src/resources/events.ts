@@ -2,6 +2,7 @@ import type { SendEvent, SentEvent } from "@tidemill/contract";
 import type { Api } from "../api.ts";
 import { checkNames } from "../check-names.ts";
 import type { CallOptions } from "../options.ts";
+import { TRIGGERED } from "../response-shapes.ts";
 import { type EventDefinition, eventName } from "../workflow/start.ts";
 
 /** How an event is sent, besides its name and data. */
@@ -36,7 +37,7 @@ export class Events {
     const { ts, idempotencyKey } = options;
     const name = eventName(event);
     const body = { name, data, ...(ts !== undefined && { ts }), idempotencyKey: idempotencyKey ?? crypto.randomUUID() };
-    const sent = await this.#api.postRepeatably<SentEvent>("/v1/events", body, call);
+    const sent = await this.#api.postRepeatably<SentEvent>("/v1/events", body, call, TRIGGERED);
     // A generated key is known only if an earlier try of this call has sent the event.
     return idempotencyKey === undefined ? { ...sent, duplicate: false } : sent;
   }

@@ -19,6 +19,7 @@ import type {
 import { type Api, pathOf } from "../api.ts";
 import type { CallOptions } from "../options.ts";
 import type { List } from "../page.ts";
+import { RUN } from "../response-shapes.ts";
 import { watchRun } from "../watch/watch-run.ts";
 
 /** Runs of workflows. */
@@ -56,12 +57,12 @@ export class Runs {
   }
 
   cancel(id: string, call?: CallOptions): Promise<Run> {
-    return this.#api.post(pathOf("runs", id, "cancel"), undefined, call);
+    return this.#api.post(pathOf("runs", id, "cancel"), undefined, call, RUN);
   }
 
   /** Lets a failed or cancelled run go on from its journal, with fresh attempts. */
   retry(id: string, call?: CallOptions): Promise<Run> {
-    return this.#api.post(pathOf("runs", id, "retry"), undefined, call);
+    return this.#api.post(pathOf("runs", id, "retry"), undefined, call, RUN);
   }
 
   /** Stores steps of a run that is being executed. It may be repeated. */

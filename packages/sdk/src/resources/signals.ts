@@ -1,6 +1,7 @@
 import type { CompletedSignal } from "@tidemill/contract";
 import { type Api, pathOf } from "../api.ts";
 import type { CallOptions } from "../options.ts";
+import { SIGNAL } from "../response-shapes.ts";
 import type { SignalDefinition } from "../workflow/signal.ts";
 
 /** How a signal is completed, besides its payload. */
@@ -29,6 +30,6 @@ export class Signals {
     payload?: NoInfer<Payload>,
     { of: _, ...call }: CompleteOptions<Payload> = {},
   ): Promise<CompletedSignal> {
-    return this.#api.post(pathOf("signals", id, "complete"), payload ?? null, call);
+    return this.#api.post(pathOf("signals", id, "complete"), payload ?? null, call, SIGNAL);
   }
 }

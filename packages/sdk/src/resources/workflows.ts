@@ -13,6 +13,7 @@ import type {
 import { type Api, pathOf } from "../api.ts";
 import type { CallOptions } from "../options.ts";
 import type { List } from "../page.ts";
+import { ENTITY, type Shape, TRIGGERED, TRIGGERED_MANY } from "../response-shapes.ts";
 import { TriggerBatcher } from "../workflow/trigger-batcher.ts";
 
 /** Workflows, whose runs workers execute, or a program at their `endpoint_url`. */
@@ -30,7 +31,7 @@ export class Workflows {
 
   /** Registers a workflow, or replaces its settings. The result has `endpoint_secret` if the service has generated one. */
   put(id: string, settings: PutWorkflow = {}, call?: CallOptions): Promise<WorkflowWithSecret> {
-    return this.#api.put(pathOf("workflows", id), settings, call);
+    return this.#api.put(pathOf("workflows", id), settings, call, ENTITY);
   }
 
   get(id: string, call?: CallOptions): Promise<Workflow> {
@@ -54,7 +55,7 @@ export class Workflows {
   async trigger(id: string, trigger: TriggerWorkflow = {}, call?: CallOptions): Promise<Triggered> {
     const body = { ...trigger, idempotencyKey: trigger.idempotencyKey ?? crypto.randomUUID() };
     const started = await (call || !this.#api.transport.settings.batching
-      ? this.#api.postRepeatably<Triggered>(pathOf("workflows", id, "trigger"), body, call)
+      ? this.#api.postRepeatably<Triggered>(pathOf("workflows", id, "trigger"), body, call, TRIGGERED)
       : this.#batcherOf(id).add(body));
     // A generated key is known only if an earlier try of this call has started the run.
     return trigger.idempotencyKey === undefined ? { ...started, duplicate: false } : started;
@@ -62,17 +63,17 @@ export class Workflows {
 
   /** Starts many runs. Each trigger starts its run, or is refused, by itself. Those with keys may be repeated. */
   triggerMany(id: string, { triggers }: TriggerMany, call?: CallOptions): Promise<TriggeredMany> {
-    return this.#api.post(pathOf("workflows", id, "trigger", "batch"), { triggers }, call);
+    return this.#api.post(pathOf("workflows", id, "trigger", "batch"), { triggers }, call, TRIGGERED_MANY);
   }
 
   #batcherOf(id: string): TriggerBatcher {
     const known = this.#batchers.get(id);
     if (known) return known;
-    const post = <Response>(path: string, body: string) =>
-      this.#api.transport.request({ method: "POST", path, body, repeatable: true }) as Promise<Response>;
+    const post = <Response>(path: string, body: string, shape: Shape) =>
+      this.#api.transport.request({ method: "POST", path, body, repeatable: true, shape }) as Promise<Response>;
     const calls = {
-      one: (body: string) => post<Triggered>(pathOf("workflows", id, "trigger"), body),
-      many: (body: string) => post<TriggeredMany>(pathOf("workflows", id, "trigger", "batch"), body),
+      one: (body: string) => post<Triggered>(pathOf("workflows", id, "trigger"), body, TRIGGERED),
+      many: (body: string) => post<TriggeredMany>(pathOf("workflows", id, "trigger", "batch"), body, TRIGGERED_MANY),
     };
     const batcher = new TriggerBatcher(calls, () => this.#batchers.delete(id));
     this.#batchers.set(id, batcher);

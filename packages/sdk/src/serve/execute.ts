@@ -1,4 +1,5 @@
 import type * as contract from "@tidemill/contract";
+import { TidemillError } from "../error.ts";
 import { type KeyState, WorkerCalls } from "../worker/calls.ts";
 import type { AbortCause } from "../worker/errors.ts";
 import type { WorkerSettings } from "../worker/options.ts";
@@ -64,6 +65,8 @@ async function fetchJournal(
     steps.push(...page.data);
     cursor = page.next_cursor;
   }
+  // It was too long to be sent with the run. An execution without it would repeat its steps.
+  if (steps.length === 0) throw new TidemillError({ code: "UNEXPECTED_RESPONSE", message: "The journal of the run came without steps." });
   return steps;
 }
 

@@ -2,12 +2,12 @@ import type * as contract from "@tidemill/contract";
 import { pathOf, withQuery } from "../api.ts";
 import { TidemillError } from "../error.ts";
 import { chance, randomName } from "../random.ts";
+import { ENTITY, EVENT, EXTENDED, JOURNAL, REPORTS, RUN, type Shape, SIGNAL, STEPS, WORK } from "../response-shapes.ts";
 import { waitBeforeNext } from "../retry.ts";
 import { Transport } from "../transport.ts";
 import { wait } from "../wait.ts";
 import type { WorkerSettings } from "./options.ts";
 import type { WorkOutcome } from "./outcomes.ts";
-import { checkShape, EVENT, EXTENDED, INVOKED, JOURNAL, REPORTS, type Shape, SIGNAL, STEPS, WORK } from "./response-shapes.ts";
 import { refusedSource } from "./sources.ts";
 import { StepReports } from "./step-reports.ts";
 import { type CallTimes, whenLeasesEnd } from "./when-leases-end.ts";
@@ -57,7 +57,7 @@ interface Call {
   readonly encode?: (isRepeat: boolean) => string;
   /** Whether a refusal ends the call. */
   readonly isFinal: (error: TidemillError) => boolean;
-  readonly shape?: Shape;
+  readonly shape: Shape;
   /** How long a try may take, by its number. That of a report unless given. Milliseconds. */
   readonly timeoutMs?: (tries: number) => number;
   /** The longest pause before the next try. That of a report unless given, which must come while the lease holds. Milliseconds. */
@@ -188,14 +188,14 @@ export class WorkerCalls {
 
   /** @throws {TidemillError} when the service refuses the invocation, for example NOT_FOUND, QUOTA_EXCEEDED or LEASE_LOST */
   invoke(runId: string, invocation: contract.InvokeWorkflow, signal: AbortSignal): Promise<unknown> {
-    return this.#sendOfRun(pathOf("runs", runId, "invocations"), invocation, INVOKED, signal);
+    return this.#sendOfRun(pathOf("runs", runId, "invocations"), invocation, RUN, signal);
   }
 
   /** @throws {TidemillError} when the service refuses the settings */
   async putWorkflow(id: string, settings: contract.PutWorkflow, signal: AbortSignal): Promise<void> {
     const body = JSON.stringify(settings);
     const limits = { timeoutMs: () => CALL_TIMEOUT_MS, maxPauseMs: MAX_PAUSE_MS };
-    const call = { path: pathOf("workflows", id), encode: () => body, isFinal: () => true, ...limits };
+    const call = { path: pathOf("workflows", id), encode: () => body, isFinal: () => true, shape: ENTITY, ...limits };
     await this.#send({ method: "PUT", ...call }, signal);
   }
 
@@ -211,7 +211,7 @@ export class WorkerCalls {
       path,
       encode,
       isFinal,
-      shape = {},
+      shape,
       timeoutMs = (tries) => reportTimeoutMs(this.#settings, tries),
       maxPauseMs = reportTimeoutMs(this.#settings, 1),
     }: Call,
@@ -222,9 +222,8 @@ export class WorkerCalls {
     for (let tries = 1; ; tries += 1) {
       const lastSentMs = elapsedMs();
       try {
-        const request = { method, path, ...(encode && { body: encode(tries > 1) }), repeatable: true };
+        const request = { method, path, ...(encode && { body: encode(tries > 1) }), repeatable: true, shape };
         const response = await this.#transport.request(request, { signal, timeoutMs: timeoutMs(tries) });
-        checkShape(response, shape);
         this.#key.refusedSinceMs = null;
         return { response, firstSentMs, lastSentMs, respondedMs: elapsedMs() };
       } catch (error) {

@@ -113,8 +113,8 @@ export class StepReports {
     for (const { signal } of batch) signal.addEventListener("abort", end, { once: true });
     try {
       const stored = await this.#calls.many(bodyOf(batch), ended.signal);
-      if (stored) return settle(batch, stored);
-      this.#takesMany = false;
+      if (stored && stored.length === batch.length && stored.every(({ id }, at) => id === batch[at]?.runId)) return settle(batch, stored);
+      if (!stored) this.#takesMany = false;
     } catch {
       // Each by itself: so it is found out whose fault it is.
     } finally {

@@ -46,6 +46,7 @@ test.for([
   { status: 200, body: "<h1>Sign in</h1>" },
   { status: 302, headers: { location: "/sign-in" } },
   { status: 404, body: "<h1>Not found</h1>" },
+  { status: 404, body: '{"error":{"code":"ResourceNotFound","message":"The resource was not found."}}' },
 ])(
   "what a proxy responds in place of the service stores no step, and refuses none: %j",
   async (fault, { service, client, worker, onTestFinished }) => {
