@@ -27,10 +27,10 @@ test("a report whose run is lost while it is under way is given up at once", asy
 
 test.each([
   { answer: "an empty list", reports: [] },
-  { answer: "a list without the last report", reports: [{ id: "run_1", ok: true, code: null, message: null }] },
+  { answer: "a list without the last report", reports: [{ id: "run_1", ok: true, steps: 1, code: null, message: null }] },
   {
     answer: "the reports of other runs",
-    reports: ["run_3", "run_4"].map((id) => ({ id, ok: true, code: null, message: null })),
+    reports: ["run_3", "run_4"].map((id) => ({ id, ok: true, steps: 1, code: null, message: null })),
   },
 ])("reports to which $answer comes back are sent one by one", async ({ reports: stored }) => {
   const sent: string[] = [];
