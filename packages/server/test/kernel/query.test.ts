@@ -54,10 +54,9 @@ describe("a statement that is executed again on its connection", () => {
 test("values of every kind reach the database", async ({ engine }) => {
   const texts = ["a", 'quoted "b"', "back\\slash", "", "é"];
   const bytes = [Buffer.from([0, 255]), Buffer.from("x")];
-  const found = { texts, bytes, one: bytes[0], nothing: null, missing: null, yes: true, big: 12, at: "2026-01-02T03:04:05.006Z" };
+  const found = { texts, bytes, one: bytes[0], nothing: null, missing: null, yes: true, big: 12 };
   const read = sql`
     select ${texts}::text[] as texts, ${bytes}::bytea[] as bytes, ${Buffer.from([0, 255])}::bytea as one, ${null}::text as nothing,
-      ${undefined}::text as missing, ${true}::boolean as yes, ${12n}::bigint as big,
-      ${new Date("2026-01-02T03:04:05.006Z")}::timestamptz as at`;
+      ${undefined}::text as missing, ${true}::boolean as yes, ${12n}::bigint as big`;
   expect(await rows(engine, read)).toEqual([found]);
 });

@@ -34,7 +34,7 @@ test.for([{ idle: 0 }, { idle: 1 }])(
     onTestFinished(() => tenants.close());
     for (let used = 0; used < idle; used += 1) await rows(tenants.of(workspace(1)), sql`select 1`);
     await tenants.open();
-    const [{ now } = { now: "" }] = await database.query<{ now: string }>("select clock_timestamp() as now");
+    const [{ now } = { now: "" }] = await database.query<{ now: string }>("select clock_timestamp()::text as now");
     const lock = hold(engine, sql`select pg_advisory_xact_lock(4712)`);
     onTestFinished(() => lock.release());
     await lock.held;

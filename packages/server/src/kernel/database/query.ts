@@ -128,7 +128,6 @@ function toSend(value: Value): string | Buffer | LargeTexts | null {
   if (typeof value === "string") return value;
   if (value === null || value === undefined) return null;
   if (typeof value !== "object") return String(value);
-  if (value instanceof Date) return value.toISOString();
   return isArray(value) ? textArray(value.map((one) => (typeof one === "string" ? one : `\\x${one.toString("hex")}`))) : value;
 }
 

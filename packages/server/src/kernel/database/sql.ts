@@ -2,18 +2,7 @@ import { createHash } from "node:crypto";
 import type { LargeTexts } from "./large-texts.ts";
 
 /** What a statement may have as value. */
-export type Value =
-  | string
-  | number
-  | bigint
-  | boolean
-  | null
-  | undefined
-  | Date
-  | Buffer
-  | LargeTexts
-  | readonly string[]
-  | readonly Buffer[];
+export type Value = string | number | bigint | boolean | null | undefined | Buffer | LargeTexts | readonly string[] | readonly Buffer[];
 
 export interface Statement {
   /** Empty: it is prepared anew each time. */
