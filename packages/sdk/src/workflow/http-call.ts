@@ -10,7 +10,9 @@ import { stepSettings } from "./step-settings.ts";
  *
  * @throws {TypeError} naming the field that is wrong
  */
-export function httpCall({ url, method, headers, body, timeout, attempts, backoff }: HttpRequest, whose: string): HttpCall {
+export function httpCall(request: HttpRequest, whose: string): HttpCall {
+  if (typeof request !== "object" || request === null) throw new TypeError("step.http takes a name and a request: { url }.");
+  const { url, method, headers, body, timeout, attempts, backoff } = request;
   // Checks attempts and backoff, like those of a step that the worker executes.
   stepSettings({ ...(attempts !== undefined && { attempts }), ...(backoff && { backoff }) });
   return {

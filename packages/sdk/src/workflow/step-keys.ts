@@ -45,13 +45,14 @@ export class StepKeys {
 
 /** @throws {NonRetryableError} for a name that cannot be a step's */
 export function stepBase(name: string, key: string | number | undefined): string {
+  if (typeof name !== "string") throw new NonRetryableError(`A step's name must be text, not ${JSON.stringify(name) ?? String(name)}.`);
   if (key !== undefined && typeof key !== "string" && typeof key !== "number") {
     const given = key === null ? "null" : typeof key;
     throw new NonRetryableError(`The key of step ${JSON.stringify(name)} must be text or a number, not ${given}.`);
   }
   const base = key === undefined ? name : `${name}[${key}]`;
   if (base.startsWith("undo(")) throw new NonRetryableError(`The name of a step must not begin with "undo(": ${JSON.stringify(base)}.`);
-  if (typeof name === "string" && name !== "" && base.length <= MAX_LENGTH - 8 && isStorable(base)) return base;
+  if (name !== "" && base.length <= MAX_LENGTH - 8 && isStorable(base)) return base;
   const rule = `text of 1 to ${MAX_LENGTH - 8} characters, with its key, without NUL or lone surrogates`;
   throw new NonRetryableError(`A step's name is ${rule}, not ${JSON.stringify(base)}.`);
 }

@@ -16,6 +16,8 @@ async function errorOf(program: (context: Context) => unknown, settings: TestSet
 
 describe("what the service would refuse fails with the step, the field and the limit", () => {
   test.for<[string, (context: Context) => unknown, string]>([
+    ["a name that is no text", ({ step }) => step.run(5 as never, () => 1), "A step's name must be text, not 5."],
+    ["a call without a request", ({ step }) => step.http("h", undefined as never), "step.http takes a name and a request: { url }."],
     [
       "an output that is too large",
       ({ step }) => step.run("big", () => "x".repeat(MEBIBYTE - 1)),

@@ -32,7 +32,8 @@ export const retryRun = (
     if (!goesOn) {
       // Another retry may have been first.
       const { status: state } = (await findRun(tx, key)) ?? found;
-      throw problem("INVALID_STATE", { state, allowed_from: ["failed", "cancelled"] });
+      const message = `The run ${showRunId(id)} is ${state}. A run is retried once it has failed, was cancelled or waits for code.`;
+      throw problem("INVALID_STATE", { state, allowed_from: ["failed", "cancelled"] }, { message });
     }
     await forgetUnfit(tx, key);
     const resource = { resourceType: "run", resourceId: showRunId(id) } as const;

@@ -146,6 +146,9 @@ describe("a retry is refused for a run that", () => {
         "INVALID_STATE",
         { state, allowed_from: ["failed", "cancelled"] },
       ]);
+      expect(body.error.message).toBe(
+        `The run ${runId} is ${state}. A run is retried once it has failed, was cancelled or waits for code.`,
+      );
     };
     await refused("pending");
     const run = await take();
