@@ -1,6 +1,6 @@
 import type { CallOptions } from "./options.ts";
 import { List, type Page } from "./page.ts";
-import type { Shape } from "./response-shapes.ts";
+import { ENTITY_OR_NOTHING, NOTHING, type Shape } from "./response-shapes.ts";
 import type { Transport } from "./transport.ts";
 
 type Query = Readonly<Record<string, string | number | undefined>>;
@@ -52,8 +52,13 @@ export class Api {
     return this.#change("PATCH", path, body, call);
   }
 
-  delete<Response = void>(path: string, call: CallOptions | undefined): Promise<Response> {
-    return this.#change("DELETE", path, undefined, call);
+  delete(path: string, call: CallOptions | undefined): Promise<void> {
+    return this.#change("DELETE", path, undefined, call, NOTHING);
+  }
+
+  /** As `delete`, where the service may return what it has not deleted. Undefined: it is gone. */
+  deleteOrReturn<Response>(path: string, call: CallOptions | undefined): Promise<Response | undefined> {
+    return this.#change("DELETE", path, undefined, call, ENTITY_OR_NOTHING);
   }
 
   /** As `patch`, for what has the same effect a second time. */

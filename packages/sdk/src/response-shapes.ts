@@ -11,8 +11,13 @@ const isBoolean = (value: unknown): boolean => typeof value === "boolean";
 const isTextOrNull = (value: unknown): boolean => value === null || isText(value);
 const having = (shape: Shape) => (item: unknown) => faultOf(item, shape) === null;
 
+/** Of a response that has no body, and the status 204. */
+export const NOTHING: Shape = {};
+
 /** What the service names by an id. */
 export const ENTITY: Shape = { id: isText };
+/** Of a response that has this, or no body and the status 204. */
+export const ENTITY_OR_NOTHING: Shape = { ...ENTITY };
 export const ENQUEUED: Shape = { jobs: listOf(having(ENTITY)) };
 export const TRIGGERED: Shape = { runIds: listOf(isText) };
 export const TRIGGERED_MANY: Shape = { triggered: listOf(isObject) };
@@ -35,7 +40,7 @@ export const EVENT: Shape = { eventId: isText };
 export const SIGNAL: Shape = { signal: isText };
 export const RUN: Shape = { runId: isText };
 
-/** The field that is missing or wrong; null if none is. What is no object has none: then it is the first one. */
+/** The first field that is missing or wrong; null if none is. */
 function faultOf(value: unknown, shape: Shape): string | null {
   const fields = value as Readonly<Record<string, unknown>> | null | undefined;
   return Object.entries(shape).find(([field, is]) => !is(fields?.[field]))?.[0] ?? null;
@@ -43,9 +48,11 @@ function faultOf(value: unknown, shape: Shape): string | null {
 
 /** @throws {TidemillError} UNEXPECTED_RESPONSE, for example of a proxy */
 export function checkShape(response: unknown, shape: Shape, status: number): void {
-  const fault = isObject(response) ? faultOf(response, shape) : "";
-  if (fault === null) return;
-  const what = fault === "" ? "it is no JSON object" : `its field ${fault} is missing or wrong`;
+  const isEmpty = response === undefined && status === 204;
+  const fault = shape !== NOTHING && isObject(response) ? faultOf(response, shape) : "";
+  if (fault === null || (isEmpty && (shape === NOTHING || shape === ENTITY_OR_NOTHING))) return;
+  const instead = shape === NOTHING ? "it is not empty, or has another status than 204" : "it is no JSON object";
+  const what = fault === "" ? instead : `its field ${fault} is missing or wrong`;
   throw new TidemillError({
     code: "UNEXPECTED_RESPONSE",
     message: `The response is not one of Tidemill: ${what} (status ${status}). Something between may have responded, for example a proxy.`,

@@ -22,7 +22,7 @@ export interface ApiRequest extends Repeatable {
   readonly body?: string;
   /** By default those of the active context. */
   readonly trace?: TraceHeaders;
-  /** What the response must have. None of the fields unless given. */
+  /** What the response must have. It is a JSON object unless given. */
   readonly shape?: Shape;
 }
 
@@ -113,7 +113,6 @@ export class Transport {
       const response = await this.#sendWhole(request, deadline);
       const { status, ok, body } = response;
       if (!ok) throw responseError(response, body);
-      if (status === 204 && request.method === "DELETE") return undefined;
       const value = body === "" ? undefined : parse(response, body, parseJson);
       checkShape(value, request.shape ?? {}, status);
       return value;

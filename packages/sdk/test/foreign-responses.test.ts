@@ -54,8 +54,31 @@ test("an error in the words of another service is not taken for one of Tidemill"
 
 test("what is deleted has no response, and a proxy may not say so in other words", async ({ service, clients: { proxy, tidemill } }) => {
   const name = await service.queue();
-  proxy.faultOf = () => ({ status: 200, body: "" });
-  expect(await failureOf(tidemill.queues.delete(name))).toMatchObject({ code: "UNEXPECTED_RESPONSE" });
+  for (const body of ["", "{}"]) {
+    proxy.faultOf = () => ({ status: 200, body });
+    expect(await failureOf(tidemill.queues.delete(name))).toMatchObject({ code: "UNEXPECTED_RESPONSE" });
+  }
   proxy.faultOf = () => null;
   expect(await tidemill.queues.delete(name)).toBeUndefined();
+});
+
+test("fewer jobs than were enqueued are no success", async ({ clients: { proxy, tidemill } }) => {
+  proxy.faultOf = () => ({ status: 200, body: '{"jobs":[]}' });
+  expect(await failureOf(tidemill.queue("q").enqueue({}))).toMatchObject({ code: "UNEXPECTED_RESPONSE" });
+});
+
+test("jobs are completed, failed, cancelled and removed by calls whose responses have no body, or have one", async ({
+  service,
+  clients: { tidemill },
+}) => {
+  const name = await service.queue();
+  const queue = tidemill.queue(name);
+  for (let n = 0; n < 3; n += 1) await queue.enqueue({ n });
+  const { jobs } = await tidemill.workers.work({ worker: "w", queues: [name], limit: 2 });
+  const [first, second] = jobs.map(({ id, lease_token }) => ({ queue: name, id, lease_token }));
+  expect(await tidemill.workers.complete(first as never, 1)).toBeUndefined();
+  expect(await tidemill.workers.fail(second as never, { error: "no", retry: false })).toBeUndefined();
+  expect(await queue.jobs.cancelOrRemove(first?.id ?? "")).toBeNull();
+  const [left] = (await queue.jobs.list({ state: "waiting" })).data;
+  expect(await queue.jobs.cancelOrRemove(left?.id ?? "")).toMatchObject({ id: left?.id, state: "cancelled" });
 });

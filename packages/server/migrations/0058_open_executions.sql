@@ -1,19 +1,20 @@
 -- In the order in which statements lock rows of them.
 lock table run, run_step in access exclusive mode;
 
--- The execution that may add steps to the journal without a look at its job: the last one that began, under this lease. Each end of an execution sets it
--- null. Null: look.
-alter table run add column open_execution integer;
+-- The last execution that began; never an earlier one. Under the lease, it may add steps to the journal without a look at its job. Each end of an
+-- execution sets the lease null: then the job is looked at.
+alter table run add column last_execution integer;
 alter table run add column open_lease_id bigint;
 
--- Nodes of an earlier version begin and end executions, too, without a word of it.
+-- Nodes of an earlier version begin and end executions, too, without setting these. Then nobody knows which execution is the last one, and no earlier
+-- one may be taken for it.
 create function close_execution() returns trigger language plpgsql as $$
 begin
-  update tidemill.run set open_execution = null where workspace_id = new.workspace_id and id = new.id;
+  update tidemill.run set open_lease_id = null, last_execution = last_execution + 1 where workspace_id = new.workspace_id and id = new.id;
   return null;
 end $$;
 create trigger execution_changed after update of status, failures on run for each row
-  when (old.open_execution = new.open_execution) execute function close_execution();
+  when (old.last_execution = new.last_execution and old.open_lease_id is not distinct from new.open_lease_id) execute function close_execution();
 
 -- Each statement that inserts steps locks the run before, so that a foreign key would only look it up once more. It holds in tests
 -- (test/harness/constraints.sql).

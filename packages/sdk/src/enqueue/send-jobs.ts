@@ -35,6 +35,10 @@ export async function sendJobs(transport: Transport, { queue, jobs, trace }: Enq
     ...(trace && { trace }),
   };
   const { jobs: enqueued } = (await transport.request(request, call)) as { jobs: EnqueuedJob[] };
+  if (enqueued.length !== jobs.length) {
+    const message = `The response is not one of Tidemill: it has ${enqueued.length} jobs in place of ${jobs.length}.`;
+    throw new TidemillError({ code: "UNEXPECTED_RESPONSE", message, status: 200 });
+  }
   // What is known by a generated key was stored by an earlier try of this call.
   for (const [at, job] of enqueued.entries()) if (!jobs[at]?.hasKey) delete job.duplicate;
   return enqueued;

@@ -32,7 +32,7 @@ export class Jobs<Payload> {
    * Cancels a job that has not finished, and returns it. A job that has finished is removed: then the result is null.
    */
   async cancelOrRemove(id: string, call?: CallOptions): Promise<Job<Payload> | null> {
-    return (await this.#api.delete<Job<Payload> | undefined>(this.#path(id), call)) ?? null;
+    return (await this.#api.deleteOrReturn<Job<Payload>>(this.#path(id), call)) ?? null;
   }
 
   /** Puts a failed, cancelled or rejected job back to wait, with a fresh set of attempts. */

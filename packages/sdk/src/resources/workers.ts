@@ -2,6 +2,7 @@ import type * as contract from "@tidemill/contract";
 import { type Api, pathOf } from "../api.ts";
 import type { CallOptions } from "../options.ts";
 import type { List } from "../page.ts";
+import { NOTHING } from "../response-shapes.ts";
 
 /** Workers, and the calls that they make. `Worker` makes them for you. */
 export class Workers {
@@ -32,11 +33,16 @@ export class Workers {
   }
 
   complete({ queue, id, lease_token }: HeldJob, result?: unknown, call?: CallOptions): Promise<void> {
-    return this.#api.post(pathOf("queues", queue, "jobs", id, "complete"), { lease_token, ...(result !== undefined && { result }) }, call);
+    return this.#api.post(
+      pathOf("queues", queue, "jobs", id, "complete"),
+      { lease_token, ...(result !== undefined && { result }) },
+      call,
+      NOTHING,
+    );
   }
 
   fail({ queue, id, lease_token }: HeldJob, failure: Omit<contract.FailJob, "lease_token"> = {}, call?: CallOptions): Promise<void> {
-    return this.#api.post(pathOf("queues", queue, "jobs", id, "fail"), { lease_token, ...failure }, call);
+    return this.#api.post(pathOf("queues", queue, "jobs", id, "fail"), { lease_token, ...failure }, call, NOTHING);
   }
 
   /** Lets the lease of one job last longer. */

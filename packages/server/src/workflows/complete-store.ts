@@ -80,7 +80,7 @@ export async function completeRunsAcrossWorkspaces(db: Db, runs: readonly RunToC
         returning run_id, coalesce(octet_length(output), 0) + coalesce(octet_length(error), 0) as bytes
       ), ended as (
         update run r set status = 'completed', result = l.result, error = null, retry_steps = null, executions = l.attempt,
-          reported_execution = l.attempt, open_execution = null, next_attempt_at = null,
+          reported_execution = l.attempt, open_lease_id = null, next_attempt_at = null,
           ended_at = moment(), expires_at = coalesce(moment() + w.retention_days * interval '1 day', 'infinity'),
           steps = r.steps + (select count(*) from stored where stored.run_id = r.id),
           journal_bytes = r.journal_bytes + coalesce((select sum(bytes) from stored where stored.run_id = r.id), 0),
@@ -133,7 +133,7 @@ async function completeRun(db: Db, { workspaceId, id, claim, result }: RunToComp
         returning run_id
       ), ended as (
         update run r set status = 'completed', result = ${result}, error = null, retry_steps = null, executions = ${claim.attempt},
-          reported_execution = ${claim.attempt}, open_execution = null, next_attempt_at = null,
+          reported_execution = ${claim.attempt}, open_lease_id = null, next_attempt_at = null,
           ended_at = moment(), expires_at = coalesce(moment() + w.retention_days * interval '1 day', 'infinity'),
           steps = r.steps + (select count(*) from stored), journal_bytes = r.journal_bytes + (select count(*) from stored) * ${bytes},
           last_seq = r.last_seq + 1

@@ -45,7 +45,7 @@ export function markEndedAcrossWorkspaces(tx: Db, ends: readonly RunEnd[]): Prom
     tx,
     sql`
       with ended as (
-        update run r set status = e.status, result = e.result, ended_at = moment(), next_attempt_at = null, executions = e.executions, open_execution = null,
+        update run r set status = e.status, result = e.result, ended_at = moment(), next_attempt_at = null, executions = e.executions, open_lease_id = null,
           retry_steps = e.retry_steps::text[], reported_execution = case when e.is_reported then e.executions else r.reported_execution end,
           error = case when e.status = 'completed' then null else coalesce(e.error, r.error) end,
           expires_at = coalesce(moment() + w.retention_days * interval '1 day', 'infinity')
@@ -83,7 +83,7 @@ export const recordFailuresAcrossWorkspaces = (tx: Db, failures: readonly RunFai
     tx,
     sql`
       update run r set failures = r.failures + 1, error = f.error, next_attempt_at = moment() + f.wait_ms * interval '1 millisecond',
-        reported_execution = coalesce(f.reported, r.reported_execution), open_execution = null
+        reported_execution = coalesce(f.reported, r.reported_execution), open_lease_id = null
       from unnest(${plainArray(failures.map((one) => one.workspaceId))}::uuid[], ${plainArray(failures.map((one) => one.id))}::uuid[],
         ${binaryTextArray(failures.map((one) => one.error))}::text[], ${plainArray(failures.map((one) => one.waitMs))}::float8[],
         ${plainArray(failures.map((one) => one.reported))}::int[]) as f (workspace_id, id, error, wait_ms, reported)

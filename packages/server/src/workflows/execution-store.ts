@@ -137,8 +137,8 @@ function begin(
               and not exists (select from over where over.run_id = p.run_id and over.key = p.key))
       )
       update run r set status = 'running', started_at = coalesce(started_at, moment()), version = case when started_at is null then ${version}::text else version end,
-        open_execution = greatest(r.open_execution, e.execution),
-        open_lease_id = case when e.execution < r.open_execution then r.open_lease_id else e.lease_id end,
+        last_execution = greatest(r.last_execution, e.execution),
+        open_lease_id = case when e.execution < r.last_execution then r.open_lease_id else e.lease_id end,
         next_attempt_at = null, last_seq = last_seq + (select count(*) from over where over.run_id = r.id),
         journal_bytes = journal_bytes + coalesce((select sum(coalesce(octet_length(payload), octet_length(child_result), octet_length(output))) from over where over.run_id = r.id), 0)
       from unnest(${ids}::uuid[], ${plainArray(executions.map((one) => one.execution))}::int[],
@@ -148,14 +148,14 @@ function begin(
   );
 }
 
-/** Ends executions that were released: they may no longer add to the journals of their runs. Uses the primary key. */
+/** Ends executions that have no outcome: they may no longer add to the journals of their runs. Uses the primary key. */
 export const closeExecutionsAcrossWorkspaces = (tx: Db, runs: readonly RunKey[]): Promise<unknown> =>
   rows(
     tx,
     sql`
-      update run r set open_execution = null
+      update run r set open_lease_id = null
       from unnest(${plainArray(runs.map((one) => one.workspaceId))}::uuid[], ${plainArray(runs.map((one) => one.id))}::uuid[]) as e (workspace_id, id)
-      where r.workspace_id = any(array[e.workspace_id]) and r.id = e.id`,
+      where r.workspace_id = any(array[e.workspace_id]) and r.id = e.id and r.open_lease_id is not null`,
   );
 
 /**

@@ -17,8 +17,9 @@ export const isPlain = ({ type, status }: StepToInsert): boolean =>
 /**
  * Adds plain steps to the journals of runs, each run once, if nothing is to be decided about them: the execution is the last one of its run that
  * began, and has not ended, and the journal has room. Returns how many steps these journals have. Runs that are left out are for
- * `insertStepsAcrossWorkspaces`, which looks at their jobs. One whose node is lost may add steps until the next one begins, which then finds them
- * (decision 61). Uses the primary keys.
+ * `insertStepsAcrossWorkspaces`, which looks at their jobs. If its node is lost, an execution may add steps until the next one begins, which
+ * then finds them (decision 61). Uses the primary keys: `=` in place of
+ * `is not distinct from` would let the planner read the index of all runs of a lane.
  *
  * @throws the database's error of a duplicate if a journal has one of the steps: then nothing is stored (`isDuplicate`)
  */
@@ -40,7 +41,7 @@ export async function insertPlainStepsAcrossWorkspaces(db: Db, runs: readonly Pl
         update run r set steps = r.steps + c.steps, last_seq = r.last_seq + c.steps, journal_bytes = r.journal_bytes + c.bytes
         from (select * from asked order by workspace_id, id) c
         where r.workspace_id = any(array[c.workspace_id]) and r.id = c.id and r.lane_id is not distinct from c.lane_id
-          and r.open_execution = c.execution and r.open_lease_id = c.lease_id and r.${LIVE}
+          and r.last_execution = c.execution and r.open_lease_id = c.lease_id and r.${LIVE}
           and r.steps + c.steps <= ${MAX_JOURNAL.steps} and r.journal_bytes + c.bytes <= ${MAX_JOURNAL.bytes}
         returning r.workspace_id, r.id, c.number, r.last_seq - c.steps as last_seq, r.steps
       ), stored as (
@@ -74,7 +75,7 @@ async function insertPlainStep(db: Db, run: PlainSteps, step: StepToInsert): Pro
       with counted as (
         update run r set steps = r.steps + 1, last_seq = r.last_seq + 1, journal_bytes = r.journal_bytes + ${bytes}
         where r.workspace_id = ${workspaceId} and r.id = ${id} and r.lane_id is not distinct from ${claim.laneId}
-          and r.open_execution = ${claim.attempt} and r.open_lease_id = ${claim.leaseId}::bigint and r.${LIVE}
+          and r.last_execution = ${claim.attempt} and r.open_lease_id = ${claim.leaseId}::bigint and r.${LIVE}
           and r.steps < ${MAX_JOURNAL.steps} and r.journal_bytes + ${bytes} <= ${MAX_JOURNAL.bytes}
         returning r.last_seq, r.steps
       ), stored as (

@@ -19,6 +19,7 @@ import { suspendRuns } from "./suspend.ts";
 import { undoTheRest } from "./undo/pass-to-undo.ts";
 import { parkUnfitAcrossWorkspaces } from "./unfit.ts";
 import type { UnfitRun } from "./unfit-store.ts";
+import { lockRunsAcrossWorkspaces } from "./wait-store.ts";
 
 /** An execution that ended, with what it reported. */
 interface Ended {
@@ -37,6 +38,13 @@ export const runKind = (ids: UuidSource, deliverer: Deliverer, waker: () => Pick
   findStored: findStoredOutcomes,
   async settled(tx, outcomes, enqueued) {
     const ended = outcomes.map(readOutcome);
+    // Reports of steps lock runs in this order, too, and not their jobs.
+    if (ended.length > 1) {
+      await lockRunsAcrossWorkspaces(
+        tx,
+        ended.map(({ run }) => run),
+      );
+    }
     const tooLarge = await storeSteps(tx, ids, ended, enqueued);
     // After the steps, so that readers of a run's events see it in this order.
     const progress = ended.flatMap(progressOf);
@@ -49,11 +57,13 @@ export const runKind = (ids: UuidSource, deliverer: Deliverer, waker: () => Pick
     const unfit = goOn.flatMap(unfitOf);
     if (unfit.length > 0) wake(waker(), await parkUnfitAcrossWorkspaces(tx, unfit));
     const givenBack = goOn.filter(({ outcome }) => outcome.verdict.kind === "giveBack");
-    const released = givenBack.filter(({ report }) => !report);
-    if (released.length > 0) {
+    const unfinished = goOn.filter(
+      ({ outcome, report }) => outcome.verdict.kind === "hold" || (outcome.verdict.kind === "giveBack" && !report),
+    );
+    if (unfinished.length > 0) {
       await closeExecutionsAcrossWorkspaces(
         tx,
-        released.map(({ run }) => run),
+        unfinished.map(({ run }) => run),
       );
     }
     const suspended = givenBack.filter(({ report }) => report && !report.unfit);

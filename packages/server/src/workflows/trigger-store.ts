@@ -85,7 +85,7 @@ export async function storeTriggersAcrossWorkspaces(
         select *, state = 'active' as is_held, '{}' as payload
         from asked where lane_id is not null and (key is null or id in (select run_id from taken))
       ), started as (
-        insert into run (workspace_id, lane_id, id, status, version, attempts, input, trigger, idempotency_key, created_at, started_at, open_execution,
+        insert into run (workspace_id, lane_id, id, status, version, attempts, input, trigger, idempotency_key, created_at, started_at, last_execution,
           open_lease_id)
         select workspace_id, lane_id, id, case when is_held then 'running' else 'pending' end::run_status, case when is_held then version end, attempts,
           (${binaryTextArray([...inputs.keys()])}::text[])[input], ${TRIGGERED_BY_API}::text, key, moment(), case when is_held then moment() end, case when is_held then 1 end,
@@ -136,7 +136,7 @@ async function storeTrigger(db: Db, nodeLeaseId: number | null, trigger: Trigger
       ), ready as (
         select *, state = 'active' as is_held, '{}' as payload from asked where key is null or exists (select from taken)
       ), started as (
-        insert into run (workspace_id, lane_id, id, status, version, attempts, input, trigger, idempotency_key, created_at, started_at, open_execution,
+        insert into run (workspace_id, lane_id, id, status, version, attempts, input, trigger, idempotency_key, created_at, started_at, last_execution,
           open_lease_id)
         select workspace_id, lane_id, id, case when is_held then 'running' else 'pending' end::run_status, case when is_held then version end, attempts,
           ${input}::text, ${TRIGGERED_BY_API}::text, key, moment(), case when is_held then moment() end, case when is_held then 1 end,

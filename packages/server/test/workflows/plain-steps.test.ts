@@ -64,7 +64,12 @@ async function beginRun(service: Service, settings: object = {}) {
   };
   const begin = (db: Transactional, execution: number) => beginExecutions(db, key.workspaceId, [{ id: key.id, execution, leaseId }], null);
   const open = async () =>
-    (await service.database.query<{ open: number | null }>("select open_execution as open from run where id = $1", [key.id]))[0]?.open;
+    (
+      await service.database.query<{ open: number | null }>(
+        "select case when open_lease_id is not null then last_execution end as open from run where id = $1",
+        [key.id],
+      )
+    )[0]?.open;
   return { run, key, workflow, report, begin, open };
 }
 
@@ -77,6 +82,12 @@ describe("which execution may add steps without a look at its job", () => {
     // Its node was slow: the next one has read the journal already. Now their jobs are looked at.
     await begin(engine, 2);
     expect([await open(), await report(engine, 2, "d"), await report(engine, 3, "e")]).toEqual([null, false, false]);
+    for (const late of [1, 2, 3]) {
+      await begin(engine, late);
+      expect([await open(), await report(engine, late, "f")]).toEqual([null, false]);
+    }
+    await begin(engine, 9);
+    expect([await open(), await report(engine, 9, "g")]).toEqual([9, true]);
   });
 
   test("is not one of another workflow or worker, whose first execution it is, too", async ({ service, engine }) => {
@@ -109,8 +120,10 @@ describe("which execution may add steps without a look at its job", () => {
     service,
     engine,
   }) => {
-    const { run, key, report, open } = await beginRun(service);
-    await service.database.query("update run set status = status where id = $1", [key.id]);
+    const { run, key, report, begin, open } = await beginRun(service);
+    // As such a node begins and ends an execution.
+    for (let times = 0; times < 2; times += 1) await service.database.query("update run set status = status where id = $1", [key.id]);
+    await begin(engine, 1);
     expect([await open(), await report(engine, 1, "a")]).toEqual([null, false]);
     const steps = [{ key: "a", type: "run", status: "completed", output: 1 }];
     expect(await service.ok("POST", `/v1/runs/${run.runId}/steps`, { lease_token: run.lease_token, steps })).toEqual({ steps: 1 });

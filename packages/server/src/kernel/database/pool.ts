@@ -101,14 +101,14 @@ export async function onConnection<Result>(pool: pg.Pool, work: (client: pg.Pool
 }
 
 /** Executes a statement on a connection, or on the next one of a pool that is free. */
-export const run = (on: pg.Pool | pg.PoolClient, statement: Statement): Promise<QueryResult> =>
+export const executeOn = (on: pg.Pool | pg.PoolClient, statement: Statement): Promise<QueryResult> =>
   execute(on, statement, types).catch(rethrow);
 
 /** Runs `work` in one transaction, which is rolled back when `work` throws. */
 export async function inTransaction<Result>(client: pg.PoolClient, work: (tx: Db) => Promise<Result>): Promise<Result> {
   await client.query("begin").catch(rethrow);
   try {
-    const result = await work({ query: (statement) => run(client, statement) });
+    const result = await work({ query: (statement) => executeOn(client, statement) });
     await client.query("commit").catch(rethrow);
     return result;
   } catch (error) {
@@ -132,7 +132,7 @@ export class Database implements Transactional {
   }
 
   query(statement: Statement): Promise<QueryResult> {
-    return run(this.#pool, statement);
+    return executeOn(this.#pool, statement);
   }
 
   transaction<Result>(work: (tx: Db) => Promise<Result>): Promise<Result> {
@@ -173,6 +173,8 @@ export const isTimeout = (error: unknown): boolean => (error as { cause?: { code
  * connection.
  */
 export function rethrow(error: unknown): never {
+  // Its stack leads to the socket, and not to who has sent the statement.
+  if (error instanceof Error) Error.captureStackTrace(error);
   const away = error instanceof pg.DatabaseError ? AWAY.test(error.code ?? "") : isConnectionFault(error);
   throw away ? Object.assign(unavailable("The database is unavailable."), { cause: error }) : error;
 }

@@ -17,6 +17,7 @@ interface Connection {
   bind(message: { statement: string; values: readonly Value[]; valueMapper: typeof toSend }): void;
   describe(message: { type: "P" }): void;
   execute(message: object): void;
+  sendCopyFail(message: string): void;
   sync(): void;
 }
 
@@ -97,6 +98,14 @@ class Query {
   }
 
   handleCommandComplete(): void {}
+
+  handleEmptyQuery(): void {}
+
+  handleCopyInResponse(connection: Connection): void {
+    connection.sendCopyFail("A statement has no data to copy.");
+  }
+
+  handleCopyData(): void {}
 
   handleReadyForQuery(connection: Connection): void {
     if (this.#failure) {

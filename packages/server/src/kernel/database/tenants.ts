@@ -1,7 +1,7 @@
 import type pg from "pg";
 import type { WorkspaceId } from "../ids.ts";
 import { SharedResource } from "../shares/shared-resource.ts";
-import { createPool, inTransaction, onConnection, openAll, type PoolOptions, run, type Transactional } from "./pool.ts";
+import { createPool, executeOn, inTransaction, onConnection, openAll, type PoolOptions, type Transactional } from "./pool.ts";
 import { type Db, type Statement, sql } from "./sql.ts";
 
 /**
@@ -26,10 +26,10 @@ export class Tenants {
     const enter = async (client: pg.PoolClient): Promise<Db> => {
       if (this.#workspaces.get(client) !== workspaceId) {
         this.#workspaces.delete(client);
-        await run(client, sql`select set_config('tidemill.workspace_id', ${workspaceId}, false)`);
+        await executeOn(client, sql`select set_config('tidemill.workspace_id', ${workspaceId}, false)`);
         this.#workspaces.set(client, workspaceId);
       }
-      return { query: (statement) => run(client, statement) };
+      return { query: (statement) => executeOn(client, statement) };
     };
     const inTurn = <Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> =>
       this.#connections.use(workspaceId, () => onConnection(this.#pool, work));
