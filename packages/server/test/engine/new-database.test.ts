@@ -1,7 +1,8 @@
 import { expect } from "vitest";
 import { claimAcrossWorkspaces, claimForWorkersAcrossWorkspaces, claimFromBacklogAcrossWorkspaces } from "#jobs";
-import { Database, type Db, type Statement } from "#kernel";
+import type { Db, Statement } from "#kernel";
 import type { LaneKey } from "#lanes";
+import { createPool } from "../../src/kernel/database/pool.ts";
 import { putLane, test } from "../harness/engine.ts";
 import { putJobs } from "../harness/jobs.ts";
 
@@ -18,15 +19,16 @@ test.for(Object.entries(CLAIMS))(
   async ([, claim], { database }) => {
     const lane = await putLane(database);
     await putJobs(database, lane, { state: "waiting", count: 20_000 });
-    const claims = new Database({ connection: { connectionString: database.url }, size: 1, statementTimeoutMs: 10_000, inOrder: true });
+    const options = { connection: { connectionString: database.url }, size: 1, statementTimeoutMs: 10_000, inOrder: true };
+    const claims = createPool(options, ["tidemill"]);
     const plan: string[] = [];
     const explain = async ({ text }: Statement) => {
-      const { rows } = await claims.query({ name: "", text: `explain (generic_plan) ${text}`, values: [] });
-      plan.push(...rows.map((row) => (row as { "QUERY PLAN": string })["QUERY PLAN"].trim()));
+      const { rows } = await claims.query<{ "QUERY PLAN": string }>(`explain (generic_plan) ${text}`);
+      plan.push(...rows.map((row) => row["QUERY PLAN"].trim()));
       return { rows: [] };
     };
     await claim({ query: explain }, lane);
-    await claims.close();
+    await claims.end();
     const limit = plan.findIndex((line) => line.startsWith("->  Limit"));
     expect(plan.slice(limit + 1, limit + 3)).toEqual([
       expect.stringMatching(/LockRows/),
