@@ -83,7 +83,10 @@ export class FakeService {
   async #answer(request: IncomingMessage): Promise<Reply> {
     const { method, url = "" } = request;
     const body = (await json(request)) as Record<string, never>;
-    if (method === "PUT") return [200, this.registered.push([url, body])];
+    if (method === "PUT") {
+      this.registered.push([url, body]);
+      return [200, { id: url.split("/").at(-1) }];
+    }
     if (url === "/v1/work") return [200, await this.#work(body)];
     if (url === "/v1/work/extend") return [200, await this.#extend(body)];
     if (url === "/v1/work/steps") return this.#storeAll(body);
