@@ -18,8 +18,7 @@ export const isPlain = ({ type, status }: StepToInsert): boolean =>
  * Adds plain steps to the journals of runs, each run once, if nothing is to be decided about them: the execution is the last one of its run that
  * began, and has not ended, and the journal has room. Returns how many steps these journals have. Runs that are left out are for
  * `insertStepsAcrossWorkspaces`, which looks at their jobs. If its node is lost, an execution may add steps until the next one begins, which
- * then finds them (decision 61). Uses the primary keys: `=` in place of
- * `is not distinct from` would let the planner read the index of all runs of a lane.
+ * then finds them (decision 61). Uses the primary keys: lanes are compared in a way for which the planner cannot use the index of all runs of a lane.
  *
  * @throws the database's error of a duplicate if a journal has one of the steps: then nothing is stored (`isDuplicate`)
  */

@@ -56,7 +56,6 @@ export const runKind = (ids: UuidSource, deliverer: Deliverer, waker: () => Pick
     if (failures.length > 0) await recordFailuresAcrossWorkspaces(tx, failures);
     const unfit = goOn.flatMap(unfitOf);
     if (unfit.length > 0) wake(waker(), await parkUnfitAcrossWorkspaces(tx, unfit));
-    const givenBack = goOn.filter(({ outcome }) => outcome.verdict.kind === "giveBack");
     const unfinished = goOn.filter(
       ({ outcome, report }) => outcome.verdict.kind === "hold" || (outcome.verdict.kind === "giveBack" && !report),
     );
@@ -66,7 +65,7 @@ export const runKind = (ids: UuidSource, deliverer: Deliverer, waker: () => Pick
         unfinished.map(({ run }) => run),
       );
     }
-    const suspended = givenBack.filter(({ report }) => report && !report.unfit);
+    const suspended = goOn.filter(({ outcome, report }) => outcome.verdict.kind === "giveBack" && report && !report.unfit);
     if (suspended.length === 0) return;
     const { due, failed } = await suspendRuns(
       tx,
