@@ -164,6 +164,19 @@ describe("the list of jobs", () => {
     expect(dashboard.violations).toEqual([]);
   });
 
+  test("rows are selected from the last selected one also if both keys come before the list is drawn again", async ({ dashboard, service }) => {
+    const queue = await service.queue();
+    for (let n = 0; n < 4; n += 1) await service.enqueue({ queue, payload: n });
+    const page = await dashboard.open("jobs");
+    await page.locator("[data-row='3']").waitFor();
+    await page.locator("[data-row='0']").evaluate((first) => {
+      first.dispatchEvent(new KeyboardEvent("keydown", { key: "x", bubbles: true }));
+      const last = document.querySelector("[data-row='3'] input");
+      last?.dispatchEvent(new MouseEvent("click", { shiftKey: true, bubbles: true, cancelable: true }));
+    });
+    await page.getByRole("button", { name: "4 selected" }).waitFor();
+  });
+
   test("who may only read sees jobs, and nothing that changes them", async ({ dashboard, service }) => {
     const job = await service.enqueue({ queue: await service.queue() });
     const page = await dashboard.open("jobs", { as: await newPerson(service, { role: "read" }) });

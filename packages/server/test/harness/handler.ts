@@ -125,6 +125,11 @@ export class Handler {
 
   #hold(response: ServerResponse, received: Received): void {
     const { payload } = received.body;
+    // The service may have closed the connection while the request was read.
+    if (response.closed || response.socket === null || response.socket.destroyed) {
+      this.#aborted += 1;
+      return;
+    }
     this.#open.set(response, received);
     const alike = this.openPayloads.filter((one) => one === payload).length;
     this.#most.set(null, Math.max(this.maxOpen(), this.open));

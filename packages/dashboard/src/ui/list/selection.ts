@@ -13,11 +13,14 @@ export function useSelection(): Selection {
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set());
   const anchor = useRef<string | null>(null);
   const toggle = useCallback((id: string, shift: boolean, rows: RowsByPlace<unknown>) => {
+    // React may execute the update later, when there is another anchor.
+    const last = anchor.current;
+    anchor.current = id;
     setIds((old) => {
       const next = new Set(old);
       const select = !old.has(id);
       const order = shift ? idsOf(rows) : [];
-      const from = anchor.current === null ? -1 : order.indexOf(anchor.current);
+      const from = last === null ? -1 : order.indexOf(last);
       const at = order.indexOf(id);
       const range = from < 0 ? [id] : order.slice(Math.min(from, at), Math.max(from, at) + 1);
       for (const one of range) {
@@ -26,7 +29,6 @@ export function useSelection(): Selection {
       }
       return next;
     });
-    anchor.current = id;
   }, []);
   const set = useCallback((given: Iterable<string>) => setIds(new Set(given)), []);
   const clear = useCallback(() => setIds(new Set()), []);
