@@ -74,13 +74,13 @@ function begin(
     db,
     sql`
       with begun as (
-        select workspace_id, id from run where workspace_id = ${workspaceId} and id = any(${ids}::uuid[]) and ${LIVE}
+        select workspace_id, id, last_seq from run where workspace_id = ${workspaceId} and id = any(${ids}::uuid[]) and ${LIVE}
           and (${all}::boolean or not exists (
             select from run_step s
             where s.workspace_id = run.workspace_id and s.run_id = run.id and s.status = 'waiting' and s.type <> 'sleep' offset 0))
         order by id for no key update
       ), pending as (
-        select s.workspace_id, s.run_id, s.key, s.seq, s.wake_at, s.signal, s.error, s.output, s.child_run_id, s.answered_at,
+        select begun.last_seq, s.workspace_id, s.run_id, s.key, s.seq, s.wake_at, s.signal, s.error, s.output, s.child_run_id, s.answered_at,
           s.signal is not null and g.id is null as is_lost, g.payload, g.completed_at,
           s.child_run_id is not null and (c.id is null or c.ended_at is not null) as has_child_ended,
           c.status as child_status, c.result as child_result, c.error as child_error, c.ended_at as child_ended_at, c.workflow as child_workflow
@@ -120,8 +120,9 @@ function begin(
               when o.child_status = 'cancelled' then 'The run of "' || o.child_workflow || '" was cancelled.'
               when o.has_child_ended then 'The run was deleted with its workflow.'
               else 'The run of "' || o.child_workflow || '" did not end in time. It goes on.' end)::text) end,
-          ended_at = o.ended_at, seq = r.last_seq + o.place
-        from placed o join run r on r.workspace_id = any(array[o.workspace_id]) and r.id = any(array(select run_id from placed)) and r.id = o.run_id
+          -- As the lock found it: a step of the execution before may have been stored since the statement began.
+          ended_at = o.ended_at, seq = o.last_seq + o.place
+        from placed o
         where s.workspace_id = any(array[o.workspace_id]) and s.run_id = any(array(select run_id from placed)) and s.run_id = o.run_id and s.key = o.key
       ), consumed as (
         update signal g set consumed = true from over o

@@ -18,5 +18,7 @@ alter table run_step
   add constraint tests_step_end check ((status = 'waiting') = (ended_at is null)),
   add constraint tests_step_wait check (type <> 'wait' or signal is not null),
   add constraint tests_step_answer check (answered_at is null or type = 'http');
+-- By these numbers journals are ordered and read page by page. A retry numbers steps anew, so that it holds at the end.
+alter table run_step add constraint tests_step_seq unique (workspace_id, run_id, seq) deferrable initially deferred;
 -- Not `on delete cascade`: what deletes the steps of a run is tested.
 alter table run_step add constraint tests_step_run foreign key (workspace_id, run_id) references run deferrable initially deferred;

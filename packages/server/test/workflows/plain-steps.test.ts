@@ -70,7 +70,7 @@ async function beginRun(service: Service, settings: object = {}) {
         [key.id],
       )
     )[0]?.open;
-  return { run, key, workflow, report, begin, open };
+  return { run, key, report, begin, open };
 }
 
 describe("which execution may add steps without a look at its job", () => {
@@ -105,6 +105,27 @@ describe("which execution may add steps without a look at its job", () => {
     expect((await journal).get(key.id)?.map(({ key: step }) => step)).toEqual(["a"]);
   });
 
+  test("a step that is being stored while the next execution begins is in its journal before a sleep that ends then", async ({
+    service,
+    engine,
+    clock,
+  }) => {
+    const { run, key, report, begin } = await beginRun(service);
+    const steps = [{ key: "s", type: "sleep", status: "waiting", sleepFor: 1_000 }];
+    await service.ok("POST", `/v1/runs/${run.runId}/steps`, { lease_token: run.lease_token, steps });
+    await clock.advance(2);
+    const storing = uncommitted(engine, (tx) => report(tx, 1, "a"));
+    expect(await storing.result).toBe(true);
+    const begun = begin(engine, 2);
+    await until(() => isWaiting(service.database, "with begun as"), "the next execution to wait");
+    await storing.commit();
+    await begun;
+    expect(await service.database.query("select key, seq from run_step where run_id = $1 order by seq", [key.id])).toEqual([
+      { key: "a", seq: 2 },
+      { key: "s", seq: 3 },
+    ]);
+  });
+
   test("a step that comes while the next execution begins is not stored", async ({ service, engine }) => {
     const { key, report, begin } = await beginRun(service);
     const beginning = uncommitted(engine, (tx) => begin({ query: (statement) => tx.query(statement), transaction: (work) => work(tx) }, 2));
@@ -136,10 +157,10 @@ describe("which execution may add steps without a look at its job", () => {
     { end: "the run completes", outcome: { outcome: "completed" } },
     { end: "the run fails", attempts: 1, outcome: { outcome: "failed", error: "no" } },
   ])("is none any more once $end", async ({ outcome, attempts = 3 }, { service, engine }) => {
-    const { run, workflow, report, open } = await beginRun(service, { attempts });
+    const { run, report, open } = await beginRun(service, { attempts });
     const { settled } = await service.ok("POST", "/v1/work", {
       worker: "w1",
-      workflows: [workflow],
+      queues: [],
       settle: [{ id: run.runId, lease_token: run.lease_token, ...outcome }],
     });
     expect(settled).toMatchObject([{ ok: true }]);
