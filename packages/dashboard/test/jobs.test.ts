@@ -164,7 +164,10 @@ describe("the list of jobs", () => {
     expect(dashboard.violations).toEqual([]);
   });
 
-  test("rows are selected from the last selected one also if both keys come before the list is drawn again", async ({ dashboard, service }) => {
+  test("rows are selected from the last selected one also if both keys come before the list is drawn again", async ({
+    dashboard,
+    service,
+  }) => {
     const queue = await service.queue();
     for (let n = 0; n < 4; n += 1) await service.enqueue({ queue, payload: n });
     const page = await dashboard.open("jobs");

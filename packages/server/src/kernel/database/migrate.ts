@@ -1,4 +1,5 @@
 import { readdir } from "node:fs/promises";
+import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import type { EmitEvent } from "../events.ts";
@@ -9,19 +10,44 @@ const SCHEMA = "tidemill";
 const TABLE = "migration";
 const LOCK = 7_305_512_009;
 
-/** Brings the schema up to date. Nodes that start at the same time take turns. */
+/**
+ * How long a migration waits for a lock. Statements of nodes that are running wait behind it. It is shorter than the time after which
+ * PostgreSQL looks for deadlocks (1 s), so that a migration gives way before a statement fails. Milliseconds.
+ */
+const LOCK_TIMEOUT_MS = 500;
+const PAUSE_MS = 1_000;
+const LOCK_NOT_AVAILABLE = "55P03";
+const DEADLOCK_DETECTED = "40P01";
+
+/** Brings the schema up to date. Nodes that start at the same time take turns. It tries again if other statements hold locks that it needs. */
 export async function migrate(connection: Connection, emit: EmitEvent): Promise<void> {
   const client = new pg.Client({ ...clientConfig(connection), connectionTimeoutMillis: 5_000 });
   // A broken connection fails the running statement. Without a listener, its error event would end the process.
   client.on("error", () => {});
   await client.connect();
   try {
-    if ((await pending(client)) === 0) return;
+    if ((await findPending(client)).length === 0) return;
     // The lock is released when the connection ends.
     await client.query("select pg_advisory_lock($1)", [LOCK]);
-    const { runner } = await import("node-pg-migrate");
-    const ran = await runner({
-      dbClient: client,
+    const names = await findPending(client);
+    if (names.length === 0) return;
+    await client.query(`set lock_timeout = ${LOCK_TIMEOUT_MS}`);
+    while (!(await applied(client))) {
+      emit("migration_waits", {});
+      await wait(PAUSE_MS);
+    }
+    emit("migrations_ran", { names });
+  } finally {
+    await client.end();
+  }
+}
+
+/** Applies pending migrations, each in a transaction. Returns whether all are applied; false: others hold locks that the next one needs. */
+async function applied(dbClient: pg.Client): Promise<boolean> {
+  const { runner } = await import("node-pg-migrate");
+  try {
+    await runner({
+      dbClient,
       dir: DIRECTORY,
       direction: "up",
       schema: SCHEMA,
@@ -32,17 +58,20 @@ export async function migrate(connection: Connection, emit: EmitEvent): Promise<
       checkOrder: false,
       log: () => {},
     });
-    if (ran.length > 0) emit("migrations_ran", { names: ran.map(({ name }) => name) });
-  } finally {
-    await client.end();
+    return true;
+  } catch (error) {
+    const { code } = error as { code?: string };
+    if (code !== LOCK_NOT_AVAILABLE && code !== DEADLOCK_DETECTED) throw error;
+    await dbClient.query("rollback");
+    return false;
   }
 }
 
-async function pending(client: pg.Client): Promise<number> {
+async function findPending(client: pg.Client): Promise<string[]> {
   const files = (await readdir(DIRECTORY)).filter((file) => file.endsWith(".sql")).map((file) => file.slice(0, -".sql".length));
   const table = await client.query<{ there: boolean }>("select to_regclass($1) is not null as there", [`${SCHEMA}.${TABLE}`]);
-  if (!table.rows[0]?.there) return files.length;
+  if (!table.rows[0]?.there) return files;
   const ran = await client.query<{ name: string }>(`select name from ${SCHEMA}.${TABLE}`);
   const names = new Set(ran.rows.map(({ name }) => name));
-  return files.filter((file) => !names.has(file)).length;
+  return files.filter((file) => !names.has(file)).sort();
 }
