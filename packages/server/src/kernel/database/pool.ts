@@ -74,6 +74,8 @@ export function createPool({ connection, size, statementTimeoutMs, inOrder = fal
   });
   // The pool removes idle connections that break. If the database is gone, the next statement fails.
   pool.on("error", () => {});
+  // One may also break when it has just been taken, and has no statement yet. Without a listener, that would end the process.
+  pool.on("connect", (client) => client.on("error", () => {}));
   return pool;
 }
 
@@ -85,9 +87,6 @@ export async function openAll(pool: pg.Pool): Promise<void> {
 /** Runs `work` on one connection of the pool. Closes the connection if it broke. */
 export async function onConnection<Result>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
   const client = await pool.connect().catch(rethrow);
-  // Without a listener, a connection that breaks between two statements would end the process.
-  const broken = () => {};
-  client.on("error", broken);
   try {
     const result = await work(client);
     client.release();
@@ -95,8 +94,6 @@ export async function onConnection<Result>(pool: pg.Pool, work: (client: pg.Pool
   } catch (error) {
     client.release(error instanceof ProblemError && error.code === "UNAVAILABLE");
     throw error;
-  } finally {
-    client.off("error", broken);
   }
 }
 
