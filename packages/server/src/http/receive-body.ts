@@ -1,5 +1,6 @@
 import type { Readable } from "node:stream";
 import { problem } from "#kernel";
+import type { BodyMemory } from "./body-memory.ts";
 
 /** Smaller bodies are gathered in the pieces in which they come. Most come in one. */
 const MIN_GATHERED_BYTES = 256 * 1024;
@@ -9,6 +10,8 @@ interface Expected {
   readonly limit: number;
   /** How long the body is, or NaN. */
   readonly announced: number;
+  /** Where a large body is received. */
+  readonly memory: BodyMemory;
   /** Called with the length of each piece, except that of the last. */
   readonly onPiece?: ((bytes: number) => void) | undefined;
 }
@@ -19,7 +22,7 @@ type Done = (error: Error | null, body?: Buffer) => void;
  * Receives a body. A large one is written into one buffer as it comes: to put it together at its end would hold the event loop for 10 ms,
  * and need its memory twice.
  */
-export function receiveBody(payload: Readable, { limit, announced, onPiece }: Expected, done: Done): void {
+export function receiveBody(payload: Readable, { limit, announced, memory, onPiece }: Expected, done: Done): void {
   if (announced > limit) {
     done(tooLarge(limit));
     return;
@@ -35,8 +38,7 @@ export function receiveBody(payload: Readable, { limit, announced, onPiece }: Ex
     if (length > limit) return end(tooLarge(limit));
     if (whole) move(piece, whole, before);
     else if (pieces.push(piece) && length > MIN_GATHERED_BYTES) {
-      // Memory that is not written to yet takes none. It is not one of the pool's, which would be kept by others.
-      whole = Buffer.allocUnsafeSlow(Number.isNaN(announced) ? limit : announced);
+      whole = memory.take(Number.isNaN(announced) ? limit : announced);
       let at = 0;
       for (const one of pieces.splice(0)) at += move(one, whole, at);
     }
@@ -44,16 +46,20 @@ export function receiveBody(payload: Readable, { limit, announced, onPiece }: Ex
     if (!isLast) onPiece?.(pieceLength);
   };
   const onEnd = () => end(null);
+  // After an end or an error, nobody listens any more.
+  const onClose = () => end(new Error("The connection was closed before the body had come."));
   const end = (error: Error | null) => {
-    payload.off("data", onData).off("end", onEnd).off("error", end);
+    payload.off("data", onData).off("end", onEnd).off("error", end).off("close", onClose);
     const [first] = pieces;
-    if (error) done(error);
-    else done(null, whole?.subarray(0, length) ?? (first && pieces.length === 1 ? first : Buffer.concat(pieces)));
+    if (error) {
+      if (whole) memory.giveBack(whole);
+      done(error);
+    } else done(null, whole?.subarray(0, length) ?? (first && pieces.length === 1 ? first : Buffer.concat(pieces)));
   };
-  payload.on("data", onData).on("end", onEnd).on("error", end);
+  payload.on("data", onData).on("end", onEnd).on("error", end).on("close", onClose);
 }
 
-/** Copies a piece into its body, and gives its memory back as below. Returns its length. */
+/** Copies a piece into its body, and gives its memory back now: V8 counts it, and would begin to collect its heap because of it. Returns its length. */
 function move(piece: Buffer, whole: Buffer, at: number): number {
   const length = piece.copy(whole, at);
   // Not one that shares its memory with others.
@@ -61,12 +67,9 @@ function move(piece: Buffer, whole: Buffer, at: number): number {
   return length;
 }
 
-/**
- * Gives the memory of a large body back now. Garbage collection would do it later and more often: what it counts beside its heap makes it
- * begin.
- */
-export function freeBody({ buffer, length }: Buffer): void {
-  if (length > MIN_GATHERED_BYTES) (buffer as ArrayBuffer).transfer(0);
+/** Gives the memory of a large body back. Nothing may read it from now on. */
+export function freeBody(body: Buffer, memory: BodyMemory): void {
+  if (body.length > MIN_GATHERED_BYTES) memory.giveBack(body);
 }
 
 const tooLarge = (limit: number): Error => problem("PAYLOAD_TOO_LARGE", { limit_bytes: limit });

@@ -21,6 +21,7 @@ import type { Api } from "./api.ts";
 import { type Authenticator, authenticate, checkRole, holdAccess, identify, reauthenticate } from "./authenticate.ts";
 import { refuseBadHttp } from "./bad-http.ts";
 import { limitBodyTime } from "./body-time.ts";
+import { BodyMemory } from "./body-memory.ts";
 import { BodyTurns } from "./body-turns.ts";
 import { refuseSmallChunks } from "./chunk-size.ts";
 import { Connections, type ConnectionsOptions } from "./connections.ts";
@@ -129,24 +130,26 @@ export function createApi(options: ApiOptions): Api {
     return shares && principal ? runForRequest(shares.loopTime, request, principal.workspaceId, body.length, work) : runAtOnce(work);
   };
   const bodyTurns = new BodyTurns();
+  const memory = new BodyMemory(shares?.requestMemory.capacity ?? 0);
   api.addContentTypeParser(/^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i, (request, payload, done) => {
     const { headers, principal, route } = request;
     const expected = {
       limit: route.bodyLimit ?? LIMITS.bodyBytes,
       announced: Number(headers["content-length"]),
+      memory,
       onPiece: principal ? bodyTurns.begin(principal.workspaceId, payload) : undefined,
     };
     receiveBody(payload, expected, (error, body) => {
       if (error || !body) return done(error);
       try {
         const parsed = parse(request, body);
-        if (parsed instanceof Promise) void parsed.then((value) => done(null, value), done).finally(() => freeBody(body));
+        if (parsed instanceof Promise) void parsed.then((value) => done(null, value), done).finally(() => freeBody(body, memory));
         else {
-          freeBody(body);
+          freeBody(body, memory);
           done(null, parsed);
         }
       } catch (refused) {
-        freeBody(body);
+        freeBody(body, memory);
         done(refused as Error);
       }
     });

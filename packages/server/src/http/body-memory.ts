@@ -1,0 +1,59 @@
+const PAGE_BYTES = 4096;
+
+/** A part of the memory, from its first byte to the one after its last. */
+interface Range {
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * Memory for large bodies that are being received and parsed. V8 begins to collect its whole heap once buffers have grown by 64 MiB. It does not
+ * count shared memory, which this is, though nothing shares it. V8 may take it back when no body is in it (decision 63).
+ */
+export class BodyMemory {
+  readonly #bytes: number;
+  /** Where bodies are, in order. */
+  readonly #taken: Range[] = [];
+  /** While bodies are in it. */
+  #memory: SharedArrayBuffer | undefined;
+  #unused: WeakRef<SharedArrayBuffer> | undefined;
+
+  /** @param bytes how much there is at most. Memory that was never written to takes none. */
+  constructor(bytes: number) {
+    this.#bytes = bytes;
+  }
+
+  /** Takes memory, in which anything may stand. It is of a buffer's own if there is no room. */
+  take(bytes: number): Buffer {
+    const length = Math.ceil(bytes / PAGE_BYTES) * PAGE_BYTES;
+    let start = 0;
+    let at = 0;
+    for (const taken of this.#taken) {
+      if (taken.start - start >= length) break;
+      start = taken.end;
+      at += 1;
+    }
+    if (start + length > this.#bytes) return Buffer.allocUnsafeSlow(bytes);
+    try {
+      this.#memory ??= this.#unused?.deref() ?? new SharedArrayBuffer(this.#bytes);
+    } catch {
+      // The system does not promise so much memory at once.
+      return Buffer.allocUnsafeSlow(bytes);
+    }
+    this.#taken.splice(at, 0, { start, end: start + length });
+    return Buffer.from(this.#memory as unknown as ArrayBuffer, start, bytes);
+  }
+
+  /** Gives memory back that was taken. Nothing may read it from now on: others write to it. */
+  giveBack({ buffer, byteOffset }: Buffer): void {
+    if (buffer !== (this.#memory as unknown)) {
+      (buffer as ArrayBuffer).transfer(0);
+      return;
+    }
+    const at = this.#taken.findIndex(({ start }) => start === byteOffset);
+    if (at >= 0) this.#taken.splice(at, 1);
+    if (this.#taken.length > 0 || !this.#memory) return;
+    this.#unused = new WeakRef(this.#memory);
+    this.#memory = undefined;
+  }
+}
