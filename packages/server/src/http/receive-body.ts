@@ -2,8 +2,8 @@ import type { Readable } from "node:stream";
 import { problem } from "#kernel";
 import type { BodyMemory } from "./body-memory.ts";
 
-/** Smaller bodies are gathered in the pieces in which they come. Most come in one. */
-const MIN_GATHERED_BYTES = 256 * 1024;
+/** Smaller bodies are kept in the pieces in which they come. Most come in one. */
+const MIN_GATHERED_BYTES = 64 * 1024;
 
 interface Expected {
   /** Bytes. */

@@ -51,7 +51,9 @@ test("no more of a body is asked for once it is over the limit", async () => {
     received += bytes;
   };
   const payload = Readable.from(piecesOf(bodyOf(LIMIT + 3 * 65_536), 65_536));
-  const error = await new Promise((resolve) => receiveBody(payload, { limit: LIMIT, announced: Number.NaN, memory: new BodyMemory(LIMIT), onPiece }, resolve));
+  const error = await new Promise((resolve) =>
+    receiveBody(payload, { limit: LIMIT, announced: Number.NaN, memory: new BodyMemory(LIMIT), onPiece }, resolve),
+  );
   expect(error).toMatchObject({ code: "PAYLOAD_TOO_LARGE" });
   expect(received).toBe(LIMIT);
 });
