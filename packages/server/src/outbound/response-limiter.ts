@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import type { buildConnector } from "undici";
+import { type ReadConnection, ResponseTurns } from "./response-turns.ts";
 
 /** Limits of what may come before a response's body: its head, and the hints and empty lines before the head. */
 const MAX_HEAD_BYTES = 16 * 1024;
@@ -113,20 +114,27 @@ export class ResponseLimiter {
   }
 }
 
-/** Gives each connection a limiter. `onRead` gets the limiter of the connection whose bytes the parser reads, and null afterwards. */
+/**
+ * Gives each connection a limiter, and its turns to be read. `onRead` gets the limiter of the connection whose bytes the parser reads, and null
+ * afterwards.
+ */
 export function limitResponses(
   connect: buildConnector.connector,
   onRead: (limiter: ResponseLimiter | null) => void,
 ): buildConnector.connector {
+  const turns = new ResponseTurns();
   return (options, callback) => {
     connect(options, (...[error, socket]) => {
       if (error) return callback(error, null);
       const read = socket.read.bind(socket);
       const limiter = new ResponseLimiter(socket, read);
+      // The parser reads when the socket says that it is readable.
+      const resume = () => void socket.emit("readable");
+      const connection: ReadConnection = { origin: `${options.protocol}//${options.host ?? options.hostname}`, resume };
       // The parser calls read() without a size, the stream itself with one.
       socket.read = (bytes) => {
         if (bytes !== undefined) return read(bytes);
-        const slice = limiter.next();
+        const slice = turns.mayRead(connection) ? limiter.next() : null;
         onRead(slice && limiter);
         return slice;
       };
