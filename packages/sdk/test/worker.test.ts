@@ -279,6 +279,10 @@ describe("a worker", () => {
     for (const id of failed) await untilState(service, queue, id, "failed");
     await untilState(service, queue, completed.id, "completed");
     expect(await service.job({ queue, id: completed.id })).toMatchObject({ result: null, attempt: 1 });
+    const jobOf = async (payload: string) =>
+      (await service.job({ queue, id: failed[payloads.indexOf(payload)] as string })).last_error.message;
+    expect(await jobOf("returns digits")).toContain("The handler's result has no JSON: it is a BigInt.");
+    expect(await jobOf("returns circle")).toContain("The handler's result has no JSON: self is a circular reference.");
     expect((await service.job({ queue, id: failed[0] as string })).last_error.message).toBe("Error: a\ufffdb");
   });
 

@@ -88,7 +88,7 @@ describe("steps in a row", () => {
     expect(await run.execute()).toMatchObject({
       outcome: "failed",
       retry: false,
-      error: expect.stringContaining('The result of step "big" has no JSON'),
+      error: 'The result of step "big" has no JSON: it is a BigInt.',
     });
   });
 

@@ -29,6 +29,20 @@ describe("what the service would refuse fails with the step, the field and the l
       'The result of step "big" has 1048578 bytes of JSON',
     ],
     [
+      "an output with a BigInt",
+      ({ step }) => step.run("load", () => ({ user: { id: 1n } })),
+      'NonRetryableError: The result of step "load" has no JSON: user.id is a BigInt.',
+    ],
+    [
+      "an output that contains itself",
+      ({ step }) =>
+        step.run("load", () => {
+          const [one, other]: Record<string, unknown>[] = [{}, {}] as const;
+          return { list: [Object.assign(one, { other: Object.assign(other, { one }) })] };
+        }),
+      'The result of step "load" has no JSON: list[0].other.one is a circular reference.',
+    ],
+    [
       "an output that is nested too deep",
       ({ step }) => step.run("deep", () => nested(65)),
       'The result of step "deep" is nested deeper than 64',
