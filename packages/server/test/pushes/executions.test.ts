@@ -99,7 +99,7 @@ describe("a failed execution", () => {
     [
       "with an empty response",
       200,
-      { name: "InvalidOutcomeError", message: "The response is no outcome: The body is empty; it must be JSON." },
+      { name: "InvalidOutcomeError", message: "The response is not a valid outcome: The body is empty; it must be JSON." },
     ],
     [
       "with a response that is not JSON",
@@ -110,12 +110,12 @@ describe("a failed execution", () => {
     [
       "with a field that the outcome does not go with",
       { outcome: "completed", retry: false },
-      { name: "InvalidOutcomeError", message: 'The response is no outcome: retry is not allowed with the outcome "completed".' },
+      { name: "InvalidOutcomeError", message: 'The response is not a valid outcome: retry is not allowed with the outcome "completed".' },
     ],
     [
       "with a misspelt field",
       { outcome: "completed", resutl: 1 },
-      { name: "InvalidOutcomeError", message: 'The response is no outcome: resutl is not a known field; did you mean "result"?' },
+      { name: "InvalidOutcomeError", message: 'The response is not a valid outcome: resutl is not a known field; did you mean "result"?' },
     ],
     [
       "with a step that is wrong",
@@ -125,7 +125,7 @@ describe("a failed execution", () => {
     [
       "with a response that is too long",
       { outcome: "completed", result: "x".repeat(300_000) },
-      { name: "InvalidOutcomeError", message: "The response is no outcome: it exceeds 262144 bytes." },
+      { name: "InvalidOutcomeError", message: "The response is not a valid outcome: it exceeds 262144 bytes." },
     ],
     [
       "as the program reports it",
