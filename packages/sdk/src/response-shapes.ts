@@ -31,6 +31,8 @@ export const WORK: Shape = {
   hooks: listOf(having(LEASED)),
   settled: listOf(having(ENTITY)),
   cancelled: listOf(isText),
+  // An older service does not say it.
+  waited_ms: (value) => value === undefined || value === null || isNumber(value),
 };
 export const EXTENDED: Shape = { leases: listOf(having(ENTITY)), cancelled: listOf(isText) };
 export const STEPS: Shape = { steps: isNumber };

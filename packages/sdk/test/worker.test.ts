@@ -369,6 +369,7 @@ describe("a worker", () => {
     { ...NONE, hooks: [[]] },
     { ...NONE, settled: [{}] },
     { ...NONE, cancelled: [1] },
+    { ...NONE, waited_ms: "5" },
   ])("tries again when a proxy responds in place of the service: %j", async (body, { service, clients: { proxy }, worker }) => {
     const queue = await service.queue();
     const started = Promise.withResolvers<void>();
