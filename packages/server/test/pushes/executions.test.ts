@@ -1,4 +1,6 @@
+import { isDeepStrictEqual } from "node:util";
 import { describe, expect } from "vitest";
+import { readRunId } from "../../src/workflows/run.ts";
 import { isSigned } from "../harness/handler.ts";
 import { type Outcome, pushedWorkflow, SECRET } from "../harness/pushes.ts";
 import { test, until } from "../harness/service.ts";
@@ -256,6 +258,15 @@ test("20 failures in a row open the circuit, and runs wait without using attempt
   const [open] = await service.database.query<{ n: number }>("select count(*)::int as n from circuit");
   expect(open?.n).toBe(1);
   const held = await workflow.trigger();
+  // The first probe fails. Its execution has ended, and may not report steps any more.
+  await service.advance(60);
+  await until(async () => {
+    const [run] = await service.database.query(
+      "select status, last_execution::int as execution, open_lease_id as lease from run where id = $1",
+      [readRunId(held)],
+    );
+    return isDeepStrictEqual({ ...run }, { status: "running", execution: 1, lease: null });
+  }, "the run to be held after an execution");
   workflow.program.answers = { status: 200, body: JSON.stringify(COMPLETED) };
   await service.advance(60);
   await service.advance(60);
