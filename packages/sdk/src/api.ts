@@ -1,7 +1,7 @@
 import { encodeJson } from "./encode-json.ts";
 import type { CallOptions } from "./options.ts";
 import { List, type Page } from "./page.ts";
-import { ENTITY_OR_NOTHING, NOTHING, type Shape } from "./response-shapes.ts";
+import { ANY_OBJECT, ENTITY_OR_NOTHING, NOTHING, type Shape } from "./response-shapes.ts";
 import type { Transport } from "./transport.ts";
 
 type Query = Readonly<Record<string, string | number | undefined>>;
@@ -64,7 +64,7 @@ export class Api {
 
   /** As `patch`, for what has the same effect a second time. */
   patchRepeatably<Response>(path: string, call: CallOptions | undefined): Promise<Response> {
-    return this.#change("PATCH", path, undefined, call, {}, true);
+    return this.#change("PATCH", path, undefined, call, ANY_OBJECT, true);
   }
 
   async #change<Response>(
@@ -72,7 +72,7 @@ export class Api {
     path: string,
     body: unknown,
     call: CallOptions | undefined,
-    shape: Shape = {},
+    shape: Shape = ANY_OBJECT,
     repeatable = false,
   ): Promise<Response> {
     const text = encodeJson(body);
