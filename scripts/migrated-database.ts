@@ -17,7 +17,7 @@ export async function withMigratedDatabase<Result>(work: (query: Query) => Promi
     const databases = await openDatabases(config, "guest", emit);
     try {
       await migrate(databases.connection, emit);
-      return await work(async <Row>(text: string) => (await databases.engine.query({ name: "", text, values: [] })).rows as Row[]);
+      return await work(async <Row>(text: string) => (await databases.engine.query({ name: text, text, values: [] })).rows as Row[]);
     } finally {
       await databases.close();
     }
