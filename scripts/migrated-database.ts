@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -17,7 +18,11 @@ export async function withMigratedDatabase<Result>(work: (query: Query) => Promi
     const databases = await openDatabases(config, "guest", emit);
     try {
       await migrate(databases.connection, emit);
-      return await work(async <Row>(text: string) => (await databases.engine.query({ name: "", text, values: [] })).rows as Row[]);
+      return await work(async <Row>(text: string) => {
+        // pg warns of names of more than 63 characters.
+        const name = createHash("sha1").update(text).digest("base64url");
+        return (await databases.engine.query({ name, text, values: [] })).rows as Row[];
+      });
     } finally {
       await databases.close();
     }

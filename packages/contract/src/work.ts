@@ -45,7 +45,7 @@ const settleFields = {
     Type.String({
       format: "storable",
       minLength: 1,
-      description: `With \`failed\` or \`unfit\`: what went wrong, for people to read. A job keeps the first 1,000 characters, and a run ${LIMITS.workerErrorLength.toLocaleString("en")}.`,
+      description: `With \`failed\` or \`unfit\`: what went wrong, for people to read. A job keeps the first 1,000 characters, and a run ${LIMITS.workerErrorLength.toLocaleString("en")}. Unless given, it is "The worker reported no error."; with \`unfit\`, "The journal does not fit the code."`,
     }),
   ),
   retry: Type.Optional(
@@ -87,7 +87,12 @@ export const SettleJob = Type.Object(
         "example because it stops.",
     }),
     error_name: Type.Optional(
-      Type.String({ format: "storable", minLength: 1, maxLength: 256, description: "With `failed`, of a run: name of the error's class." }),
+      Type.String({
+        format: "storable",
+        minLength: 1,
+        maxLength: 256,
+        description: "With `failed`, of a run: name of the error's class. `Error` unless given.",
+      }),
     ),
     step: Type.Optional({
       ...StepKey,

@@ -899,6 +899,8 @@ export type PushedRun = Omit<TakenRun, "journal"> & {
   readonly kind: "run";
   /** Null: it is too large to be sent, and has to be fetched. */
   readonly journal: TakenRun["journal"] | null;
+  /** With the journal null: how many steps it has. An older service does not say it. */
+  readonly journalSteps?: number;
 };
 
 /** The body of a request to an `endpoint_url` that executes a hook. */

@@ -1,6 +1,7 @@
+import { encodeJson } from "./encode-json.ts";
 import type { CallOptions } from "./options.ts";
 import { List, type Page } from "./page.ts";
-import { ENTITY_OR_NOTHING, NOTHING, type Shape } from "./response-shapes.ts";
+import { ANY_OBJECT, ENTITY_OR_NOTHING, NOTHING, type Shape } from "./response-shapes.ts";
 import type { Transport } from "./transport.ts";
 
 type Query = Readonly<Record<string, string | number | undefined>>;
@@ -40,12 +41,12 @@ export class Api {
   }
 
   /** As `post`, for what has the same effect a second time. */
-  postRepeatably<Response>(path: string, body: object, call: CallOptions | undefined, shape: Shape = {}): Promise<Response> {
-    return this.transport.request({ method: "POST", path, body: JSON.stringify(body), repeatable: true, shape }, call) as Promise<Response>;
+  postRepeatably<Response>(path: string, body: object, call: CallOptions | undefined, shape?: Shape): Promise<Response> {
+    return this.#change("POST", path, body, call, shape, true);
   }
 
-  put<Response>(path: string, body: object, call: CallOptions | undefined, shape: Shape = {}): Promise<Response> {
-    return this.transport.request({ method: "PUT", path, body: JSON.stringify(body), repeatable: true, shape }, call) as Promise<Response>;
+  put<Response>(path: string, body: object, call: CallOptions | undefined, shape?: Shape): Promise<Response> {
+    return this.#change("PUT", path, body, call, shape, true);
   }
 
   patch<Response>(path: string, body: object | undefined, call: CallOptions | undefined): Promise<Response> {
@@ -63,11 +64,19 @@ export class Api {
 
   /** As `patch`, for what has the same effect a second time. */
   patchRepeatably<Response>(path: string, call: CallOptions | undefined): Promise<Response> {
-    return this.transport.request({ method: "PATCH", path, repeatable: true }, call) as Promise<Response>;
+    return this.#change("PATCH", path, undefined, call, ANY_OBJECT, true);
   }
 
-  #change<Response>(method: "POST" | "PATCH" | "DELETE", path: string, body: unknown, call: CallOptions | undefined, shape: Shape = {}) {
-    const content = body === undefined ? {} : { body: JSON.stringify(body) };
-    return this.transport.request({ method, path, repeatable: false, shape, ...content }, call) as Promise<Response>;
+  async #change<Response>(
+    method: "POST" | "PUT" | "PATCH" | "DELETE",
+    path: string,
+    body: unknown,
+    call: CallOptions | undefined,
+    shape: Shape = ANY_OBJECT,
+    repeatable = false,
+  ): Promise<Response> {
+    const text = encodeJson(body);
+    const content = text === undefined ? {} : { body: text };
+    return (await this.transport.request({ method, path, repeatable, shape, ...content }, call)) as Response;
   }
 }

@@ -15,3 +15,5 @@ export const momentText = (ms: number): string => new Date(ms).toISOString();
 
 /** @returns milliseconds since 1970; NaN for what is no moment */
 export const momentMs = (moment: Moment): number => new Date(moment).getTime();
+
+export const isInvalidDate = (given: unknown): boolean => given instanceof Date && Number.isNaN(given.getTime());

@@ -1,5 +1,6 @@
 import { checkNames } from "./check-names.ts";
 import { readVariable } from "./environment.ts";
+import { givenText } from "./given-text.ts";
 
 /** Settings of a client. */
 export interface TidemillOptions {
@@ -81,7 +82,7 @@ function baseUrl(url: string): string {
 
 function ofType<Value>(name: string, type: "boolean" | "function", value: Value): Value {
   if (typeof value === type) return value;
-  throw new TypeError(`${name} must be a ${type}, not ${JSON.stringify(value) ?? String(value)}.`);
+  throw new TypeError(`${name} must be a ${type}, not ${givenText(value)}.`);
 }
 
 /** Timers cannot wait longer. */
@@ -89,7 +90,7 @@ const MAX_MS = 2_147_483_647;
 
 export function milliseconds(name: string, value: number, min: number): number {
   if (typeof value === "number" && value >= min && value <= MAX_MS) return value;
-  throw new TypeError(`${name} must be a number of milliseconds from ${min} to ${MAX_MS}, not ${String(value)}.`);
+  throw new TypeError(`${name} must be a number of milliseconds from ${min} to ${MAX_MS}, not ${givenText(value)}.`);
 }
 
 const withoutUndefined = <Options extends object>(options: Options) =>

@@ -59,9 +59,8 @@ export class Queue<Payload> {
     for (const [at, job] of (jobs as readonly NewJob<Payload>[]).entries()) {
       checkObject(`jobs[${at}]`, job);
       const { payload, ...options } = job;
-      const path = `jobs[${at}].payload`;
-      if (this.#schema) await checkPayload(this.#schema, payload, path);
-      encoded.push(encodeJob(payload, options, path));
+      if (this.#schema) await checkPayload(this.#schema, payload, `jobs[${at}].payload`);
+      encoded.push(encodeJob(payload, options, `jobs[${at}]`));
     }
     return (await sendJobs(this.#api.transport, { queue: this.name, jobs: encoded }, call)) as EnqueuedJob<Payload>[];
   }

@@ -1,7 +1,14 @@
 import { TidemillError } from "./error.ts";
 
-/** Fields that a response has, and what they are. Otherwise something else than the service has responded, and nothing may be stored. */
-export type Shape = Readonly<Record<string, (value: unknown) => boolean>>;
+type Fields = Readonly<Record<string, (value: unknown) => boolean>>;
+
+/** What a response must be. Otherwise something else than the service has responded, and nothing may be stored. */
+export interface Shape {
+  /** Whether it has a body, a JSON object. Without one, its status is 204. */
+  readonly body: "always" | "sometimes" | "never";
+  /** Fields that the body has, and what they are. */
+  readonly fields: Fields;
+}
 
 const isText = (value: unknown): boolean => typeof value === "string";
 const isNumber = (value: unknown): boolean => typeof value === "number";
@@ -9,50 +16,58 @@ const listOf = (is: (item: unknown) => boolean) => (value: unknown) => Array.isA
 const isObject = (value: unknown): boolean => typeof value === "object" && value !== null && !Array.isArray(value);
 const isBoolean = (value: unknown): boolean => typeof value === "boolean";
 const isTextOrNull = (value: unknown): boolean => value === null || isText(value);
-const having = (shape: Shape) => (item: unknown) => faultOf(item, shape) === null;
+const having = (fields: Fields) => (item: unknown) => faultOf(item, fields) === null;
+const objectWith = (fields: Fields): Shape => ({ body: "always", fields });
 
-/** Of a response that has no body, and the status 204. */
-export const NOTHING: Shape = {};
+const ID: Fields = { id: isText };
+const LEASED: Fields = { id: isText, lease_token: isText };
+const STEP: Fields = { key: isText };
 
+export const NOTHING: Shape = { body: "never", fields: {} };
+export const ANY_OBJECT = objectWith({});
 /** What the service names by an id. */
-export const ENTITY: Shape = { id: isText };
-/** Of a response that has this, or no body and the status 204. */
-export const ENTITY_OR_NOTHING: Shape = { ...ENTITY };
-export const ENQUEUED: Shape = { jobs: listOf(having(ENTITY)) };
-export const TRIGGERED: Shape = { runIds: listOf(isText) };
-export const TRIGGERED_MANY: Shape = { triggered: listOf(isObject) };
-
-const LEASED: Shape = { id: isText, lease_token: isText };
-const STEP: Shape = { key: isText };
-
-export const WORK: Shape = {
+export const ENTITY = objectWith(ID);
+export const ENTITY_OR_NOTHING: Shape = { body: "sometimes", fields: ID };
+export const ENQUEUED = objectWith({ jobs: listOf(having(ID)) });
+export const TRIGGERED = objectWith({ runIds: listOf(isText) });
+export const TRIGGERED_MANY = objectWith({ triggered: listOf(isObject) });
+export const WORK = objectWith({
   jobs: listOf(having(LEASED)),
   runs: listOf(having({ runId: isText, lease_token: isText, journal: listOf(having(STEP)) })),
   hooks: listOf(having(LEASED)),
-  settled: listOf(having(ENTITY)),
+  settled: listOf(having(ID)),
   cancelled: listOf(isText),
-};
-export const EXTENDED: Shape = { leases: listOf(having(ENTITY)), cancelled: listOf(isText) };
-export const STEPS: Shape = { steps: isNumber };
-export const REPORTS: Shape = { reports: listOf(having({ id: isText, ok: isBoolean })) };
-export const JOURNAL: Shape = { data: listOf(having(STEP)), next_cursor: isTextOrNull };
-export const EVENT: Shape = { eventId: isText };
-export const SIGNAL: Shape = { signal: isText };
-export const RUN: Shape = { runId: isText };
+  // An older service does not say it.
+  waited_ms: (value) => value === undefined || value === null || isNumber(value),
+});
+export const EXTENDED = objectWith({ leases: listOf(having(ID)), cancelled: listOf(isText) });
+export const STEPS = objectWith({ steps: isNumber });
+export const REPORTS = objectWith({ reports: listOf(having({ id: isText, ok: isBoolean })) });
+export const JOURNAL = objectWith({ data: listOf(having(STEP)), next_cursor: isTextOrNull });
+export const EVENT = objectWith({ eventId: isText });
+export const SIGNAL = objectWith({ signal: isText });
+export const RUN = objectWith({ runId: isText });
 
 /** The first field that is missing or wrong; null if none is. */
-function faultOf(value: unknown, shape: Shape): string | null {
-  const fields = value as Readonly<Record<string, unknown>> | null | undefined;
-  return Object.entries(shape).find(([field, is]) => !is(fields?.[field]))?.[0] ?? null;
+function faultOf(value: unknown, fields: Fields): string | null {
+  const found = value as Readonly<Record<string, unknown>> | null | undefined;
+  return Object.entries(fields).find(([field, is]) => !is(found?.[field]))?.[0] ?? null;
+}
+
+/** In words; null if the response fits. */
+function misfitOf(response: unknown, { body, fields }: Shape, status: number): string | null {
+  const isEmpty = response === undefined && status === 204;
+  if (isEmpty && body !== "always") return null;
+  if (body === "never") return "it is not empty, or has another status than 204";
+  if (!isObject(response)) return "it is no JSON object";
+  const fault = faultOf(response, fields);
+  return fault && `its field ${fault} is missing or wrong`;
 }
 
 /** @throws {TidemillError} UNEXPECTED_RESPONSE, for example of a proxy */
 export function checkShape(response: unknown, shape: Shape, status: number): void {
-  const isEmpty = response === undefined && status === 204;
-  const fault = shape !== NOTHING && isObject(response) ? faultOf(response, shape) : "";
-  if (fault === null || (isEmpty && (shape === NOTHING || shape === ENTITY_OR_NOTHING))) return;
-  const instead = shape === NOTHING ? "it is not empty, or has another status than 204" : "it is no JSON object";
-  const what = fault === "" ? instead : `its field ${fault} is missing or wrong`;
+  const what = misfitOf(response, shape, status);
+  if (what === null) return;
   throw new TidemillError({
     code: "UNEXPECTED_RESPONSE",
     message: `The response is not one of Tidemill: ${what} (status ${status}). Something between may have responded, for example a proxy.`,

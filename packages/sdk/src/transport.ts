@@ -5,7 +5,7 @@ import { type HttpServer, httpServerOf, nodeHttp, type ResponseHead, type WholeR
 import { type CallOptions, checkCall, milliseconds, type Settings } from "./options.ts";
 import { chance } from "./random.ts";
 import { responseError } from "./response-error.ts";
-import { checkShape, type Shape } from "./response-shapes.ts";
+import { ANY_OBJECT, checkShape, type Shape } from "./response-shapes.ts";
 import { maySendAgain, type Repeatable, waitBeforeNext } from "./retry.ts";
 import { TextStream } from "./text-stream.ts";
 import { type TraceHeaders, traceHeaders } from "./trace.ts";
@@ -114,7 +114,7 @@ export class Transport {
       const { status, ok, body } = response;
       if (!ok) throw responseError(response, body);
       const value = body === "" ? undefined : parse(response, body, parseJson);
-      checkShape(value, request.shape ?? {}, status);
+      checkShape(value, request.shape ?? ANY_OBJECT, status);
       return value;
     } catch (error) {
       if (signal?.aborted) throw signal.reason;

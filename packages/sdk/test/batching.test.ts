@@ -233,14 +233,42 @@ describe("enqueueMany", () => {
   });
 });
 
+const circular: { self?: unknown } = {};
+circular.self = circular;
+const refuse = () => {
+  throw new Error("Not for you.");
+};
+
 describe("a payload that is no JSON", () => {
   test.for([
     ["undefined", undefined, "payload is required."],
     ["a function", () => 1, "payload must be a JSON value."],
-    ["a bigint", { n: 1n }, "payload must be a JSON value."],
+    ["a BigInt", 1n, "payload must be a JSON value, but it is a BigInt."],
+    ["a BigInt in it", { list: [{ n: 1n }] }, "payload.list[0].n must be a JSON value, but it is a BigInt."],
+    ["a circular object", { of: circular }, "payload.of.self must be a JSON value, but it is a circular reference."],
+    ["what does not let itself be read", { toJSON: refuse }, "payload must be a JSON value, but it cannot be read (Not for you.)."],
   ] as const)("%s is refused before it is sent", async ([, payload, message], { clients: { proxy, tidemill } }) => {
     const error = await failureOf(tidemill.queue("emails").enqueue(payload));
     expect(error).toMatchObject({ code: "VALIDATION_ERROR", status: null, message });
+    expect(proxy.passed).toEqual([]);
+  });
+
+  test("is named in other calls too", async ({ clients: { proxy, tidemill } }) => {
+    const calls: [Promise<unknown>, string][] = [
+      [tidemill.workflows.trigger("onboard", { input: { n: 1n } }), "input.n must be a JSON value, but it is a BigInt."],
+      [tidemill.workflows.trigger("onboard", { input: circular }, {}), "input.self must be a JSON value, but it is a circular reference."],
+      [
+        tidemill.workflows.triggerMany("onboard", { triggers: [{ input: 1n }] }),
+        "triggers[0].input must be a JSON value, but it is a BigInt.",
+      ],
+      [tidemill.events.send("user.created", { n: 1n }), "data.n must be a JSON value, but it is a BigInt."],
+      [
+        tidemill.queue("emails").enqueueMany([{ payload: 1, delay: 1n as never }]),
+        "jobs[0].delay must be a JSON value, but it is a BigInt.",
+      ],
+      [tidemill.queues.update("emails", { concurrency: 1n as never }), "concurrency must be a JSON value, but it is a BigInt."],
+    ];
+    for (const [call, message] of calls) expect(await failureOf(call)).toMatchObject({ code: "VALIDATION_ERROR", status: null, message });
     expect(proxy.passed).toEqual([]);
   });
 });

@@ -256,6 +256,22 @@ describe("a worker whose queue was deleted", () => {
   });
 });
 
+describe("a worker at whose address something else responds", () => {
+  test("ends with what came after a minute", async ({ ahead, loop, clients: { proxy } }) => {
+    proxy.faultOf = () => ({ status: 404, body: "Not here." });
+    const log = new Log();
+    const { ended } = loop({ emails: () => {} }, { url: proxy.url, logger: log });
+    ended.catch(() => {});
+    await until(() => log.lines.length === 1, "the response to be logged");
+    ahead.ms += 61_000;
+    await expect(ended).rejects.toMatchObject({
+      code: "UNEXPECTED_RESPONSE",
+      message: expect.stringContaining('status 404 with "Not here."'),
+    });
+    expect(log.lines).toHaveLength(1);
+  });
+});
+
 describe("a worker whose key is refused", () => {
   const refused = "The service refuses the key. A worker ends if it still does after a minute.";
 

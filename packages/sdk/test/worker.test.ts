@@ -1,4 +1,4 @@
-import { NonRetryableError, RetryAfterError, Tidemill, type WorkerJob } from "@tidemill/sdk";
+import { NonRetryableError, RetryAfterError, Tidemill, type WorkerJob, workflow } from "@tidemill/sdk";
 import { describe, expect } from "vitest";
 import * as z from "zod";
 import { type Service, until } from "../../server/test/harness/service.ts";
@@ -279,6 +279,10 @@ describe("a worker", () => {
     for (const id of failed) await untilState(service, queue, id, "failed");
     await untilState(service, queue, completed.id, "completed");
     expect(await service.job({ queue, id: completed.id })).toMatchObject({ result: null, attempt: 1 });
+    const jobOf = async (payload: string) =>
+      (await service.job({ queue, id: failed[payloads.indexOf(payload)] as string })).last_error.message;
+    expect(await jobOf("returns digits")).toContain("The handler's result has no JSON: it is a BigInt.");
+    expect(await jobOf("returns circle")).toContain("The handler's result has no JSON: self is a circular reference.");
     expect((await service.job({ queue, id: failed[0] as string })).last_error.message).toBe("Error: a\ufffdb");
   });
 
@@ -365,6 +369,7 @@ describe("a worker", () => {
     { ...NONE, hooks: [[]] },
     { ...NONE, settled: [{}] },
     { ...NONE, cancelled: [1] },
+    { ...NONE, waited_ms: "5" },
   ])("tries again when a proxy responds in place of the service: %j", async (body, { service, clients: { proxy }, worker }) => {
     const queue = await service.queue();
     const started = Promise.withResolvers<void>();
@@ -382,6 +387,25 @@ describe("a worker", () => {
     await untilState(service, queue, id, "completed");
     expect(log.lines).toMatchObject([{ fields: { worker: one.name, code: "UNEXPECTED_RESPONSE" } }]);
   });
+
+  test.for([
+    ["the page of a proxy", { status: 200, body: "<html>Starting …</html>" }],
+    ["a 404 of another service", { status: 404, body: "Not here." }],
+  ] as const)(
+    "tries again when %s comes in place of the first responses of the service",
+    async ([, fault], { service, clients: { proxy }, worker }) => {
+      const queue = await service.queue();
+      const log = new Log();
+      const run = workflow({ id: "onboard" }, () => null);
+      proxy.faults = [fault, fault, null, fault, fault];
+      worker({ [queue]: quiet }, { url: proxy.url, workflows: [run], logger: log });
+      const { id } = await service.enqueue({ queue });
+      await untilState(service, queue, id, "completed");
+      const message = `Something else than Tidemill responds at ${proxy.url}. Check the address. The worker ends if it still does after a minute.`;
+      const error = expect.stringContaining(`status ${fault.status} with "${fault.body}"`);
+      expect(log.lines).toMatchObject([1, 2].map(() => ({ level: "error", message, fields: { code: "UNEXPECTED_RESPONSE", error } })));
+    },
+  );
 
   test("rejects when the service refuses it: a queue that does not exist, a key that is wrong", async ({ service, worker }) => {
     const queue = await service.queue();

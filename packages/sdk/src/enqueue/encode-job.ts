@@ -1,4 +1,4 @@
-import { TidemillError } from "../error.ts";
+import { encodeJson, invalidField } from "../encode-json.ts";
 import type { EnqueueOptions } from "../job.ts";
 
 /** A job as it is sent. */
@@ -9,10 +9,13 @@ export interface EncodedJob {
   readonly hasKey: boolean;
 }
 
-/** @throws {TidemillError} VALIDATION_ERROR when the payload is not a JSON value */
-export function encodeJob(payload: unknown, options: EnqueueOptions, path = "payload"): EncodedJob {
-  const text = toJson(payload, path);
-  const rest = JSON.stringify(options);
+/**
+ * @param within the path of the job in the request; empty for a job of its own
+ * @throws {TidemillError} VALIDATION_ERROR naming what is not a JSON value
+ */
+export function encodeJob(payload: unknown, options: EnqueueOptions, within = ""): EncodedJob {
+  const text = payloadText(payload, within === "" ? "payload" : `${within}.payload`);
+  const rest = encodeJson(options, within) ?? "{}";
   const hasKey = options.idempotencyKey !== undefined;
   return { text: rest === "{}" ? `{"payload":${text}}` : `{"payload":${text},${rest.slice(1)}`, hasKey };
 }
@@ -21,15 +24,8 @@ export function encodeJob(payload: unknown, options: EnqueueOptions, path = "pay
 export const withKey = ({ text, hasKey }: EncodedJob, key: string): string =>
   hasKey ? text : `${text.slice(0, -1)},"idempotencyKey":"${key}"}`;
 
-function toJson(payload: unknown, path: string): string {
-  let text: string | undefined;
-  let cause: unknown;
-  try {
-    text = JSON.stringify(payload);
-  } catch (error) {
-    cause = error;
-  }
+function payloadText(payload: unknown, path: string): string {
+  const text = encodeJson(payload, path);
   if (text !== undefined) return text;
-  const message = payload === undefined ? "is required" : "must be a JSON value";
-  throw new TidemillError({ code: "VALIDATION_ERROR", message: `${path} ${message}.`, details: { issues: [{ path, message }] }, cause });
+  throw invalidField(path, payload === undefined ? "is required" : "must be a JSON value");
 }

@@ -1,5 +1,6 @@
 import { checkNames } from "../check-names.ts";
 import { type Moment, momentMs } from "../clock.ts";
+import { givenText } from "../given-text.ts";
 import type { SignalAnswers } from "./answers.ts";
 import type { Failures, Mocks } from "./substitutes.ts";
 
@@ -28,16 +29,16 @@ export function checkTestOptions(options: Options, known: Known): void {
   }
   for (const [step, failure] of Object.entries(fail ?? {})) {
     if (!(failure instanceof Error) && !(Number.isInteger(failure) && failure >= 0))
-      throw new TypeError(`fail.${step} must be an Error, or how many times the step fails, not ${JSON.stringify(failure)}.`);
+      throw new TypeError(`fail.${step} must be an Error, or how many times the step fails, not ${givenText(failure)}.`);
   }
   if (crash !== undefined && !Object.hasOwn(known.crash, crash))
     throw new TypeError(
       `crash must be ${Object.keys(known.crash)
         .map((mode) => JSON.stringify(mode))
-        .join(" or ")}, not ${JSON.stringify(crash)}.`,
+        .join(" or ")}, not ${givenText(crash)}.`,
     );
   if (startAt !== undefined && Number.isNaN(momentMs(startAt)))
-    throw new TypeError(`startAt must be a Date, or text such as "2026-11-23T09:30:00Z", not ${JSON.stringify(startAt)}.`);
+    throw new TypeError(`startAt must be a Date, or text such as "2026-11-23T09:30:00Z", not ${givenText(startAt)}.`);
   if (!Number.isInteger(maxExecutions) || maxExecutions < 1)
-    throw new TypeError(`maxExecutions must be a whole number of at least 1, not ${JSON.stringify(maxExecutions)}.`);
+    throw new TypeError(`maxExecutions must be a whole number of at least 1, not ${givenText(maxExecutions)}.`);
 }

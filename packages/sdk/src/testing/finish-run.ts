@@ -35,7 +35,7 @@ async function execute(run: MemoryRun, clock: VirtualClock, { options }: AnyWork
   if (outcome.outcome !== "failed") return null;
   const { error: message, error_name: name, retry = true, retry_in = 0 } = outcome;
   if (!retry || run.attempt >= (options.attempts ?? DEFAULT_ATTEMPTS)) return { status: "failed", result: null, error: { name, message } };
-  await clock.wait(Math.max(retry_in * 1_000, durationMs(options.backoff?.delay ?? BACKOFF_MS) * 2 ** (run.attempt - 1)));
+  await clock.wait(Math.max(retry_in * 1_000, durationMs("backoff.delay", options.backoff?.delay ?? BACKOFF_MS) * 2 ** (run.attempt - 1)));
   run.attempt += 1;
   return null;
 }

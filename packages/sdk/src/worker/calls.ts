@@ -27,6 +27,12 @@ const MAX_PAUSE_MS = 60_000;
 /** How long the service may refuse the worker's key before the worker ends. Milliseconds. */
 const KEY_REFUSED_MS = 60_000;
 
+/**
+ * How long something else than the service may respond to the first calls of a worker before the worker ends: a proxy while the service starts,
+ * or what runs at a wrong address. Milliseconds.
+ */
+const OTHER_RESPONDS_MS = 60_000;
+
 /** Errors of a call that lie with one of its outcomes. The service has stored nothing of such a call. */
 const OF_OUTCOMES: ReadonlySet<string> = new Set(["VALIDATION_ERROR", "PAYLOAD_TOO_LARGE"]);
 
@@ -110,7 +116,8 @@ export class WorkerCalls {
   /**
    * Reports outcomes, and takes jobs and runs. A repeated try has the same name as the first one, so that it takes no others.
    *
-   * @throws {TidemillError} when the service refuses the worker's first call, its key for a minute, what a call reports (`isRefused`), or one
+   * @throws {TidemillError} when the service refuses the worker's first call, something else responds to it for a minute, when the service
+   * refuses the worker's key for a minute, what a call reports (`isRefused`), or one
    * of its queues and workflows (`refusedSource`)
    */
   async work(asked: Asked, outcomes: readonly WorkOutcome[], signal: AbortSignal): Promise<Worked> {
@@ -191,7 +198,7 @@ export class WorkerCalls {
     return this.#sendOfRun(pathOf("runs", runId, "invocations"), invocation, RUN, signal);
   }
 
-  /** @throws {TidemillError} when the service refuses the settings */
+  /** @throws {TidemillError} when the service refuses the settings, or something else responds for a minute */
   async putWorkflow(id: string, settings: contract.PutWorkflow, signal: AbortSignal): Promise<void> {
     const body = JSON.stringify(settings);
     const limits = { timeoutMs: () => CALL_TIMEOUT_MS, maxPauseMs: MAX_PAUSE_MS };
@@ -231,8 +238,11 @@ export class WorkerCalls {
         const isKeyRefused = error.code === "UNAUTHORIZED";
         if (!isKeyRefused) this.#key.refusedSinceMs = null;
         const isOurs = error.status !== null && error.status < 500 && error.status !== 429;
-        if (isOurs && isFinal(error)) throw error;
+        const ends = isOurs && isFinal(error);
+        const mayPass = ends && isOfOther(error) && elapsedMs() - firstSentMs < OTHER_RESPONDS_MS;
+        if (ends && !mayPass) throw error;
         if (isKeyRefused) this.#keyRefused(error);
+        else if (mayPass && tries === 1) this.#otherResponded(error);
         else if (tries === 1) this.#warn(error);
         const waitsLong = isOurs && !isKeyRefused && !isOfOther(error);
         await wait(waitsLong ? ERROR_PAUSE_MS : atMost(maxPauseMs, waitBeforeNext(error, tries, chance()), chance()), signal);
@@ -251,6 +261,15 @@ export class WorkerCalls {
     this.#key.refusedSinceMs = this.#settings.elapsedMs();
     const { logger, name } = this.#settings;
     logger.error(`The service refuses the key. ${this.#key.whileRefused}`, { worker: name, code, error: message });
+  }
+
+  #otherResponded({ code, message }: TidemillError): void {
+    const { logger, name, url } = this.#settings;
+    logger.error(`Something else than Tidemill responds at ${url}. Check the address. The worker ends if it still does after a minute.`, {
+      worker: name,
+      code,
+      error: message,
+    });
   }
 
   #warn({ code, message }: TidemillError): void {

@@ -21,7 +21,7 @@ export class RetryAfterError extends Error {
 }
 
 function secondsOf(after: Duration | { readonly seconds: number }): number {
-  if (typeof after === "number" || typeof after === "string") return durationMs(after) / 1_000;
+  if (typeof after === "number" || typeof after === "string") return durationMs("after", after) / 1_000;
   if (typeof after === "object" && after !== null && "seconds" in after) return after.seconds;
   throw new TypeError('A RetryAfterError needs to know after how long: { seconds: 90 }, text such as "90s" or "1h", or milliseconds.');
 }

@@ -1,6 +1,7 @@
 import { checkNames } from "../check-names.ts";
 import { elapsedMs } from "../clock.ts";
 import { isDevelopment, processId, readVariable } from "../environment.ts";
+import { givenText } from "../given-text.ts";
 import { milliseconds, readOptions, type Settings, type TidemillOptions } from "../options.ts";
 import { randomName } from "../random.ts";
 import { checkSchema, type StandardSchema } from "../schema.ts";
@@ -147,24 +148,24 @@ function readHandler(queue: string, one: unknown): ReadHandler {
 function readSignals(signals: readonly string[]): readonly string[] {
   const isRefused = (signal: unknown) => typeof signal !== "string" || !/^SIG[A-Z0-9]+$/.test(signal) || UNCATCHABLE.has(signal);
   if (Array.isArray(signals) && !signals.some(isRefused)) return signals;
-  throw new TypeError(`signals must be a list of signals such as "SIGTERM" that a process can catch, not ${JSON.stringify(signals)}.`);
+  throw new TypeError(`signals must be a list of signals such as "SIGTERM" that a process can catch, not ${givenText(signals)}.`);
 }
 
 const readVersion = (version: string | undefined) => (version === undefined ? undefined : text("version", version, 64));
 
 function flag(name: string, value: boolean): boolean {
   if (typeof value === "boolean") return value;
-  throw new TypeError(`${name} must be true or false, not ${String(value)}.`);
+  throw new TypeError(`${name} must be true or false, not ${givenText(value)}.`);
 }
 
 function text(name: string, value: string, max: number): string {
   if (typeof value === "string" && value !== "" && value.length <= max && value.isWellFormed() && !/\0/.test(value)) return value;
-  throw new TypeError(`${name} must be a text of 1 to ${max} characters, not ${JSON.stringify(value)}.`);
+  throw new TypeError(`${name} must be a text of 1 to ${max} characters, not ${givenText(value)}.`);
 }
 
 function whole(name: string, value: number, max: number): number {
   if (Number.isInteger(value) && value >= 1 && value <= max) return value;
-  throw new TypeError(`${name} must be a whole number from 1 to ${max}, not ${String(value)}.`);
+  throw new TypeError(`${name} must be a whole number from 1 to ${max}, not ${givenText(value)}.`);
 }
 
 const defaultName = (): string =>

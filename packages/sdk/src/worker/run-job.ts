@@ -1,4 +1,5 @@
 import type * as contract from "@tidemill/contract";
+import { jsonFaultOf } from "../json-fault.ts";
 import { parsePayload } from "../schema.ts";
 import { thrownText } from "../thrown-text.ts";
 import { JobAbortedError, NonRetryableError } from "./errors.ts";
@@ -34,7 +35,8 @@ function jsonResult(result: unknown): { result?: string } {
     const text = JSON.stringify(result);
     return text === undefined ? {} : { result: text };
   } catch (error) {
-    throw new NonRetryableError(`The handler's result has no JSON: ${messageOf(error)}`, { cause: error });
+    const { path, what } = jsonFaultOf(result, "", error);
+    throw new NonRetryableError(`The handler's result has no JSON: ${path || "it"} ${what}.`, { cause: error });
   }
 }
 

@@ -1,3 +1,5 @@
+import { givenText } from "../given-text.ts";
+
 const NICKNAMES = ["@hourly", "@daily", "@weekly", "@monthly", "@yearly"];
 const MONTHS = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"];
 const DAYS = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
@@ -26,7 +28,7 @@ const FIELDS: readonly Field[] = [
  * @throws {TypeError} naming the field
  */
 export function checkCron(expression: string): void {
-  if (typeof expression !== "string") throw new TypeError(`A cron expression is a text, not ${JSON.stringify(expression)}.`);
+  if (typeof expression !== "string") throw new TypeError(`A cron expression is a text, not ${givenText(expression)}.`);
   if (NICKNAMES.includes(expression)) return;
   const parts = expression.split(/[ \t]+/).filter((part) => part !== "");
   if (parts.length !== 5 && parts.length !== 6) {
@@ -58,7 +60,7 @@ const isValue = ({ min, max, names = [] }: Field, text: string): boolean =>
 /** @throws {TypeError} */
 export function checkTimezone(timezone: string): void {
   if (typeof timezone === "string" && /^[A-Za-z]/.test(timezone) && isZone(timezone)) return;
-  throw new TypeError(`timezone must be the IANA name of a time zone, for example "Europe/Berlin", not ${JSON.stringify(timezone)}.`);
+  throw new TypeError(`timezone must be the IANA name of a time zone, for example "Europe/Berlin", not ${givenText(timezone)}.`);
 }
 
 function isZone(timeZone: string): boolean {

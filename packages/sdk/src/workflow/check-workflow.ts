@@ -1,4 +1,5 @@
 import { checkNames } from "../check-names.ts";
+import { givenText } from "../given-text.ts";
 import { checkSchema } from "../schema.ts";
 import { type Duration, durationMs } from "./duration.ts";
 import { checkSignals } from "./signal.ts";
@@ -24,7 +25,7 @@ export function checkWorkflow(options: object, known: object): void {
   >;
   if (typeof id !== "string" || !ID.test(id))
     throw new TypeError(
-      `id must be letters, digits, dots, hyphens and underscores, begin with a letter or digit, and have at most 128, not ${JSON.stringify(id)}.`,
+      `id must be letters, digits, dots, hyphens and underscores, begin with a letter or digit, and have at most 128, not ${givenText(id)}.`,
     );
   const of = ` of the workflow ${id}`;
   startSettings(on as Starts | undefined);
@@ -37,7 +38,7 @@ export function checkWorkflow(options: object, known: object): void {
     checkBackoff(`backoff.delay${of}`, (backoff as { delay?: unknown }).delay);
   }
   if (version !== undefined && (typeof version !== "string" || version === "" || version.length > MAX_VERSION || !isStorable(version)))
-    throw new TypeError(`version${of} must be a text of 1 to ${MAX_VERSION} characters, not ${JSON.stringify(version)}.`);
+    throw new TypeError(`version${of} must be a text of 1 to ${MAX_VERSION} characters, not ${givenText(version)}.`);
   for (const [name, hook] of Object.entries({ onSuccess, onFailure, onCancel })) {
     if (hook !== undefined && typeof hook !== "function") throw new TypeError(`${name}${of} must be a function.`);
   }
@@ -45,13 +46,13 @@ export function checkWorkflow(options: object, known: object): void {
 
 function checkBackoff(what: string, delay: unknown): void {
   try {
-    const ms = delay === undefined ? 0 : durationMs(delay as Duration);
+    const ms = delay === undefined ? 0 : durationMs("delay", delay as Duration);
     if (Number.isInteger(ms) && ms <= MAX_BACKOFF_MS) return;
   } catch {}
-  throw new TypeError(`${what} must be whole milliseconds, or text such as "10s", of at most 24 hours, not ${JSON.stringify(delay)}.`);
+  throw new TypeError(`${what} must be whole milliseconds, or text such as "10s", of at most 24 hours, not ${givenText(delay)}.`);
 }
 
 function checkWhole(what: string, value: unknown, min: number, max: number): void {
   if (value === undefined || (Number.isInteger(value) && (value as number) >= min && (value as number) <= max)) return;
-  throw new TypeError(`${what} must be a whole number from ${min} to ${max}, not ${JSON.stringify(value)}.`);
+  throw new TypeError(`${what} must be a whole number from ${min} to ${max}, not ${givenText(value)}.`);
 }

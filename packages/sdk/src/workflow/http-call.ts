@@ -1,4 +1,5 @@
 import type { HttpCall } from "@tidemill/contract";
+import { givenText } from "../given-text.ts";
 import { milliseconds } from "../options.ts";
 import { durationMs } from "./duration.ts";
 import type { HttpRequest } from "./http-request.ts";
@@ -14,19 +15,19 @@ export function httpCall(request: HttpRequest, whose: string): HttpCall {
   if (typeof request !== "object" || request === null) throw new TypeError("step.http takes a name and a request: { url }.");
   const { url, method, headers, body, timeout, attempts, backoff } = request;
   // Checks attempts and backoff, like those of a step that the worker executes.
-  stepSettings({ ...(attempts !== undefined && { attempts }), ...(backoff && { backoff }) });
+  stepSettings({ ...(attempts !== undefined && { attempts }), ...(backoff !== undefined && { backoff }) });
   return {
     url: addressOf(url),
     ...(method !== undefined && { method }),
     ...(headers !== undefined && { headers: { ...headers } }),
     ...(body !== undefined && { body: remember(body, whose, "body") }),
-    ...(timeout !== undefined && { timeout: Math.ceil(milliseconds("timeout", durationMs(timeout), 1)) }),
+    ...(timeout !== undefined && { timeout: Math.ceil(milliseconds("timeout", durationMs("timeout", timeout), 1)) }),
     ...(attempts !== undefined && { attempts }),
-    ...(backoff !== undefined && { backoff: { delay: Math.ceil(durationMs(backoff.delay)) } }),
+    ...(backoff !== undefined && { backoff: { delay: Math.ceil(durationMs("backoff.delay", backoff.delay)) } }),
   };
 }
 
 function addressOf(url: string): string {
   if (typeof url === "string" && /^https?:\/\//i.test(url)) return url;
-  throw new TypeError(`url must be text of an http or https address, not ${JSON.stringify(url)}.`);
+  throw new TypeError(`url must be text of an http or https address, not ${givenText(url)}.`);
 }

@@ -1,4 +1,3 @@
-import { NonRetryableError } from "../worker/errors.ts";
 import type { StepKey } from "./context.ts";
 import type { Duration } from "./duration.ts";
 import type { Execution } from "./execution.ts";
@@ -31,5 +30,5 @@ export const invokeStep =
 function idOf(workflow: InvocableWorkflow | string): string {
   const id = typeof workflow === "string" ? workflow : workflow?.id;
   if (typeof id === "string" && id !== "") return id;
-  throw new NonRetryableError("step.invoke needs a workflow, or its id.");
+  throw new TypeError("step.invoke needs a workflow, or its id.");
 }

@@ -1,22 +1,22 @@
-import { NonRetryableError } from "../worker/errors.ts";
+import { givenText } from "../given-text.ts";
 import { type Duration, durationMs } from "./duration.ts";
 
 const MAX_MS = 86_400_000;
 
 /**
  * @returns milliseconds, whole
- * @throws {NonRetryableError} for what is no duration of at most 24 hours
+ * @throws {TypeError} for what is no duration of at most 24 hours
  */
 export function invokeTimeoutMs(timeout: Duration | undefined): number {
   const ms = timeout === undefined ? Number.NaN : Math.ceil(milliseconds(timeout));
   if (ms >= 1 && ms <= MAX_MS) return ms;
-  const given = timeout === undefined ? "" : `, not ${JSON.stringify(timeout)}`;
-  throw new NonRetryableError(`step.invoke needs a timeout of at most 24 hours${given}. The run that it starts may take longer.`);
+  const given = timeout === undefined ? "" : `, not ${givenText(timeout)}`;
+  throw new TypeError(`step.invoke needs a timeout of at most 24 hours${given}. The run that it starts may take longer.`);
 }
 
 function milliseconds(timeout: Duration): number {
   try {
-    return durationMs(timeout);
+    return durationMs("timeout", timeout);
   } catch {
     return Number.NaN;
   }

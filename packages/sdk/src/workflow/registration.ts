@@ -10,7 +10,7 @@ export function registrationOf({ options }: AnyWorkflow): PutWorkflow {
   const hooks = hooksOf(options);
   return {
     ...(attempts !== undefined && { attempts }),
-    ...(backoff?.delay !== undefined && { backoff: { delay: durationMs(backoff.delay) } }),
+    ...(backoff?.delay !== undefined && { backoff: { delay: durationMs("backoff.delay", backoff.delay) } }),
     ...(concurrency !== undefined && { concurrency }),
     ...(version !== undefined && { version }),
     ...startSettings(on),

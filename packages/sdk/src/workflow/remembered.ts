@@ -1,5 +1,5 @@
+import { jsonFaultOf } from "../json-fault.ts";
 import { NonRetryableError } from "../worker/errors.ts";
-import { failureOf } from "./failure.ts";
 
 /** A value as it comes back from JSON: dates are texts, undefined is null, methods are gone. */
 export type Remembered<T> = unknown extends T
@@ -56,7 +56,8 @@ function jsonOf(value: unknown, subject: string): string | undefined {
   try {
     return JSON.stringify(value);
   } catch (error) {
-    throw new NonRetryableError(`${subject} has no JSON: ${failureOf(error).message}`, { cause: error });
+    const { path, what } = jsonFaultOf(value, "", error);
+    throw new NonRetryableError(`${subject} has no JSON: ${path || "it"} ${what}.`, { cause: error });
   }
 }
 

@@ -1,3 +1,4 @@
+import { givenText } from "../given-text.ts";
 import { isStorable } from "./storable.ts";
 
 /** A kind of signal, with the type of its payload. */
@@ -33,14 +34,14 @@ export function checkSignals(of: string, signals: unknown): void {
   if (signals === undefined) return;
   const example = "{ approval: signal<{ ok: boolean }>() }";
   if (typeof signals !== "object" || signals === null || Array.isArray(signals))
-    throw new TypeError(`signals${of} must be an object such as ${example}, not ${JSON.stringify(signals)}.`);
+    throw new TypeError(`signals${of} must be an object such as ${example}, not ${givenText(signals)}.`);
   for (const [name, one] of Object.entries(signals)) checkSignal(`signals.${name}${of}`, one);
 }
 
 /** @throws {TypeError} for what `signal()` has not made */
 export function checkSignal(what: string, given: unknown): void {
   if ((given as SignalDefinition | null)?.kind !== "signal")
-    throw new TypeError(`${what} must be made by signal(), not ${JSON.stringify(given)}.`);
+    throw new TypeError(`${what} must be made by signal(), not ${givenText(given)}.`);
 }
 
 const MAX_ID = 256;
@@ -49,5 +50,5 @@ const MAX_ID = 256;
 export function signalId(id: string): string {
   if (typeof id === "string" && id.length > 0 && id.length <= MAX_ID && id !== "." && id !== ".." && isStorable(id)) return id;
   const rule = `1 to ${MAX_ID} characters other than "." and "..", without NUL or lone surrogates`;
-  throw new TypeError(`The id of a signal must be ${rule}, not ${JSON.stringify(id)}.`);
+  throw new TypeError(`The id of a signal must be ${rule}, not ${givenText(id)}.`);
 }

@@ -1,5 +1,6 @@
 import type { PutWorkflow } from "@tidemill/contract";
 import { checkNames } from "../check-names.ts";
+import { givenText } from "../given-text.ts";
 import { checkCron, checkTimezone } from "./check-cron.ts";
 
 /** An event that starts runs. `Data` is what it carries, and the input of the runs. */
@@ -73,7 +74,7 @@ function checkedName(name: string): string {
   if (typeof name === "string" && NAME.test(name) && name.length <= MAX_NAME) return name;
   const hint = String(name).includes("/") ? " Use dots in place of slashes." : "";
   const rule = "lower-case letters, digits and underscores, in parts separated by dots";
-  throw new TypeError(`The name of an event must be ${rule}, not ${JSON.stringify(name)}.${hint}`);
+  throw new TypeError(`The name of an event must be ${rule}, not ${givenText(name)}.${hint}`);
 }
 
 /** What a workflow is registered with. */
@@ -103,6 +104,6 @@ function checkStart(start: Start): void {
   if (start?.kind === "event") checkedName(start.name);
   else if (start?.kind !== "cron") {
     const example = typeof start === "string" && NAME.test(start) ? start : "user.created";
-    throw new TypeError(`on takes event("${example}"), cron("0 9 * * *", { timezone }), or a list of these, not ${JSON.stringify(start)}.`);
+    throw new TypeError(`on takes event("${example}"), cron("0 9 * * *", { timezone }), or a list of these, not ${givenText(start)}.`);
   }
 }

@@ -1,3 +1,4 @@
+import { givenText } from "../given-text.ts";
 import { NonRetryableError } from "../worker/errors.ts";
 import { DuplicateStepError } from "./errors.ts";
 import { isStorable } from "./storable.ts";
@@ -45,7 +46,7 @@ export class StepKeys {
 
 /** @throws {NonRetryableError} for a name that cannot be a step's */
 export function stepBase(name: string, key: string | number | undefined): string {
-  if (typeof name !== "string") throw new NonRetryableError(`A step's name must be text, not ${JSON.stringify(name) ?? String(name)}.`);
+  if (typeof name !== "string") throw new NonRetryableError(`A step's name must be text, not ${givenText(name)}.`);
   if (key !== undefined && typeof key !== "string" && typeof key !== "number") {
     const given = key === null ? "null" : typeof key;
     throw new NonRetryableError(`The key of step ${JSON.stringify(name)} must be text or a number, not ${given}.`);

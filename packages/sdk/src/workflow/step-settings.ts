@@ -1,4 +1,5 @@
 import { checkNames } from "../check-names.ts";
+import { givenText } from "../given-text.ts";
 import { milliseconds } from "../options.ts";
 import type { RunStepOptions } from "./context.ts";
 import { durationMs } from "./duration.ts";
@@ -25,11 +26,12 @@ export function stepSettings(options: RunStepOptions<never>): StepSettings {
   checkNames("step.run", options, OPTIONS);
   const { attempts, backoff, timeout } = options;
   if (attempts !== undefined && (!Number.isInteger(attempts) || attempts < 1))
-    throw new TypeError(`attempts must be a whole number from 1 on, not ${String(attempts)}.`);
+    throw new TypeError(`attempts must be a whole number from 1 on, not ${givenText(attempts)}.`);
+  if (backoff !== undefined) checkNames("backoff", backoff, { delay: true });
   return {
     attempts: attempts ?? null,
-    firstBackoffMs: backoff === undefined ? FIRST_BACKOFF_MS : durationMs(backoff.delay),
-    timeoutMs: timeout === undefined ? null : milliseconds("timeout", durationMs(timeout), 1),
+    firstBackoffMs: backoff === undefined ? FIRST_BACKOFF_MS : durationMs("backoff.delay", backoff.delay),
+    timeoutMs: timeout === undefined ? null : milliseconds("timeout", durationMs("timeout", timeout), 1),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { ReportedStep } from "@tidemill/contract";
 import { type Moment, momentMs, momentText } from "../clock.ts";
+import { givenText } from "../given-text.ts";
 import { NonRetryableError } from "../worker/errors.ts";
 import type { EventToSend, RunStepOptions, SignalToAwait, SignalToRegister, Step, StepKey } from "./context.ts";
 import { type Duration, waitMs } from "./duration.ts";
@@ -136,5 +137,5 @@ function textOf(moment: Moment): string {
   if (ms > LAST_MOMENT_MS) throw new RangeError(`until must be before the year 10000, not ${momentText(ms)}.`);
   // Whatever is past, the sleep ends at once.
   if (Number.isFinite(ms)) return momentText(Math.max(ms, 0));
-  throw new TypeError(`A moment is a Date, or text such as "2026-11-23T09:30:00Z", not ${JSON.stringify(moment)}.`);
+  throw new TypeError(`until must be a Date, or text such as "2026-11-23T09:30:00Z", not ${givenText(moment)}.`);
 }

@@ -1,4 +1,5 @@
 import type { Triggered, TriggeredMany, TriggerWorkflow } from "@tidemill/contract";
+import { encodeJson } from "../encode-json.ts";
 import { TidemillError } from "../error.ts";
 
 /** How triggers of one workflow reach the service, as JSON. */
@@ -40,7 +41,7 @@ export class TriggerBatcher {
   }
 
   add(trigger: TriggerWorkflow): Promise<Triggered> {
-    const text = JSON.stringify(trigger);
+    const text = encodeJson(trigger) ?? "{}";
     return new Promise((resolve, reject) => {
       this.#waiting.push({ text, resolve, reject });
       this.#flushSoon();

@@ -156,6 +156,31 @@ test("a journal that is too large to be sent is fetched", async ({ live: { tidem
   });
 });
 
+test("a journal of which something between has left out the end is not executed", async ({ live: { tidemill }, host }) => {
+  const executed: number[] = [];
+  const large = workflow({ id: "large" }, async ({ step }) => {
+    await step.run("long", () => "x".repeat(300_000));
+    for (let at = 0; at < 120; at += 1) await step.run("count", () => void executed.push(at));
+    await step.sleep("nap", 1);
+    return executed.length;
+  });
+  let cuts = 0;
+  const fetchWith = async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
+    const response = await fetch(input, init);
+    if (!String(input).includes("/journal") || cuts > 0) return response;
+    cuts += 1;
+    return Response.json({ ...((await response.json()) as object), next_cursor: null });
+  };
+  const warnings: unknown[] = [];
+  const logger = { ...SILENT, warn: (_message: string, fields?: object) => void warnings.push(fields) };
+  await host([large], { fetch: fetchWith, logger });
+  const runId = await start(tidemill, "large");
+  await untilStatus(tidemill, runId, "completed");
+  expect(await tidemill.runs.get(runId)).toMatchObject({ attempt: 1, result: 120 });
+  expect(executed).toHaveLength(120);
+  expect(warnings).toEqual([{ run: runId, error: "TidemillError: The journal of the run came with 100 steps. It has 122 at least." }]);
+});
+
 test("steps that are too large for the response are stored before it", async ({ live: { tidemill }, host }) => {
   const executed: number[] = [];
   const large = workflow({ id: "large" }, async ({ step }) => {

@@ -192,20 +192,25 @@ describe("an execution that invokes a workflow", () => {
     ["25h", 'step.invoke needs a timeout of at most 24 hours, not "25h".'],
     [86_400_001, "step.invoke needs a timeout of at most 24 hours, not 86400001."],
     ["1 fortnight", 'step.invoke needs a timeout of at most 24 hours, not "1 fortnight".'],
+    [Number.NaN, "step.invoke needs a timeout of at most 24 hours, not NaN."],
     [0, "step.invoke needs a timeout of at most 24 hours, not 0."],
   ] as const)("fails for good with the timeout %s", async ([timeout, message]) => {
     const run = new MemoryRun(({ step }) => step.invoke("bill", { workflow: "billing.start", timeout: timeout as never }));
     expect(await run.execute()).toMatchObject({
       outcome: "failed",
       retry: false,
-      error_name: "NonRetryableError",
-      error: expect.stringContaining(message),
+      error_name: "InvalidStepError",
+      error: expect.stringContaining(`Step "bill": ${message}`),
     });
     expect(run.invocations).toEqual([]);
   });
 
   test("fails for good without a workflow", async () => {
     const run = new MemoryRun(({ step }) => step.invoke("bill", { workflow: undefined as unknown as string, timeout: "1h" }));
-    expect(await run.execute()).toMatchObject({ outcome: "failed", retry: false, error: "step.invoke needs a workflow, or its id." });
+    expect(await run.execute()).toMatchObject({
+      outcome: "failed",
+      retry: false,
+      error: 'Step "bill": step.invoke needs a workflow, or its id.',
+    });
   });
 });

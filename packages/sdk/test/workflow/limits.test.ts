@@ -29,6 +29,20 @@ describe("what the service would refuse fails with the step, the field and the l
       'The result of step "big" has 1048578 bytes of JSON',
     ],
     [
+      "an output with a BigInt",
+      ({ step }) => step.run("load", () => ({ user: { id: 1n } })),
+      'NonRetryableError: The result of step "load" has no JSON: user.id is a BigInt.',
+    ],
+    [
+      "an output that contains itself",
+      ({ step }) =>
+        step.run("load", () => {
+          const [one, other]: Record<string, unknown>[] = [{}, {}] as const;
+          return { list: [Object.assign(one, { other: Object.assign(other, { one }) })] };
+        }),
+      'The result of step "load" has no JSON: list[0].other.one is a circular reference.',
+    ],
+    [
       "an output that is nested too deep",
       ({ step }) => step.run("deep", () => nested(65)),
       'The result of step "deep" is nested deeper than 64',
@@ -52,6 +66,45 @@ describe("what the service would refuse fails with the step, the field and the l
       "a wait of more than a year",
       ({ step }) => step.waitForSignal("approval", { signal: "s", timeout: "366d" }),
       'Step "approval": timeout must be at most 365 days, not "366d".',
+    ],
+    [
+      "a sleep of NaN",
+      ({ step }) => step.sleep("nap", Number.NaN),
+      'Step "nap": duration must be a number of milliseconds, or text such as',
+    ],
+    ["a sleep of NaN, as it was given", ({ step }) => step.sleep("nap", Number.NaN), '"24h" or "7d", not NaN.'],
+    ["an endless sleep", ({ step }) => step.sleep("nap", Number.POSITIVE_INFINITY), "not Infinity."],
+    ["a sleep that ends before it begins", ({ step }) => step.sleep("nap", -5), "not -5."],
+    ["a sleep of a BigInt", ({ step }) => step.sleep("nap", 10n as never), "not 10n."],
+    [
+      "a sleep until an invalid Date",
+      ({ step }) => step.sleepUntil("nap", new Date(Number.NaN)),
+      'Step "nap": until must be a Date, or text such as "2026-11-23T09:30:00Z", not an invalid Date.',
+    ],
+    [
+      "a wait of NaN",
+      ({ step }) => step.waitForSignal("approval", { signal: "s", timeout: Number.NaN }),
+      'Step "approval": timeout must be a number of milliseconds, or text such as "90s", "24h" or "7d", not NaN.',
+    ],
+    [
+      "a call whose timeout is none",
+      ({ step }) => step.http("call", { url: "https://example.com", timeout: Number.NaN }),
+      'Step "call": timeout must be a number of milliseconds, or text such as "90s", "24h" or "7d", not NaN.',
+    ],
+    [
+      "a backoff that is none",
+      ({ step }) => step.run("a", () => 1, { backoff: { delay: Number.NaN } }),
+      'Step "a": backoff.delay must be a number of milliseconds, or text such as "90s", "24h" or "7d", not NaN.',
+    ],
+    [
+      "a backoff without its delay",
+      ({ step }) => step.http("call", { url: "https://example.com", backoff: "1s" as never }),
+      'Step "call": The options of backoff must be an object, not string.',
+    ],
+    [
+      "attempts that are a text",
+      ({ step }) => step.run("a", () => 1, { attempts: "3" as never }),
+      'Step "a": attempts must be a whole number from 1 on, not "3".',
     ],
     [
       "a sleep until a moment that cannot be written",

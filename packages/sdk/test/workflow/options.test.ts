@@ -13,9 +13,12 @@ describe("options of a workflow are checked where they are written", () => {
     [{ id: undefined }, "id must be letters"],
     [{ attempts: 0 }, "attempts of the workflow onboard must be a whole number from 1 to 100, not 0."],
     [{ attempts: "3" }, 'attempts of the workflow onboard must be a whole number from 1 to 100, not "3".'],
+    [{ attempts: Number.NaN }, "attempts of the workflow onboard must be a whole number from 1 to 100, not NaN."],
+    [{ attempts: 3n }, "attempts of the workflow onboard must be a whole number from 1 to 100, not 3n."],
     [{ concurrency: 1.5 }, "concurrency of the workflow onboard must be a whole number from 1 to 100000, not 1.5."],
     [{ backoff: { delay: -1 } }, "backoff.delay of the workflow onboard must be whole milliseconds, or text such as"],
     [{ backoff: { delay: "25h" } }, 'of at most 24 hours, not "25h".'],
+    [{ backoff: { delay: Number.NaN } }, "of at most 24 hours, not NaN."],
     [{ backoff: { delay: "soon" } }, 'of at most 24 hours, not "soon".'],
     [{ backoff: { dealy: 1 } }, "dealy is not an option of backoff of the workflow onboard. Did you mean delay?"],
     [{ backoff: 1_000 }, "The options of backoff of the workflow onboard must be an object, not number."],
@@ -25,7 +28,7 @@ describe("options of a workflow are checked where they are written", () => {
     [{ on: "user.created" }, 'on takes event("user.created"), cron("0 9 * * *", { timezone }), or a list of these, not "user.created".'],
     [{ on: [event("a"), event("a")] }, 'on has the event "a" twice.'],
     [{ on: { kind: "event", name: "User" } }, "The name of an event must be"],
-  ])("%j: %s", ([options, says]) => {
+  ])("%o: %s", ([options, says]) => {
     expect(() => workflow({ id: "onboard", ...options } as WorkflowOptions<unknown, unknown>, nothing)).toThrow(says);
   });
 

@@ -14,7 +14,7 @@ const RELEASED_MS = 1_000;
 const faultOf = compileCheck(ExecutionOutcome);
 
 /**
- * What the response of an endpoint means for the execution. A response that is no outcome is a failed execution.
+ * What the response of an endpoint means for the execution. A response that is not a valid outcome is a failed execution.
  *
  * @param kind of the job
  * @param redactor takes secrets out of what is kept; null when the input has none
@@ -22,11 +22,11 @@ const faultOf = compileCheck(ExecutionOutcome);
 export function* readResponse(kind: string, response: Response, nowMs: number, redactor: TextRedactor | null): SlicedWork<AttemptResult> {
   if (response.kind === "failed" || response.status < 200 || response.status > 299) return yield* classify(response, nowMs, redactor);
   const { body } = response;
-  if (!body) return invalidOutcome(kind, `The response is no outcome: it exceeds ${LIMITS.outcomeBytes} bytes.`);
+  if (!body) return invalidOutcome(kind, `The response is not a valid outcome: it exceeds ${LIMITS.outcomeBytes} bytes.`);
   try {
     const outcome = (yield* parseJsonBody(body, { maxDepth: LIMITS.jsonDepth, rawMember: "result" })) as ExecutionOutcome;
     const fault = faultOf(outcome)?.message ?? misfitOf(outcome) ?? unfitFor(kind, outcome);
-    if (fault) return invalidOutcome(kind, `The response is no outcome: ${fault}`);
+    if (fault) return invalidOutcome(kind, `The response is not a valid outcome: ${fault}`);
     // A response has room for less than the call of a worker.
     const oversize = kind === "run" ? tooLarge("job", resultText(outcome)) : null;
     if (oversize) {
@@ -38,7 +38,7 @@ export function* readResponse(kind: string, response: Response, nowMs: number, r
     return yield* readOutcome(kind, outcome, readReported(outcome), { redactor, version: null });
   } catch (error) {
     if (error instanceof JsonBodyError || error instanceof ProblemError)
-      return invalidOutcome(kind, `The response is no outcome: ${error.message}`);
+      return invalidOutcome(kind, `The response is not a valid outcome: ${error.message}`);
     throw error;
   }
 }

@@ -30,8 +30,9 @@ export async function pushRuns<Filled extends { readonly payload: string }>(
     if (!one) return [];
     const filled = await fill(run, one.input ?? inputs.get(one.id) ?? "null");
     if (!("payload" in filled)) return [{ ...run, text: null, filled }];
-    const journal = one.journalBytes <= LIMITS.pushedJournalBytes ? journalText(journals.get(one.id) ?? []) : "null";
-    return [{ ...run, text: `{"kind":"run",${runText(run, one, filled.payload, journal).slice(1)}`, filled }];
+    const isSent = one.journalBytes <= LIMITS.pushedJournalBytes;
+    const text = runText(run, one, filled.payload, isSent ? journalText(journals.get(one.id) ?? []) : "null");
+    return [{ ...run, text: `{"kind":"run",${isSent ? "" : `"journalSteps":${one.steps},`}${text.slice(1)}`, filled }];
   });
   return (await Promise.all(given)).flat();
 }

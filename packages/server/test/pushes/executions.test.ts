@@ -1,4 +1,6 @@
+import { isDeepStrictEqual } from "node:util";
 import { describe, expect } from "vitest";
+import { readRunId } from "../../src/workflows/run.ts";
 import { isSigned } from "../harness/handler.ts";
 import { type Outcome, pushedWorkflow, SECRET } from "../harness/pushes.ts";
 import { test, until } from "../harness/service.ts";
@@ -99,7 +101,7 @@ describe("a failed execution", () => {
     [
       "with an empty response",
       200,
-      { name: "InvalidOutcomeError", message: "The response is no outcome: The body is empty; it must be JSON." },
+      { name: "InvalidOutcomeError", message: "The response is not a valid outcome: The body is empty; it must be JSON." },
     ],
     [
       "with a response that is not JSON",
@@ -110,12 +112,12 @@ describe("a failed execution", () => {
     [
       "with a field that the outcome does not go with",
       { outcome: "completed", retry: false },
-      { name: "InvalidOutcomeError", message: 'The response is no outcome: retry is not allowed with the outcome "completed".' },
+      { name: "InvalidOutcomeError", message: 'The response is not a valid outcome: retry is not allowed with the outcome "completed".' },
     ],
     [
       "with a misspelt field",
       { outcome: "completed", resutl: 1 },
-      { name: "InvalidOutcomeError", message: 'The response is no outcome: resutl is not a known field; did you mean "result"?' },
+      { name: "InvalidOutcomeError", message: 'The response is not a valid outcome: resutl is not a known field; did you mean "result"?' },
     ],
     [
       "with a step that is wrong",
@@ -125,7 +127,7 @@ describe("a failed execution", () => {
     [
       "with a response that is too long",
       { outcome: "completed", result: "x".repeat(300_000) },
-      { name: "InvalidOutcomeError", message: "The response is no outcome: it exceeds 262144 bytes." },
+      { name: "InvalidOutcomeError", message: "The response is not a valid outcome: it exceeds 262144 bytes." },
     ],
     [
       "as the program reports it",
@@ -256,6 +258,15 @@ test("20 failures in a row open the circuit, and runs wait without using attempt
   const [open] = await service.database.query<{ n: number }>("select count(*)::int as n from circuit");
   expect(open?.n).toBe(1);
   const held = await workflow.trigger();
+  // The first probe fails. Its execution has ended, and may not report steps any more.
+  await service.advance(60);
+  await until(async () => {
+    const [run] = await service.database.query(
+      "select status, last_execution::int as execution, open_lease_id as lease from run where id = $1",
+      [readRunId(held)],
+    );
+    return isDeepStrictEqual({ ...run }, { status: "running", execution: 1, lease: null });
+  }, "the run to be held after an execution");
   workflow.program.answers = { status: 200, body: JSON.stringify(COMPLETED) };
   await service.advance(60);
   await service.advance(60);

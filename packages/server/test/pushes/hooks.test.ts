@@ -48,11 +48,11 @@ describe("a hook fires once: it is recorded, and not repeated, when the endpoint
     ["responds with a 500", 500, "The handler answered 500."],
     ["responds with a 503 and Retry-After", { status: 503, headers: { "retry-after": "1" } }, "The handler answered 503."],
     ["breaks the connection", "reset", /./],
-    ["responds with something else", { status: 200, body: "ok" }, /^The response is no outcome/],
+    ["responds with something else", { status: 200, body: "ok" }, /^The response is not a valid outcome/],
     [
       "says that it is suspended",
       { outcome: "suspended", steps: [] },
-      "The response is no outcome: The outcome suspended is only for runs.",
+      "The response is not a valid outcome: The outcome suspended is only for runs.",
     ],
   ];
   test.for(FAILURES)("%s", async ([, failure, message], { service }) => {
@@ -132,7 +132,7 @@ test("a hook may take longer than endpoint_timeout, and than 30 s, and is record
   await until(() => workflow.program.open === 1, "onSuccess to begin");
   await service.advance(31);
   workflow.program.release(200);
-  expect(await errorsOf(workflow, runId)).toEqual([expect.stringMatching(/^The response is no outcome/)]);
+  expect(await errorsOf(workflow, runId)).toEqual([expect.stringMatching(/^The response is not a valid outcome/)]);
   const { data } = await service.ok("GET", "/v1/audit-events?event_type=workflow.hook.slow");
   expect(data).toMatchObject([{ resource_id: runId, output: { took_ms: 31_000 } }]);
 });

@@ -60,7 +60,7 @@ class Query {
 
   submit(connection: Connection): null {
     const { name, text } = this;
-    this.#columns = name ? COLUMNS.get(connection)?.get(name) : undefined;
+    this.#columns = COLUMNS.get(connection)?.get(name);
     this.#isDescribed = this.#columns !== undefined;
     connection.stream.cork();
     try {
@@ -113,7 +113,7 @@ class Query {
       return;
     }
     // A statement that returns no rows has no description.
-    if (!this.#isDescribed && this.name) columnsOf(connection).set(this.name, this.#columns ?? []);
+    if (!this.#isDescribed) columnsOf(connection).set(this.name, this.#columns ?? []);
     this.callback?.(null, { rows: this.#rows });
   }
 

@@ -5,7 +5,7 @@ import type { LargeTexts } from "./large-texts.ts";
 export type Value = string | number | bigint | boolean | null | undefined | Buffer | LargeTexts | readonly string[] | readonly Buffer[];
 
 export interface Statement {
-  /** Empty: it is prepared anew each time. */
+  /** It is prepared under this name, once on each connection. */
   readonly name: string;
   readonly text: string;
   readonly values: Value[];
