@@ -67,7 +67,7 @@ const TYPES = `
  *
  * @param query runs on a connection whose `search_path` begins with the schema, so that names have no prefix
  * @param comments the migrations' comments on tables, columns and indexes
- * @param isOfTests whether a table or constraint of this name does not belong to the schema, because a test created it
+ * @param isOfTests whether a table, index or constraint of this name does not belong to the schema, because a test created it
  * @throws if a table is missing from scripts/table-owners.ts, or exists only there
  */
 export async function schemaPage(query: Query, comments: MigrationComments, isOfTests = (_name: string) => false): Promise<string> {
@@ -79,7 +79,10 @@ export async function schemaPage(query: Query, comments: MigrationComments, isOf
   if (gone.length > 0) throw new Error(`These tables of scripts/table-owners.ts do not exist: ${gone.join(", ")}.`);
 
   const columns = Map.groupBy(await query<Column>(COLUMNS), ({ relation }) => relation);
-  const indexes = Map.groupBy(await query<Detail>(INDEXES), ({ relation }) => relation);
+  const indexes = Map.groupBy(
+    (await query<Detail>(INDEXES)).filter(({ name }) => !isOfTests(name)),
+    ({ relation }) => relation,
+  );
   const constraints = Map.groupBy(
     (await query<Detail>(CONSTRAINTS)).filter(({ name }) => !isOfTests(name)),
     ({ relation }) => relation,

@@ -76,7 +76,7 @@ export const EVENTS = {
 
   // The database.
   migrations_ran: event("info", "The schema was brought up to date.", { names: "strings" }),
-  migration_waits: event(
+  migration_postponed: event(
     "warn",
     "Other statements hold locks that bringing the schema up to date needs: those of nodes of an older version, or of a session that was left open. The start tries again each second.",
   ),

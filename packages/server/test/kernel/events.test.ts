@@ -15,7 +15,7 @@ const read = (file: string) => readFile(path.join(ROOT, file), "utf8");
 async function emittedNames(): Promise<Set<string>> {
   const sources = await readdir(path.join(ROOT, "packages/server/src"), { recursive: true });
   const texts = await Promise.all(sources.filter((file) => file.endsWith(".ts")).map((file) => read(`packages/server/src/${file}`)));
-  const calls = texts.flatMap((text) => [...text.matchAll(/(?<!server\.)\bemit\(([^,)]*)/g)].map(([, event]) => event ?? ""));
+  const calls = texts.flatMap((text) => [...text.matchAll(/(?<!(?:server|socket)\.)\bemit\(([^,)]*)/g)].map(([, event]) => event ?? ""));
   return new Set(calls.flatMap((event) => [...event.matchAll(/"(\w+)"/g)].map(([, name]) => name ?? "")));
 }
 

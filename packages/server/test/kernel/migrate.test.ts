@@ -22,7 +22,7 @@ test("a migration that needs a lock which another session holds lets others go f
   await session.query("lock table run in access share mode");
   const events: string[] = [];
   const migrated = migrate({ connectionString: database.url }, (event) => void events.push(event));
-  await until(() => events.includes("migration_waits"), "the migration to give way");
+  await until(() => events.includes("migration_postponed"), "the migration to give way");
   await database.query("select from run");
   await session.query("commit");
   await migrated;

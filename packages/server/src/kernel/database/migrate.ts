@@ -33,7 +33,7 @@ export async function migrate(connection: Connection, emit: EmitEvent): Promise<
     if (names.length === 0) return;
     await client.query(`set lock_timeout = ${LOCK_TIMEOUT_MS}`);
     while (!(await applied(client))) {
-      emit("migration_waits", {});
+      emit("migration_postponed", {});
       await wait(PAUSE_MS);
     }
     emit("migrations_ran", { names });
