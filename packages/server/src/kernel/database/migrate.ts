@@ -11,10 +11,12 @@ const TABLE = "migration";
 const LOCK = 7_305_512_009;
 
 /**
- * How long a migration waits for a lock. Statements of nodes that are running wait behind it. It is shorter than the time after which
- * PostgreSQL looks for deadlocks (1 s), so that a migration gives way before a statement fails. Milliseconds.
+ * How long a migration waits for a lock. Statements of nodes that are running wait behind it. At first it is shorter than the time after which
+ * PostgreSQL looks for deadlocks (1 s), so that a migration gives way before a statement fails. Where nodes are never idle for so long, it
+ * insists: then PostgreSQL ends the migration or the statement with which it is in a deadlock. Milliseconds.
  */
-const LOCK_TIMEOUT_MS = 500;
+const [SHORT_WAIT_MS, LONG_WAIT_MS] = [500, 5_000];
+const SHORT_WAITS = 3;
 const PAUSE_MS = 1_000;
 const LOCK_NOT_AVAILABLE = "55P03";
 const DEADLOCK_DETECTED = "40P01";
@@ -31,8 +33,7 @@ export async function migrate(connection: Connection, emit: EmitEvent): Promise<
     await client.query("select pg_advisory_lock($1)", [LOCK]);
     const names = await findPending(client);
     if (names.length === 0) return;
-    await client.query(`set lock_timeout = ${LOCK_TIMEOUT_MS}`);
-    while (!(await applied(client))) {
+    for (let tries = 0; !(await applied(client, tries < SHORT_WAITS ? SHORT_WAIT_MS : LONG_WAIT_MS)); tries += 1) {
       emit("migration_postponed", {});
       await wait(PAUSE_MS);
     }
@@ -43,8 +44,9 @@ export async function migrate(connection: Connection, emit: EmitEvent): Promise<
 }
 
 /** Applies pending migrations, each in a transaction. Returns whether all are applied; false: others hold locks that the next one needs. */
-async function applied(dbClient: pg.Client): Promise<boolean> {
+async function applied(dbClient: pg.Client, lockTimeoutMs: number): Promise<boolean> {
   const { runner } = await import("node-pg-migrate");
+  await dbClient.query(`set lock_timeout = ${lockTimeoutMs}`);
   try {
     await runner({
       dbClient,
