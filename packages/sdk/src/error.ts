@@ -2,7 +2,7 @@ import type { ErrorCode } from "@tidemill/contract";
 
 /**
  * What went wrong: a code of the API's error catalogue, or one of the client's own. `NO_RESPONSE`: the service cannot be reached, or the
- * connection broke. `TIMEOUT`: no response in time. `UNEXPECTED_RESPONSE`: something else than the service responded, for example a proxy.
+ * connection broke. `TIMEOUT`: no response in time. `UNEXPECTED_RESPONSE`: something other than the service responded, for example a proxy.
  */
 export type TidemillErrorCode = ErrorCode | "NO_RESPONSE" | "TIMEOUT" | "UNEXPECTED_RESPONSE";
 

@@ -22,8 +22,9 @@ export function jsonFaultOf(value: unknown, path: string, thrown: unknown): Json
 
 /** @param around the objects that the value is in */
 function faultIn(value: unknown, path: string, around: Set<object>): JsonFault | null {
+  if (value === null || value === undefined || "toJSON" in Object(value)) return null;
   if (typeof value === "bigint") return { path, what: "is a BigInt" };
-  if (typeof value !== "object" || value === null || "toJSON" in value) return null;
+  if (typeof value !== "object") return null;
   if (around.has(value)) return { path, what: "is a circular reference" };
   around.add(value);
   for (const [name, member] of Object.entries(value)) {

@@ -2,7 +2,7 @@ import { TidemillError } from "./error.ts";
 
 type Fields = Readonly<Record<string, (value: unknown) => boolean>>;
 
-/** What a response must be. Otherwise something else than the service has responded, and nothing may be stored. */
+/** What a response must be. Otherwise something other than the service has responded, and nothing may be stored. */
 export interface Shape {
   /** Whether it has a body, a JSON object. Without one, its status is 204. */
   readonly body: "always" | "sometimes" | "never";

@@ -81,7 +81,7 @@ describe("runs.watch", () => {
     expect(asked).toEqual([null, expect.stringMatching(/^0\.0\./)]);
   });
 
-  test("rejects for a run that is not there, and for something else than the service", async ({ service, client }) => {
+  test("rejects for a run that is not there, and for something other than the service", async ({ service, client }) => {
     expect(await failureOf(client.runs.watch("run_01kajv3k4ve6nsd9z5kgtzx0rw").next())).toMatchObject({ code: "NOT_FOUND" });
     const other = new Tidemill({ url: service.node.url, key: service.key, fetch: async () => new Response("hello") });
     expect(await failureOf(other.runs.watch("run_1").next())).toMatchObject({ code: "UNEXPECTED_RESPONSE" });

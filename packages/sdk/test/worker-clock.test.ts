@@ -270,6 +270,26 @@ describe("a worker at whose address something else responds", () => {
     });
     expect(log.lines).toHaveLength(1);
   });
+
+  test("tries again for a minute after the first response, however long there was none before", async ({
+    ahead,
+    loop,
+    service,
+    clients: { proxy },
+  }) => {
+    proxy.faultOf = () => "cut before";
+    const log = new Log();
+    const queue = await service.queue();
+    const done = Promise.withResolvers<void>();
+    loop({ [queue]: () => done.resolve() }, { url: proxy.url, logger: log });
+    await until(() => log.lines.length === 1, "the first failure to be logged");
+    ahead.ms += 61_000;
+    proxy.faultOf = () => ({ status: 404, body: "Not here." });
+    await until(() => log.lines.length === 2, "the response to be logged");
+    proxy.faultOf = () => null;
+    await service.enqueue({ queue });
+    await done.promise;
+  });
 });
 
 describe("a worker whose key is refused", () => {

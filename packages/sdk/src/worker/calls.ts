@@ -28,7 +28,7 @@ const MAX_PAUSE_MS = 60_000;
 const KEY_REFUSED_MS = 60_000;
 
 /**
- * How long something else than the service may respond to the first calls of a worker before the worker ends: a proxy while the service starts,
+ * How long something other than the service may respond to the first calls of a worker before the worker ends: a proxy while the service starts,
  * or what runs at a wrong address. Milliseconds.
  */
 const OTHER_RESPONDS_MS = 60_000;
@@ -116,9 +116,8 @@ export class WorkerCalls {
   /**
    * Reports outcomes, and takes jobs and runs. A repeated try has the same name as the first one, so that it takes no others.
    *
-   * @throws {TidemillError} when the service refuses the worker's first call, something else responds to it for a minute, when the service
-   * refuses the worker's key for a minute, what a call reports (`isRefused`), or one
-   * of its queues and workflows (`refusedSource`)
+   * @throws {TidemillError} when the service refuses the worker's first call, or something else responds to it for a minute; when the service
+   * refuses the worker's key for a minute, what a call reports (`isRefused`), or one of its queues and workflows (`refusedSource`)
    */
   async work(asked: Asked, outcomes: readonly WorkOutcome[], signal: AbortSignal): Promise<Worked> {
     const { name, version, leaseSeconds } = this.#settings;
@@ -226,6 +225,8 @@ export class WorkerCalls {
   ): Promise<TimedResponse> {
     const { elapsedMs } = this.#settings;
     const firstSentMs = elapsedMs();
+    /** Since when something other than the service responds. */
+    let otherSinceMs: number | null = null;
     for (let tries = 1; ; tries += 1) {
       const lastSentMs = elapsedMs();
       try {
@@ -239,10 +240,12 @@ export class WorkerCalls {
         if (!isKeyRefused) this.#key.refusedSinceMs = null;
         const isOurs = error.status !== null && error.status < 500 && error.status !== 429;
         const ends = isOurs && isFinal(error);
-        const mayPass = ends && isOfOther(error) && elapsedMs() - firstSentMs < OTHER_RESPONDS_MS;
-        if (ends && !mayPass) throw error;
+        const isOther = ends && isOfOther(error);
+        const isFirstOther = isOther && otherSinceMs === null;
+        otherSinceMs = isOther ? (otherSinceMs ?? elapsedMs()) : null;
+        if (ends && (otherSinceMs === null || elapsedMs() - otherSinceMs >= OTHER_RESPONDS_MS)) throw error;
         if (isKeyRefused) this.#keyRefused(error);
-        else if (mayPass && tries === 1) this.#otherResponded(error);
+        else if (isFirstOther) this.#otherResponded(error);
         else if (tries === 1) this.#warn(error);
         const waitsLong = isOurs && !isKeyRefused && !isOfOther(error);
         await wait(waitsLong ? ERROR_PAUSE_MS : atMost(maxPauseMs, waitBeforeNext(error, tries, chance()), chance()), signal);
@@ -250,7 +253,7 @@ export class WorkerCalls {
     }
   }
 
-  /** A key that was revoked or has expired does not become valid again. Something else than the service may have refused it for a while. */
+  /** A key that was revoked or has expired does not become valid again. Something other than the service may have refused it for a while. */
   #isKeyRefusedForLong({ code }: TidemillError): boolean {
     const refusedForMs = this.#key.refusedSinceMs === null ? 0 : this.#settings.elapsedMs() - this.#key.refusedSinceMs;
     return code === "UNAUTHORIZED" && refusedForMs >= KEY_REFUSED_MS;
@@ -265,7 +268,7 @@ export class WorkerCalls {
 
   #otherResponded({ code, message }: TidemillError): void {
     const { logger, name, url } = this.#settings;
-    logger.error(`Something else than Tidemill responds at ${url}. Check the address. The worker ends if it still does after a minute.`, {
+    logger.error(`Something other than Tidemill responds at ${url}. Check the address. The worker ends if it still does after a minute.`, {
       worker: name,
       code,
       error: message,
@@ -292,7 +295,7 @@ export const isRefused = ({ code }: TidemillError, outcomes: readonly WorkOutcom
 /** That says nothing of the call. */
 const isAboutKey = ({ status }: TidemillError): boolean => status === 401 || status === 403;
 
-/** Whether something else than the service has responded, which may pass the next try on. What is too large for it stays too large. */
+/** Whether something other than the service has responded, which may pass the next try on. What is too large for it stays too large. */
 const isOfOther = ({ code, status }: TidemillError): boolean => code === "UNEXPECTED_RESPONSE" && status !== 413;
 
 /** Whether an error lies with the call of a run. */

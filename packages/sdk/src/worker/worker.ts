@@ -42,7 +42,7 @@ export class Worker {
    * Runs until the worker is stopped, by `stop` or a signal. While the service is away, it tries again.
    *
    * @throws {TidemillError} when the service refuses a workflow, the worker's first call, for example NOT_FOUND for a queue, or the key for a
-   * minute (UNAUTHORIZED); when something else than the service responds to the first calls for a minute (UNEXPECTED_RESPONSE)
+   * minute (UNAUTHORIZED); when something other than the service responds to the first calls for a minute (UNEXPECTED_RESPONSE)
    */
   run(): Promise<void> {
     this.#running ??= this.#run();

@@ -11,7 +11,7 @@ interface Range {
  * count shared memory, which this is, though nothing shares it. V8 may take it back when no body is in it (decision 63).
  */
 export class BodyMemory {
-  readonly #bytes: number;
+  #bytes: number;
   /** Where bodies are, in order. */
   readonly #taken: Range[] = [];
   /** While bodies are in it. */
@@ -23,7 +23,7 @@ export class BodyMemory {
     this.#bytes = bytes;
   }
 
-  /** Takes memory, in which anything may stand. It is of a buffer's own if there is no room. */
+  /** Takes memory, whose contents are undefined. It is of a buffer's own if there is no room. */
   take(bytes: number): Buffer {
     const length = Math.ceil(bytes / PAGE_BYTES) * PAGE_BYTES;
     let start = 0;
@@ -37,7 +37,8 @@ export class BodyMemory {
     try {
       this.#memory ??= this.#unused?.deref() ?? new SharedArrayBuffer(this.#bytes);
     } catch {
-      // The system does not promise so much memory at once.
+      // The system does not promise so much memory at once. It would not the next time.
+      this.#bytes = 0;
       return Buffer.allocUnsafeSlow(bytes);
     }
     this.#taken.splice(at, 0, { start, end: start + length });

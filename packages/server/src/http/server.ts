@@ -141,17 +141,16 @@ export function createApi(options: ApiOptions): Api {
     };
     receiveBody(payload, expected, (error, body) => {
       if (error || !body) return done(error);
+      let parsed: unknown;
       try {
-        const parsed = parse(request, body);
-        if (parsed instanceof Promise) void parsed.then((value) => done(null, value), done).finally(() => freeBody(body, memory));
-        else {
-          freeBody(body, memory);
-          done(null, parsed);
-        }
+        parsed = parse(request, body);
       } catch (refused) {
         freeBody(body, memory);
-        done(refused as Error);
+        return done(refused as Error);
       }
+      if (parsed instanceof Promise) return void parsed.then((value) => done(null, value), done).finally(() => freeBody(body, memory));
+      freeBody(body, memory);
+      done(null, parsed);
     });
   });
   api.addHook("preValidation", (request, _reply, done) => {

@@ -78,7 +78,7 @@ export const EVENTS = {
   migrations_ran: event("info", "The schema was brought up to date.", { names: "strings" }),
   migration_postponed: event(
     "warn",
-    "Other statements hold locks that bringing the schema up to date needs: those of nodes of an older version, or of a session that was left open. The start tries again each second.",
+    "Other statements hold locks that bringing the schema up to date needs: those of nodes of an older version, or of a session that was left open. The start tries again, and says so once a minute or so.",
   ),
   listener_lost: event("warn", "The connection that receives notifications broke. The node polls until it has a new one.", {
     error: "error",

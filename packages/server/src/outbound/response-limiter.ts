@@ -41,10 +41,20 @@ export class ResponseLimiter {
   #bytes = 0;
   #lines = 0;
   #pieces = 0;
+  /** What the connection had sent when its last response ended. */
+  #sentBefore = 0;
 
   constructor(socket: Socket, read: () => Buffer | null) {
     this.#socket = socket;
     this.#read = read;
+  }
+
+  /**
+   * Whether the connection is to be read now, whoever's turn it is: the rest of what was read belongs before the connection's end, and of a connection
+   * that has sent nothing since its last response, what comes unasked must be seen before it sends again.
+   */
+  get isUrgent(): boolean {
+    return this.#rest.length > 0 || this.#socket.bytesWritten === this.#sentBefore;
   }
 
   /** The next slice for the parser, or null when there is none or a limit was exceeded. */
@@ -76,6 +86,7 @@ export class ResponseLimiter {
     this.#bodyBytesLeft = 0;
     this.#bytes = 0;
     this.#lines = 0;
+    this.#sentBefore = this.#socket.bytesWritten;
   }
 
   /** The slice ends after an empty line: what follows may be a body, whose lines do not count. */
@@ -121,8 +132,8 @@ export class ResponseLimiter {
 export function limitResponses(
   connect: buildConnector.connector,
   onRead: (limiter: ResponseLimiter | null) => void,
+  turns = new ResponseTurns(),
 ): buildConnector.connector {
-  const turns = new ResponseTurns();
   return (options, callback) => {
     connect(options, (...[error, socket]) => {
       if (error) return callback(error, null);
@@ -134,7 +145,7 @@ export function limitResponses(
       // The parser calls read() without a size, the stream itself with one.
       socket.read = (bytes) => {
         if (bytes !== undefined) return read(bytes);
-        const slice = turns.mayRead(connection) ? limiter.next() : null;
+        const slice = limiter.isUrgent || turns.mayRead(connection) ? limiter.next() : null;
         onRead(slice && limiter);
         return slice;
       };

@@ -19,6 +19,8 @@ export class ResponseTurns {
   readonly #waiting = new Map<string, Set<ReadConnection>>();
   /** When the time of this turn is over. Null: nothing was read in it yet. */
   #untilMs: number | null = null;
+  /** Whether anything was read in this turn: each reads something, however late it is. */
+  #hasRead = false;
 
   constructor(nowMs: () => number = () => performance.now()) {
     this.#nowMs = nowMs;
@@ -29,20 +31,22 @@ export class ResponseTurns {
     const line = this.#waiting.get(connection.origin);
     if (line?.has(connection)) return false;
     if (this.#untilMs === null) this.#begin();
-    else if (this.#isOver) {
+    if (this.#isOver) {
       if (line) line.add(connection);
       else this.#waiting.set(connection.origin, new Set([connection]));
       return false;
     }
+    this.#hasRead = true;
     return true;
   }
 
   get #isOver(): boolean {
-    return this.#untilMs !== null && this.#nowMs() >= this.#untilMs;
+    return this.#hasRead && this.#untilMs !== null && this.#nowMs() >= this.#untilMs;
   }
 
   #begin(): void {
     this.#untilMs = this.#nowMs() + TURN_MS;
+    this.#hasRead = false;
     setImmediate(this.#turn);
   }
 

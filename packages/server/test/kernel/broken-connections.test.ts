@@ -17,7 +17,8 @@ test("a connection that breaks just when a transaction has got it fails that as 
   const before = executeOn(pool, sql`select 1 as one`);
   const transaction = () => onConnection(pool, (taken) => inTransaction(taken, (tx) => rows(tx, sql`select 2 as two`)));
   const waiting = transaction();
-  // In one piece of what PostgreSQL sends: after the statement that has ended, and before anything is sent for the transaction that waits.
+  // In one piece of what PostgreSQL sends: after the statement that has ended, and before anything is sent for the transaction that waits. A backend
+  // that is terminated sends it so only now and then.
   messages.once("readyForQuery", () => {
     const ended = new DatabaseError("terminating connection due to administrator command", 0, "error");
     messages.emit("errorMessage", Object.assign(ended, { severity: "FATAL", code: "57P01" }));

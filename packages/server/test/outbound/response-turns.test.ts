@@ -55,3 +55,18 @@ test("a long response waits for its next turn in its midst, and is read to its e
   await setImmediate();
   expect(takeRead()).toBe("ba");
 });
+
+test("a turn reads something, also if its time is over when it begins", async () => {
+  let nowMs = 0;
+  const turns = new ResponseTurns(() => (nowMs += 10));
+  const read: string[] = [];
+  for (const origin of ["a", "b", "c"]) {
+    const connection: ReadConnection = { origin, resume: () => void (turns.mayRead(connection) && read.push(origin)) };
+    connection.resume();
+  }
+  expect(read).toEqual(["a"]);
+  await setImmediate();
+  expect(read).toEqual(["a", "b"]);
+  await setImmediate();
+  expect(read).toEqual(["a", "b", "c"]);
+});

@@ -17,6 +17,7 @@ const LOCK = 7_305_512_009;
  */
 const [SHORT_WAIT_MS, LONG_WAIT_MS] = [500, 5_000];
 const SHORT_WAITS = 3;
+const TRIES_A_WARNING = 20;
 const PAUSE_MS = 1_000;
 const LOCK_NOT_AVAILABLE = "55P03";
 const DEADLOCK_DETECTED = "40P01";
@@ -34,7 +35,7 @@ export async function migrate(connection: Connection, emit: EmitEvent): Promise<
     const names = await findPending(client);
     if (names.length === 0) return;
     for (let tries = 0; !(await applied(client, tries < SHORT_WAITS ? SHORT_WAIT_MS : LONG_WAIT_MS)); tries += 1) {
-      emit("migration_postponed", {});
+      if (tries % TRIES_A_WARNING === 0) emit("migration_postponed", {});
       await wait(PAUSE_MS);
     }
     emit("migrations_ran", { names });
@@ -70,10 +71,13 @@ async function applied(dbClient: pg.Client, lockTimeoutMs: number): Promise<bool
 }
 
 async function findPending(client: pg.Client): Promise<string[]> {
-  const files = (await readdir(DIRECTORY)).filter((file) => file.endsWith(".sql")).map((file) => file.slice(0, -".sql".length));
+  const files = (await readdir(DIRECTORY))
+    .filter((file) => file.endsWith(".sql"))
+    .map((file) => file.slice(0, -".sql".length))
+    .sort();
   const table = await client.query<{ there: boolean }>("select to_regclass($1) is not null as there", [`${SCHEMA}.${TABLE}`]);
   if (!table.rows[0]?.there) return files;
   const ran = await client.query<{ name: string }>(`select name from ${SCHEMA}.${TABLE}`);
   const names = new Set(ran.rows.map(({ name }) => name));
-  return files.filter((file) => !names.has(file)).sort();
+  return files.filter((file) => !names.has(file));
 }
