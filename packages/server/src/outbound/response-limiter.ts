@@ -50,8 +50,8 @@ export class ResponseLimiter {
   }
 
   /**
-   * Whether the connection is to be read now, whoever's turn it is: the rest of what was read belongs before the connection's end, and of a connection
-   * that has sent nothing since its last response, what comes unasked must be seen before it sends again.
+   * Whether to read on now, also if other connections wait for their turns. What was read already must be passed on before the parser sees the
+   * end of the connection. And if nothing was sent since the last response, what comes unasked must be seen before the next request is sent.
    */
   get isUrgent(): boolean {
     return this.#rest.length > 0 || this.#socket.bytesWritten === this.#sentBefore;
