@@ -1,9 +1,9 @@
 import type * as contract from "@tidemill/contract";
-import { jsonFaultOf } from "../json-fault.ts";
 import { parsePayload } from "../schema.ts";
 import { thrownText } from "../thrown-text.ts";
-import { JobAbortedError, NonRetryableError } from "./errors.ts";
+import { JobAbortedError } from "./errors.ts";
 import { workerJob } from "./job.ts";
+import { jsonOf } from "./json-of.ts";
 import type { WorkerSettings } from "./options.ts";
 import type { Outcome } from "./outcomes.ts";
 import { retryOf } from "./retry-of.ts";
@@ -28,16 +28,10 @@ export async function runJob({ handlers, logger }: WorkerSettings, taken: contra
 
 const isShutdown = (reason: unknown): boolean => reason instanceof JobAbortedError && reason.why === "shutdown";
 
-/** @throws {NonRetryableError} for what has no JSON, since the job would return the same again */
+/** @throws {NonRetryableError} for what has no JSON */
 function jsonResult(result: unknown): { result?: string } {
-  if (result === undefined) return {};
-  try {
-    const text = JSON.stringify(result);
-    return text === undefined ? {} : { result: text };
-  } catch (error) {
-    const { path, what } = jsonFaultOf(result, "", error);
-    throw new NonRetryableError(`The handler's result has no JSON: ${path || "it"} ${what}.`, { cause: error });
-  }
+  const text = jsonOf(result, "The handler's result");
+  return text === undefined ? {} : { result: text };
 }
 
 /** The text of what was thrown, without what the service does not store. */

@@ -1,5 +1,5 @@
-import { jsonFaultOf } from "../json-fault.ts";
 import { NonRetryableError } from "../worker/errors.ts";
+import { jsonOf } from "../worker/json-of.ts";
 
 /** A value as it comes back from JSON: dates are texts, undefined is null, methods are gone. */
 export type Remembered<T> = unknown extends T
@@ -50,15 +50,6 @@ export function remember(value: unknown, whose: string, what = "result"): unknow
   if (isDeeper(copy, MAX_DEPTH))
     throw new NonRetryableError(`The ${what} of ${whose} is nested deeper than ${MAX_DEPTH} levels, which is the limit.`);
   return copy;
-}
-
-function jsonOf(value: unknown, subject: string): string | undefined {
-  try {
-    return JSON.stringify(value);
-  } catch (error) {
-    const { path, what } = jsonFaultOf(value, "", error);
-    throw new NonRetryableError(`${subject} has no JSON: ${path || "it"} ${what}.`, { cause: error });
-  }
 }
 
 const isDeeper = (value: unknown, levels: number): boolean =>
