@@ -1,7 +1,7 @@
 import { Duplex } from "node:stream";
 import { describe, expect } from "vitest";
 import { binaryTextArray, rows, sql } from "#kernel";
-import { Client } from "../../src/kernel/database/bind.ts";
+import { Client } from "../../src/kernel/database/client.ts";
 import { test } from "../harness/engine.ts";
 
 describe("a statement with large values", () => {

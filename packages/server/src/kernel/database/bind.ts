@@ -1,5 +1,4 @@
 import type { Writable } from "node:stream";
-import pg from "pg";
 import { INT32_BYTES, NULL_LENGTH } from "./binary-format.ts";
 import { LargeTexts, Pieces } from "./large-texts.ts";
 
@@ -12,7 +11,7 @@ const PIECE_BYTES = 128 * 1024;
 const SLICE_MS = 2;
 
 /** The message that gives a prepared statement its values, as pg makes it. */
-interface Bind {
+export interface Bind {
   readonly portal?: string;
   readonly statement?: string;
   readonly values?: readonly unknown[];
@@ -22,21 +21,14 @@ interface Bind {
 /** pg's connection, whose messages go through `_send`, all but Flush and Terminate. No statement of ours makes pg send a Flush. */
 interface Connection {
   readonly stream: Writable;
-  bind(message: Bind): void;
   _send(message: Buffer): boolean;
 }
 
-/** A client that encodes and sends large texts piece by piece. At once, this would hold the event loop for 40 ms when they are of 16 MB. */
-export class Client extends pg.Client {
-  constructor(config?: pg.ClientConfig) {
-    super(config);
-    const { connection } = this as unknown as { connection: Connection };
-    const bind = connection.bind.bind(connection);
-    connection.bind = (message) => (message.values?.some(isLarge) ? sendInPieces(connection, bindMessage(message)) : bind(message));
-  }
-}
+/** Whether a message has large texts. */
+export const isLarge = ({ values }: Bind): boolean => values?.some((value) => value instanceof LargeTexts) ?? false;
 
-const isLarge = (value: unknown): boolean => value instanceof LargeTexts;
+/** Encodes and sends large texts piece by piece. At once, this would hold the event loop for 40 ms when they are of 16 MB. */
+export const bindInPieces = (connection: Connection, bind: Bind): void => sendInPieces(connection, bindMessage(bind));
 
 /**
  * Sends a message while the event loop does other things. What pg sends meanwhile follows it.

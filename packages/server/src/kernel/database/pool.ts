@@ -1,6 +1,6 @@
 import pg from "pg";
 import { ProblemError, unavailable } from "../problem.ts";
-import { Client } from "./bind.ts";
+import { Client } from "./client.ts";
 import { execute, type QueryResult } from "./query.ts";
 import type { Db, Statement } from "./sql.ts";
 

@@ -1,0 +1,115 @@
+import type { Readable } from "node:stream";
+import type { ReadTurns } from "./read-turns.ts";
+
+/** The type of a message, and its length, which counts itself. Source: PostgreSQL, Message Formats. */
+const TYPE_BYTES = 1;
+const HEADER_BYTES = TYPE_BYTES + 4;
+/** Longer messages are put together in memory that is used again. */
+const MIN_KEPT_BYTES = 64 * 1024;
+const MAX_KEPT_BYTES = 4 * 1024 * 1024;
+const MAX_KEPT = 4;
+const ROUND_BYTES = 256 * 1024;
+/** Less than this at a time is what there was: nothing more waits to be read. */
+const MIN_PIECE_BYTES = 16 * 1024;
+
+type Parse = (messages: Buffer) => void;
+
+/** What pg reads messages from. */
+export interface MessageSource {
+  on(event: "data" | "end", listener: (messages: Buffer) => void): void;
+}
+
+/**
+ * Gives pg the messages of a connection whole. pg would put a long one together in buffers that it doubles, and copy it three times into new
+ * memory: for rows of 1 MiB, that held the event loop for up to 100 ms. A long result is read in turns (`ReadTurns`).
+ */
+export class MessageReader implements MessageSource {
+  readonly #stream: Readable;
+  readonly #turns: ReadTurns;
+  readonly #header = Buffer.allocUnsafe(HEADER_BYTES);
+  #headerBytes = 0;
+  /** The message that has come in part. */
+  #message: Buffer | null = null;
+  #messageBytes = 0;
+
+  constructor(stream: Readable, turns: ReadTurns) {
+    this.#stream = stream;
+    this.#turns = turns;
+  }
+
+  on(event: "data" | "end", listener: Parse): void {
+    if (event === "data") this.#stream.on("data", (piece: Buffer) => this.#receive(piece, listener));
+    else this.#stream.on(event, listener);
+  }
+
+  #receive(piece: Buffer, parse: Parse): void {
+    const isLong = piece.length >= MIN_PIECE_BYTES;
+    if (isLong) this.#turns.begin();
+    this.#read(piece, parse);
+    if (isLong) this.#turns.end(this.#stream);
+  }
+
+  #read(piece: Buffer, parse: Parse): void {
+    const start = this.#message || this.#headerBytes > 0 ? this.#complete(piece, parse) : 0;
+    let end = start;
+    while (piece.length - end >= HEADER_BYTES) {
+      const next = end + lengthAt(piece, end);
+      if (next > piece.length) break;
+      end = next;
+    }
+    if (end > start) parse(start === 0 && end === piece.length ? piece : piece.subarray(start, end));
+    if (end < piece.length) this.#keep(piece, end);
+  }
+
+  /** Adds to the message that has come in part. Returns how much of the piece belongs to it. */
+  #complete(piece: Buffer, parse: Parse): number {
+    let at = 0;
+    if (!this.#message) {
+      at = piece.copy(this.#header, this.#headerBytes);
+      this.#headerBytes += at;
+      if (this.#headerBytes < HEADER_BYTES) return at;
+      this.#headerBytes = 0;
+      this.#begin(this.#header, 0);
+    }
+    const message = this.#message as unknown as Buffer;
+    const added = piece.copy(message, this.#messageBytes, at);
+    this.#messageBytes += added;
+    if (this.#messageBytes === message.length) {
+      this.#message = null;
+      parse(message);
+      giveBack(message);
+    }
+    return at + added;
+  }
+
+  /** Keeps the beginning of a message. */
+  #keep(piece: Buffer, start: number): void {
+    if (piece.length - start >= HEADER_BYTES) this.#begin(piece, start);
+    else this.#headerBytes = piece.copy(this.#header, 0, start);
+  }
+
+  #begin(piece: Buffer, start: number): void {
+    this.#message = take(lengthAt(piece, start));
+    this.#messageBytes = piece.copy(this.#message, 0, start);
+  }
+}
+
+const lengthAt = (piece: Buffer, start: number): number => TYPE_BYTES + piece.readUInt32BE(start + TYPE_BYTES);
+
+/** Memory of long messages that were parsed. pg keeps nothing of a message but texts. */
+const kept: ArrayBuffer[] = [];
+
+function take(bytes: number): Buffer {
+  if (bytes < MIN_KEPT_BYTES) return Buffer.allocUnsafe(bytes);
+  const at = kept.findIndex(({ byteLength }) => byteLength >= bytes);
+  const [memory] = at >= 0 ? kept.splice(at, 1) : [];
+  return memory ? Buffer.from(memory, 0, bytes) : Buffer.allocUnsafeSlow(Math.ceil(bytes / ROUND_BYTES) * ROUND_BYTES).subarray(0, bytes);
+}
+
+function giveBack({ buffer }: Buffer): void {
+  if (buffer.byteLength < MIN_KEPT_BYTES || buffer.byteLength > MAX_KEPT_BYTES) return;
+  kept.push(buffer as ArrayBuffer);
+  if (kept.length <= MAX_KEPT) return;
+  // The largest ones stay.
+  kept.sort((one, other) => one.byteLength - other.byteLength).shift();
+}
