@@ -1,20 +1,26 @@
 import { Readable } from "node:stream";
+import type { WorkspaceId } from "#kernel";
+import { type LongResponse, SendingTurns } from "./sending-turns.ts";
 
-/** A longer text is sent in chunks: encoding 16 MB at once holds the event loop for 40 ms. */
+/** A longer text is sent in chunks: encoding 16 MB at once holds the event loop for 40 ms. Characters. */
 const MAX_AT_ONCE = 256 * 1024;
-/** How many chunks are sent in one turn of the event loop. They take about 2 ms. A client that reads fast would take all in one turn. */
-const CHUNKS_IN_A_TURN = 4;
+
+/** Whose response it is, when it is no workspace's. */
+const NO_WORKSPACE = "" as WorkspaceId;
+
+/** Of all responses of the process. */
+const turns = new SendingTurns();
 
 /**
  * A long JSON text. Its chunks are strings, which Node encodes into memory that it frees at once. Buffers would wait for a garbage collection,
  * and make it begin earlier.
  */
-export class JsonStream extends Readable {
+export class JsonStream extends Readable implements LongResponse {
   /** Of the whole text. */
   readonly characters: number;
+  /** Whose turn it is when a chunk is sent. */
+  workspaceId: WorkspaceId = NO_WORKSPACE;
   readonly #chunks: Iterator<string, void>;
-  /** How many more chunks this turn sends. */
-  #left = CHUNKS_IN_A_TURN;
 
   constructor(parts: readonly string[], characters: number) {
     super({ objectMode: true, highWaterMark: 1 });
@@ -23,20 +29,17 @@ export class JsonStream extends Readable {
   }
 
   override _read(): void {
-    if (this.#left > 0) this.#sendOne();
-    else {
-      setImmediate(() => {
-        this.#left = CHUNKS_IN_A_TURN;
-        this.#sendOne();
-      });
-    }
+    turns.next(this);
   }
 
-  #sendOne(): void {
-    if (this.destroyed) return;
-    this.#left -= 1;
-    this.push(this.#chunks.next().value ?? null);
+  override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
+    turns.leave(this);
+    callback(error);
   }
+
+  readonly sendOne = (): void => {
+    if (!this.destroyed) this.push(this.#chunks.next().value ?? null);
+  };
 }
 
 /** A JSON text in parts, for a response: as one string, or as a stream of chunks when it is long. */
@@ -51,10 +54,18 @@ export const jsonItems = (items: readonly string[]): string[] => items.flatMap((
 function* chunksOf(parts: readonly string[]): Generator<string, void> {
   let chunk = "";
   for (const part of parts) {
-    chunk += part;
-    if (chunk.length < MAX_AT_ONCE) continue;
-    yield chunk;
-    chunk = "";
+    for (let at = 0; at < part.length; ) {
+      let end = at + MAX_AT_ONCE - chunk.length;
+      // Both halves of a character must be encoded together.
+      if (isFirstHalf(part.charCodeAt(end - 1))) end += 1;
+      chunk += part.slice(at, end);
+      at = end;
+      if (chunk.length < MAX_AT_ONCE) continue;
+      yield chunk;
+      chunk = "";
+    }
   }
   if (chunk !== "") yield chunk;
 }
+
+const isFirstHalf = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff;

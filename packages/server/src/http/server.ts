@@ -26,6 +26,7 @@ import { BodyTurns } from "./body-turns.ts";
 import { refuseSmallChunks } from "./chunk-size.ts";
 import { Connections, type ConnectionsOptions } from "./connections.ts";
 import { type JsonBodyOptions, parseJsonBody, RawJson, readRawBody } from "./json-body.ts";
+import { JsonStream } from "./json-text.ts";
 import { runForRequest } from "./loop-time.ts";
 import { nearRoute } from "./near-route.ts";
 import { pageScopeOf, rewritePageUrl } from "./page-requests.ts";
@@ -229,6 +230,7 @@ export function createApi(options: ApiOptions): Api {
     return receiving ? void receiving.then(() => done(), done) : done();
   });
   api.addHook("onSend", (request, reply, payload, done) => {
+    if (payload instanceof JsonStream && request.principal) payload.workspaceId = request.principal.workspaceId;
     requestMemory?.respond(request, reply, payload);
     endIfStalled(reply.raw, payload, stalledResponseMs);
     done(null, payload);

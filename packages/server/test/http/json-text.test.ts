@@ -1,5 +1,7 @@
+import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { type JsonStream, jsonText } from "#http";
+import type { WorkspaceId } from "#kernel";
 
 const PART = "x".repeat(100_000);
 
@@ -9,9 +11,9 @@ test("a long response is sent in many turns of the event loop, also to a client 
   let isOver = false;
   const count = () => {
     turn += 1;
-    if (!isOver) setImmediate(count);
+    if (!isOver) globalThis.setImmediate(count);
   };
-  setImmediate(count);
+  globalThis.setImmediate(count);
   const turns: number[] = [];
   let text = "";
   for await (const chunk of stream) {
@@ -32,10 +34,44 @@ test("a response that nobody takes any more makes no further chunks", async () =
     stream.destroy();
   });
   await new Promise((resolve) => stream.once("close", resolve));
-  await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+  await setImmediate();
+  await setImmediate();
   expect(chunks.length).toBeLessThan(4);
 });
 
 test("a short response is one string", () => {
   expect(jsonText(["[", "1", "]"])).toBe("[1]");
+});
+
+test("long responses share what is sent in a turn of the event loop, and workspaces take turns", async () => {
+  const begin = (workspaceId: string) => {
+    const stream = jsonText(Array(80).fill(PART)) as JsonStream;
+    stream.workspaceId = workspaceId as WorkspaceId;
+    let chunks = 0;
+    stream.on("data", () => {
+      chunks += 1;
+    });
+    return { count: () => chunks, stream };
+  };
+  const many = Array.from({ length: 30 }, () => begin("a"));
+  const one = begin("b");
+  await setImmediate();
+  const sum = () => many.reduce((total, { count }) => total + count(), one.count());
+  for (let turn = 0; turn < 20; turn += 1) {
+    const [before, ofOne] = [sum(), one.count()];
+    await setImmediate();
+    expect(sum() - before).toBeLessThanOrEqual(4);
+    expect(one.count()).toBe(ofOne + 1);
+  }
+  for (const { stream } of [...many, one]) stream.destroy();
+});
+
+test("an item that is longer than a chunk is sent in several, and no character is cut in two", async () => {
+  const item = `"${"🌊".repeat(400_000)}"`;
+  const stream = jsonText(["[", item, ",", `"x${item.slice(1)}`, "]"]) as JsonStream;
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(Buffer.from(chunk as string));
+  expect(Buffer.concat(chunks).toString()).toBe(`[${item},"x${item.slice(1)}]`);
+  expect(chunks.length).toBeGreaterThan(5);
+  expect(Math.max(...chunks.map(({ length }) => length))).toBeLessThan(600_000);
 });

@@ -1,0 +1,52 @@
+import { Line, type WorkspaceId } from "#kernel";
+
+/** A long response that is being sent. */
+export interface LongResponse {
+  readonly workspaceId: WorkspaceId;
+  /** Sends the next chunk. */
+  readonly sendOne: () => void;
+}
+
+/** How many chunks of all long responses are sent in one turn of the event loop. They take about 2 ms. */
+const CHUNKS_IN_A_TURN = 4;
+
+/** Shares the event loop's time for long responses: clients that read fast would take all of it in one turn. Workspaces take turns. */
+export class SendingTurns {
+  readonly #waiting = new Line<LongResponse>();
+  #left = CHUNKS_IN_A_TURN;
+  #isPlanned = false;
+
+  /** Sends the next chunk of a response, now or in a later turn. */
+  next(response: LongResponse): void {
+    this.#plan();
+    if (this.#left === 0) {
+      this.#waiting.add(response);
+      return;
+    }
+    this.#left -= 1;
+    response.sendOne();
+  }
+
+  /** The response was ended. */
+  leave(response: LongResponse): void {
+    this.#waiting.delete(response);
+  }
+
+  #plan(): void {
+    if (this.#isPlanned) return;
+    this.#isPlanned = true;
+    setImmediate(this.#turn);
+  }
+
+  readonly #turn = (): void => {
+    this.#isPlanned = false;
+    const next: LongResponse[] = [];
+    for (const response of this.#waiting.inTurns()) if (next.push(response) === CHUNKS_IN_A_TURN) break;
+    this.#left = CHUNKS_IN_A_TURN - next.length;
+    if (next.length > 0) this.#plan();
+    for (const response of next) {
+      this.#waiting.finish(response);
+      response.sendOne();
+    }
+  };
+}
