@@ -1,5 +1,6 @@
-import { describe, expect } from "vitest";
+import { describe, expect, onTestFinished } from "vitest";
 import { rows, sql } from "#kernel";
+import { createPool, executeOn, inTransaction, onConnection } from "../../src/kernel/database/pool.ts";
 import { test } from "../harness/engine.ts";
 
 describe("a statement that is executed again on its connection", () => {
@@ -59,4 +60,62 @@ test("values of every kind reach the database", async ({ engine }) => {
     select ${texts}::text[] as texts, ${bytes}::bytea[] as bytes, ${Buffer.from([0, 255])}::bytea as one, ${null}::text as nothing,
       ${undefined}::text as missing, ${true}::boolean as yes, ${12n}::bigint as big`;
   expect(await rows(engine, read)).toEqual([found]);
+});
+
+describe("a transaction begins with its first statement", () => {
+  test("and the statement before it has effect, each time, whether the connection has executed them before or not", async ({
+    database,
+  }) => {
+    const pool = createPool({ connection: { connectionString: database.url }, size: 1, statementTimeoutMs: 10_000 }, ["tidemill"]);
+    onTestFinished(() => pool.end());
+    for (const value of ["a", "b", "c"]) {
+      const found = await onConnection(pool, (client) =>
+        inTransaction(
+          client,
+          async (tx) => {
+            const [first, second] = await Promise.all(
+              [1, 2].map((number) => rows(tx, sql`select current_setting('test.it') as it, ${number}::int as n`)),
+            );
+            return [first, second, await rows(tx, sql`select now() = statement_timestamp() as is_alone`)];
+          },
+          () => [sql`select set_config('test.it', ${value}, false)`],
+        ),
+      );
+      expect(found).toEqual([[{ it: value, n: 1 }], [{ it: value, n: 2 }], [{ is_alone: false }]]);
+    }
+  });
+
+  test("nothing is executed after a statement before it that fails, and the connection stays usable", async ({ database }) => {
+    const pool = createPool({ connection: { connectionString: database.url }, size: 1, statementTimeoutMs: 10_000 }, ["tidemill"]);
+    onTestFinished(() => pool.end());
+    await executeOn(pool, sql`create table test_effects (n int)`);
+    const insert = sql`insert into test_effects values (1) returning n`;
+    const divide = (by: number) => [sql`select 6 / ${by}::int`];
+    for (const by of [0, 2, 0, 3]) {
+      const done = onConnection(pool, (client) => executeOn(client, insert, divide(by)));
+      const inOne = onConnection(pool, (client) =>
+        inTransaction(
+          client,
+          (tx) => tx.query(insert),
+          () => divide(by),
+        ),
+      );
+      for (const one of await Promise.allSettled([done, inOne])) {
+        if (by === 0) expect(one).toMatchObject({ status: "rejected", reason: { message: "division by zero" } });
+        else expect(one).toMatchObject({ status: "fulfilled", value: { rows: [{ n: 1 }] } });
+      }
+    }
+    expect((await executeOn(pool, sql`select count(*)::int as count from test_effects`)).rows).toEqual([{ count: 4 }]);
+  });
+
+  test("if it has none, nothing is executed", async ({ database }) => {
+    const pool = createPool({ connection: { connectionString: database.url }, size: 1, statementTimeoutMs: 10_000 }, ["tidemill"]);
+    onTestFinished(() => pool.end());
+    const before = () => {
+      throw new Error("There is no first statement.");
+    };
+    expect(await onConnection(pool, (client) => inTransaction(client, async () => "done", before))).toBe("done");
+    const fails = onConnection(pool, (client) => inTransaction(client, () => Promise.reject(new Error("no")), before));
+    await expect(fails).rejects.toThrow("no");
+  });
 });

@@ -54,3 +54,38 @@ test.for([{ idle: 0 }, { idle: 1 }])(
     expect(new Set(found.map(({ pid }) => pid)).size).toBe(SIZE);
   },
 );
+
+test("a connection shows the rows of the workspace that uses it, after failures and empty transactions of others, too", async ({
+  database,
+  onTestFinished,
+}) => {
+  const tenants = new Tenants({ connection: { connectionString: database.url }, size: 1, statementTimeoutMs: 60_000 });
+  onTestFinished(() => tenants.close());
+  const [one, other] = [tenants.of(workspace(1)), tenants.of(workspace(2))];
+  const who = sql`select current_setting('tidemill.workspace_id', true) as who`;
+  const divide = sql`select 1 / ${0}::int`;
+  const asBoth = async () => {
+    expect(await rows(one, who)).toEqual([{ who: workspace(1) }]);
+    expect(await one.transaction((tx) => rows(tx, who))).toEqual([{ who: workspace(1) }]);
+  };
+  const interruptions: (() => Promise<unknown>)[] = [
+    () => other.query(divide),
+    () => other.transaction((tx) => tx.query(divide)),
+    () => other.transaction(async (tx) => [await tx.query(who), await tx.query(divide)]),
+    () => other.transaction(async (tx) => tx.query(who).then(() => Promise.reject(new Error("no")))),
+    () => other.transaction(async () => {}),
+    () => other.transaction(() => Promise.reject(new Error("no"))),
+    () => other.query(who),
+    () => other.transaction((tx) => tx.query(who)),
+  ];
+  await asBoth();
+  for (const first of interruptions) {
+    for (const second of interruptions) {
+      await first().catch(() => {});
+      await second().catch(() => {});
+      expect(await rows(other, who)).toEqual([{ who: workspace(2) }]);
+      await first().catch(() => {});
+      await asBoth();
+    }
+  }
+});

@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import type { ReadTurns } from "./read-turns.ts";
+import { ReadConnection, type ReadTurns } from "./read-turns.ts";
 
 /** The type of a message, and its length, which counts itself. Source: PostgreSQL, Message Formats. */
 const TYPE_BYTES = 1;
@@ -24,7 +24,7 @@ export interface MessageSource {
  * memory: for rows of 1 MiB, that held the event loop for up to 100 ms. A long result is read in turns (`ReadTurns`).
  */
 export class MessageReader implements MessageSource {
-  readonly #stream: Readable;
+  readonly #connection: ReadConnection;
   readonly #turns: ReadTurns;
   readonly #header = Buffer.allocUnsafe(HEADER_BYTES);
   #headerBytes = 0;
@@ -33,20 +33,18 @@ export class MessageReader implements MessageSource {
   #messageBytes = 0;
 
   constructor(stream: Readable, turns: ReadTurns) {
-    this.#stream = stream;
+    this.#connection = new ReadConnection(stream);
     this.#turns = turns;
   }
 
   on(event: "data" | "end", listener: Parse): void {
-    if (event === "data") this.#stream.on("data", (piece: Buffer) => this.#receive(piece, listener));
-    else this.#stream.on(event, listener);
+    if (event === "data") this.#connection.stream.on("data", (piece: Buffer) => this.#receive(piece, listener));
+    else this.#connection.stream.on(event, listener);
   }
 
   #receive(piece: Buffer, parse: Parse): void {
-    const isLong = piece.length >= MIN_PIECE_BYTES;
-    if (isLong) this.#turns.begin();
-    this.#read(piece, parse);
-    if (isLong) this.#turns.end(this.#stream);
+    if (piece.length < MIN_PIECE_BYTES) this.#read(piece, parse);
+    else this.#turns.read(this.#connection, piece.length, () => this.#read(piece, parse));
   }
 
   #read(piece: Buffer, parse: Parse): void {

@@ -2,7 +2,7 @@ import pg from "pg";
 import { ProblemError, unavailable } from "../problem.ts";
 import { Client } from "./client.ts";
 import { execute, type QueryResult } from "./query.ts";
-import type { Db, Statement } from "./sql.ts";
+import { type Db, type Statement, sql } from "./sql.ts";
 
 /** How to reach the database: a URL, or a socket directory and the name of the database. */
 export type Connection = { connectionString: string } | { host: string; port: number; user: string; database: string };
@@ -97,19 +97,38 @@ export async function onConnection<Result>(pool: pg.Pool, work: (client: pg.Pool
   }
 }
 
-/** Executes a statement on a connection, or on the next one of a pool that is free. */
-export const executeOn = (on: pg.Pool | pg.PoolClient, statement: Statement): Promise<QueryResult> =>
-  execute(on, statement, types).catch(rethrow);
+/**
+ * Executes a statement on a connection, or on the next one of a pool that is free.
+ *
+ * @param before what is executed before it in the same round trip (`execute`)
+ */
+export const executeOn = (on: pg.Pool | pg.PoolClient, statement: Statement, before?: readonly Statement[]): Promise<QueryResult> =>
+  execute(on, statement, types, before).catch(rethrow);
 
-/** Runs `work` in one transaction, which is rolled back when `work` throws. */
-export async function inTransaction<Result>(client: pg.PoolClient, work: (tx: Db) => Promise<Result>): Promise<Result> {
-  await client.query("begin").catch(rethrow);
+const BEGIN = sql`begin`;
+
+/**
+ * Runs `work` in one transaction, which is rolled back when `work` throws. It begins with the first statement, in the same round trip.
+ *
+ * @param before called with the first statement: what is executed before it
+ */
+export async function inTransaction<Result>(
+  client: pg.PoolClient,
+  work: (tx: Db) => Promise<Result>,
+  before: () => readonly Statement[] = () => [],
+): Promise<Result> {
+  let hasBegun = false;
+  const query = (statement: Statement): Promise<QueryResult> => {
+    const first = hasBegun ? [] : [BEGIN, ...before()];
+    hasBegun = true;
+    return executeOn(client, statement, first);
+  };
   try {
-    const result = await work({ query: (statement) => executeOn(client, statement) });
-    await client.query("commit").catch(rethrow);
+    const result = await work({ query });
+    if (hasBegun) await client.query("commit").catch(rethrow);
     return result;
   } catch (error) {
-    await client.query("rollback").catch(rethrow);
+    if (hasBegun) await client.query("rollback").catch(rethrow);
     throw error;
   }
 }

@@ -40,34 +40,50 @@ const COLUMNS = new WeakMap<Connection, Map<string, readonly Column[]>>();
 class Query {
   /** Set by the client or pool that it is given to. */
   callback: Callback | undefined;
-  readonly name: string;
-  readonly text: string;
   readonly query_timeout: number | undefined;
-  readonly #values: readonly Value[];
+  /** In order. The rows of the last one are returned. */
+  readonly #statements: readonly Statement[];
+  readonly #last: Statement;
+  /** Which of them is being executed. */
+  #at = 0;
   readonly #getParser: GetParser;
   readonly #rows: unknown[] = [];
   #columns: readonly Column[] | undefined;
   #isDescribed = false;
   #failure: Error | null = null;
 
-  constructor({ name, text, values, query_timeout }: Statement, getParser: GetParser) {
-    this.name = name;
-    this.text = text;
-    this.query_timeout = query_timeout;
-    this.#values = values;
+  constructor(before: readonly Statement[], last: Statement, getParser: GetParser) {
+    this.query_timeout = last.query_timeout;
+    this.#last = last;
+    this.#statements = [...before, last];
     this.#getParser = getParser;
   }
 
+  /** Those of the statement that is being executed: pg asks for them when PostgreSQL has parsed it. */
+  get name(): string {
+    return this.#statements[this.#at]?.name ?? "";
+  }
+
+  get text(): string {
+    return this.#statements[this.#at]?.text ?? "";
+  }
+
+  get #isLast(): boolean {
+    return this.#at === this.#statements.length - 1;
+  }
+
   submit(connection: Connection): null {
-    const { name, text } = this;
-    this.#columns = COLUMNS.get(connection)?.get(name);
+    this.#columns = COLUMNS.get(connection)?.get(this.#last.name);
     this.#isDescribed = this.#columns !== undefined;
     connection.stream.cork();
     try {
-      if (connection.parsedStatements[name] === undefined) connection.parse({ name, text });
-      connection.bind({ statement: name, values: this.#values, valueMapper: toSend });
-      if (!this.#isDescribed) connection.describe({ type: "P" });
-      connection.execute({});
+      for (const statement of this.#statements) {
+        const { name, text, values } = statement;
+        if (connection.parsedStatements[name] === undefined) connection.parse({ name, text });
+        connection.bind({ statement: name, values, valueMapper: toSend });
+        if (statement === this.#last && !this.#isDescribed) connection.describe({ type: "P" });
+        connection.execute({});
+      }
     } catch (error) {
       this.#failure = error as Error;
     } finally {
@@ -82,7 +98,7 @@ class Query {
   }
 
   handleDataRow({ fields }: { readonly fields: readonly (string | null)[] }): void {
-    if (this.#failure) return;
+    if (!this.#isLast || this.#failure) return;
     const columns = this.#columns as readonly Column[];
     const row: Record<string, unknown> = {};
     try {
@@ -97,7 +113,9 @@ class Query {
     }
   }
 
-  handleCommandComplete(): void {}
+  handleCommandComplete(): void {
+    if (!this.#isLast) this.#at += 1;
+  }
 
   handleEmptyQuery(): void {}
 
@@ -113,7 +131,7 @@ class Query {
       return;
     }
     // A statement that returns no rows has no description.
-    if (!this.#isDescribed) columnsOf(connection).set(this.name, this.#columns ?? []);
+    if (!this.#isDescribed) columnsOf(connection).set(this.#last.name, this.#columns ?? []);
     this.callback?.(null, { rows: this.#rows });
   }
 
@@ -142,10 +160,20 @@ function toSend(value: Value): string | Buffer | LargeTexts | null {
 
 const isArray = (value: Value): value is readonly string[] | readonly Buffer[] => Array.isArray(value);
 
-/** Executes a statement on a connection, or on the next one of a pool that is free. */
-export function execute(on: pg.Pool | pg.ClientBase, statement: Statement, types: pg.CustomTypesConfig): Promise<QueryResult> {
+/**
+ * Executes a statement on a connection, or on the next one of a pool that is free.
+ *
+ * @param before what is executed before it in the same round trip. Its rows are left out. If it fails, so does the statement, and outside of a
+ *   transaction all of them have no effect.
+ */
+export function execute(
+  on: pg.Pool | pg.ClientBase,
+  statement: Statement,
+  types: pg.CustomTypesConfig,
+  before: readonly Statement[] = [],
+): Promise<QueryResult> {
   return new Promise((resolve, reject) => {
-    const query = new Query(statement, types.getTypeParser as GetParser);
+    const query = new Query(before, statement, types.getTypeParser as GetParser);
     (on as { query(query: Query, callback: Callback): unknown }).query(query, (error, result) =>
       error ? reject(error) : resolve(result as QueryResult),
     );

@@ -2,16 +2,30 @@ import type { Readable } from "node:stream";
 
 /** How long results are read in one turn of the event loop. Milliseconds. */
 const TURN_MS = 3;
+/** What is read of each connection in any case: turns may be long, and then there are few of them. Bytes. */
+const MIN_BYTES = 256 * 1024;
+
+/** A connection whose results are read. */
+export class ReadConnection {
+  readonly stream: Readable;
+  /** The last turn in which a part of a long result was read. */
+  turn = -1;
+  /** What was read in it. */
+  bytes = 0;
+
+  constructor(stream: Readable) {
+    this.stream = stream;
+  }
+}
 
 /**
  * Shares the event loop's time for reading long results. Node reads up to 2 MiB of each connection in one turn, and a megabyte takes a
- * millisecond or more. Those that are left wait for later turns, in order.
+ * millisecond or more. What is left waits for later turns.
  */
 export class ReadTurns {
   readonly #nowMs: () => number;
-  /** Connections that wait to be read. */
   readonly #waiting = new Set<Readable>();
-  #beganMs = 0;
+  #turn = 0;
   /** How long was read in this turn. Milliseconds. */
   #spentMs = 0;
   #isPlanned = false;
@@ -20,31 +34,33 @@ export class ReadTurns {
     this.#nowMs = nowMs;
   }
 
-  /** A part of a result is read. */
-  begin(): void {
-    this.#beganMs = this.#nowMs();
-  }
-
-  /** The part was read. More is read in a later turn, if the time of this one is over. */
-  end(stream: Readable): void {
-    this.#spentMs += this.#nowMs() - this.#beganMs;
-    if (!this.#isPlanned) {
-      this.#isPlanned = true;
-      setImmediate(this.#turn);
+  /** Reads a part of a long result. The next part may have to wait for a later turn. */
+  read(connection: ReadConnection, bytes: number, read: () => void): void {
+    const beganMs = this.#nowMs();
+    read();
+    this.#spentMs += this.#nowMs() - beganMs;
+    connection.bytes = connection.turn === this.#turn ? connection.bytes + bytes : bytes;
+    connection.turn = this.#turn;
+    if (this.#spentMs >= TURN_MS && connection.bytes >= MIN_BYTES) {
+      connection.stream.pause();
+      this.#waiting.add(connection.stream);
     }
-    if (this.#spentMs < TURN_MS) return;
-    stream.pause();
-    this.#waiting.add(stream);
+    this.#plan();
   }
 
-  readonly #turn = (): void => {
+  #plan(): void {
+    if (this.#isPlanned) return;
+    this.#isPlanned = true;
+    setImmediate(this.#next);
+  }
+
+  readonly #next = (): void => {
+    this.#turn += 1;
     this.#spentMs = 0;
-    this.#isPlanned = this.#waiting.size > 0;
-    if (!this.#isPlanned) return;
-    setImmediate(this.#turn);
-    for (const stream of this.#waiting) {
-      this.#waiting.delete(stream);
-      stream.resume();
-    }
+    this.#isPlanned = false;
+    for (const stream of this.#waiting) stream.resume();
+    // They read when this has ended, and may be waiting again before the event loop has gone round.
+    if (this.#waiting.size > 0) this.#plan();
+    this.#waiting.clear();
   };
 }

@@ -2,7 +2,7 @@ import type pg from "pg";
 import type { WorkspaceId } from "../ids.ts";
 import { SharedResource } from "../shares/shared-resource.ts";
 import { createPool, executeOn, inTransaction, onConnection, openAll, type PoolOptions, type Transactional } from "./pool.ts";
-import { type Db, type Statement, sql } from "./sql.ts";
+import { type Statement, sql } from "./sql.ts";
 
 /**
  * Connections on which a workspace sees only its own rows. They look for tables in the schema `tidemill_tenant` first, where each table
@@ -23,23 +23,25 @@ export class Tenants {
 
   /** The database as a workspace sees it. */
   of(workspaceId: WorkspaceId): Transactional {
-    const enter = async (client: pg.PoolClient): Promise<Db> => {
-      if (this.#workspaces.get(client) !== workspaceId) {
-        this.#workspaces.delete(client);
-        await executeOn(client, sql`select set_config('tidemill.workspace_id', ${workspaceId}, false)`);
-        this.#workspaces.set(client, workspaceId);
-      }
-      return { query: (statement) => executeOn(client, statement) };
+    const set = [sql`select set_config('tidemill.workspace_id', ${workspaceId}, false)`];
+    /** @param work calls `before` when it executes its first statement: for what is to be executed in front of that */
+    const enter = async <Result>(client: pg.PoolClient, work: (before: () => readonly Statement[]) => Promise<Result>): Promise<Result> => {
+      if (this.#workspaces.get(client) === workspaceId) return work(() => []);
+      // Whatever fails may have undone it.
+      this.#workspaces.delete(client);
+      let isSet = false;
+      const result = await work(() => {
+        isSet = true;
+        return set;
+      });
+      if (isSet) this.#workspaces.set(client, workspaceId);
+      return result;
     };
     const inTurn = <Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> =>
       this.#connections.use(workspaceId, () => onConnection(this.#pool, work));
     return {
-      query: (statement: Statement) => inTurn(async (client) => (await enter(client)).query(statement)),
-      transaction: (work) =>
-        inTurn(async (client) => {
-          await enter(client);
-          return inTransaction(client, work);
-        }),
+      query: (statement) => inTurn((client) => enter(client, (before) => executeOn(client, statement, before()))),
+      transaction: (work) => inTurn((client) => enter(client, (before) => inTransaction(client, work, before))),
     };
   }
 
