@@ -18,7 +18,7 @@ const turns = new SendingTurns();
 export class JsonStream extends Readable implements LongResponse {
   /** Of the whole text. */
   readonly characters: number;
-  /** Whose turn it is when a chunk is sent. */
+  /** Whose turn it is when a chunk is sent. It stays so from the first one on. */
   workspaceId: WorkspaceId = NO_WORKSPACE;
   readonly #chunks: Iterator<string, void>;
 
@@ -37,9 +37,9 @@ export class JsonStream extends Readable implements LongResponse {
     callback(error);
   }
 
-  readonly sendOne = (): void => {
+  sendOne(): void {
     if (!this.destroyed) this.push(this.#chunks.next().value ?? null);
-  };
+  }
 }
 
 /** A JSON text in parts, for a response: as one string, or as a stream of chunks when it is long. */

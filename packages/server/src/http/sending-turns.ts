@@ -4,7 +4,7 @@ import { Line, type WorkspaceId } from "#kernel";
 export interface LongResponse {
   readonly workspaceId: WorkspaceId;
   /** Sends the next chunk. */
-  readonly sendOne: () => void;
+  sendOne(): void;
 }
 
 /** How many chunks of all long responses are sent in one turn of the event loop. They take about 2 ms. */

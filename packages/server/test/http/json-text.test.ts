@@ -1,7 +1,8 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { type JsonStream, jsonText } from "#http";
-import type { WorkspaceId } from "#kernel";
+import { createApi, type JsonStream, jsonText, listen } from "#http";
+import { systemRandom, type WorkspaceId } from "#kernel";
+import { principalOf } from "../harness/principal.ts";
 
 const PART = "x".repeat(100_000);
 
@@ -63,7 +64,26 @@ test("long responses share what is sent in a turn of the event loop, and workspa
     expect(sum() - before).toBeLessThanOrEqual(4);
     expect(one.count()).toBe(ofOne + 1);
   }
+  const last = begin("a");
+  await setImmediate();
+  // Those that have ended take no turns.
   for (const { stream } of [...many, one]) stream.destroy();
+  const before = last.count();
+  for (let turn = 0; turn < 4; turn += 1) await setImmediate();
+  expect(last.count()).toBeGreaterThanOrEqual(before + 8);
+  last.stream.destroy();
+});
+
+test("a long response of a request has the turns of its workspace", async ({ onTestFinished }) => {
+  const principal = principalOf("a");
+  const api = createApi({ authenticator: { findPrincipal: () => principal, operatorToken: null }, emit: () => {}, random: systemRandom });
+  onTestFinished(() => api.close());
+  const stream = jsonText(Array(10).fill(PART)) as JsonStream;
+  api.get("/long", { config: { access: "read" } }, (_request, reply) => reply.send(stream));
+  const url = await listen(api, "127.0.0.1", 0);
+  const response = await fetch(`${url}/long`, { headers: { authorization: "Bearer a" } });
+  expect(await response.text()).toBe(PART.repeat(10));
+  expect(stream.workspaceId).toBe(principal.workspaceId);
 });
 
 test("an item that is longer than a chunk is sent in several, and no character is cut in two", async () => {

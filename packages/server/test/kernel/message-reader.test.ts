@@ -62,6 +62,27 @@ test("a message that comes byte by byte is passed on once", async () => {
   expect(passed).toEqual([message(3, 1), message(0, 2)]);
 });
 
+test("memory that other buffers share is not used again", async () => {
+  const text = "a value that somebody keeps";
+  const others = Array.from({ length: 50 }, () => Buffer.from(text));
+  const short = message(100, 1);
+  // As long as what Node shares among short buffers.
+  const long = message(Buffer.poolSize - 5, 2);
+  await read([short.subarray(0, 50), short.subarray(50), long.subarray(0, 50), long.subarray(50)]);
+  expect(others.map(String)).toEqual(Array(50).fill(text));
+});
+
+test("what is no message of PostgreSQL ends the connection", async () => {
+  const stream = new PassThrough();
+  const errors: Error[] = [];
+  stream.on("error", (error) => errors.push(error));
+  new MessageReader(stream, new ReadTurns()).on("data", () => {});
+  stream.write("HTTP/1.1 400 Bad Request\r\n");
+  await setImmediate();
+  expect(stream.destroyed).toBe(true);
+  expect(errors.map(({ message }) => message)).toEqual(["What has come is no message of PostgreSQL."]);
+});
+
 test("of long results that come at once, each has its part of each turn of the event loop", async () => {
   let nowMs = 0;
   const turns = new ReadTurns(() => nowMs);

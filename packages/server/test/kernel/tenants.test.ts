@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { rows, SharedResource, sql, Tenants, type WorkspaceId } from "#kernel";
+import { type Db, rows, SharedResource, type Statement, sql, Tenants, type WorkspaceId } from "#kernel";
 import { test } from "../harness/engine.ts";
 import { hold } from "../harness/locks.ts";
 import { until } from "../harness/service.ts";
@@ -64,7 +64,17 @@ test("a connection shows the rows of the workspace that uses it, after failures 
   const [one, other] = [tenants.of(workspace(1)), tenants.of(workspace(2))];
   const who = sql`select current_setting('tidemill.workspace_id', true) as who`;
   const divide = sql`select 1 / ${0}::int`;
-  const asBoth = async () => {
+  const unsendable = {
+    ...sql`select ${"x"}::text`,
+    values: [
+      {
+        toString() {
+          throw new TypeError("no");
+        },
+      },
+    ],
+  } as unknown as Statement;
+  const asOne = async () => {
     expect(await rows(one, who)).toEqual([{ who: workspace(1) }]);
     expect(await one.transaction((tx) => rows(tx, who))).toEqual([{ who: workspace(1) }]);
   };
@@ -76,16 +86,52 @@ test("a connection shows the rows of the workspace that uses it, after failures 
     () => other.transaction(async () => {}),
     () => other.transaction(() => Promise.reject(new Error("no"))),
     () => other.query(who),
+    () => other.query(unsendable),
     () => other.transaction((tx) => tx.query(who)),
+    () => other.transaction((tx) => tx.query(unsendable)),
+    () => other.transaction((tx) => tx.query(divide).catch(() => {})),
+    () => other.transaction(async (tx) => [await tx.query(unsendable).catch(() => {}), await tx.query(who)]),
+    () => other.transaction(async (tx) => [await tx.query(who), await tx.query(divide).catch(() => {})]),
   ];
-  await asBoth();
+  await asOne();
   for (const first of interruptions) {
     for (const second of interruptions) {
       await first().catch(() => {});
       await second().catch(() => {});
       expect(await rows(other, who)).toEqual([{ who: workspace(2) }]);
       await first().catch(() => {});
-      await asBoth();
+      await asOne();
     }
   }
+});
+
+test("a statement that comes when its transaction has ended is refused", async ({ database, onTestFinished }) => {
+  const tenants = new Tenants({ connection: { connectionString: database.url }, size: 1, statementTimeoutMs: 60_000 });
+  onTestFinished(() => tenants.close());
+  const who = sql`select current_setting('tidemill.workspace_id', true) as who`;
+  const ends = [async () => {}, () => Promise.reject(new Error("no"))];
+  for (const end of ends) {
+    let late: Db | undefined;
+    const transaction = tenants.of(workspace(2)).transaction((tx) => {
+      late = tx;
+      return end();
+    });
+    await transaction.catch(() => {});
+    expect(await rows(tenants.of(workspace(1)), who)).toEqual([{ who: workspace(1) }]);
+    await expect(late?.query(who)).rejects.toThrow("The transaction has ended.");
+    expect(await rows(tenants.of(workspace(1)), who)).toEqual([{ who: workspace(1) }]);
+  }
+});
+
+test("a transaction of which a statement has failed fails, whatever becomes of the error", async ({ database, onTestFinished }) => {
+  const tenants = new Tenants({ connection: { connectionString: database.url }, size: 1, statementTimeoutMs: 60_000 });
+  onTestFinished(() => tenants.close());
+  const one = tenants.of(workspace(1));
+  const divide = sql`select 1 / ${0}::int`;
+  await expect(one.transaction((tx) => tx.query(divide).catch(() => "done"))).rejects.toThrow("division by zero");
+  const goesOn = one.transaction(async (tx) => {
+    await tx.query(divide).catch(() => {});
+    return tx.query(sql`select 1 as one`);
+  });
+  await expect(goesOn).rejects.toThrow("division by zero");
 });

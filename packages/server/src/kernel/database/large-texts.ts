@@ -2,7 +2,7 @@ import { ARRAY_HEADER_BYTES, arrayHeaderOf, INT32_BYTES, NULL_LENGTH } from "./b
 
 const encoder = new TextEncoder();
 
-/** An array of texts that together are large, for a parameter of the type `text[]`. A connection encodes it in pieces (bind.ts). */
+/** An array of texts that together are large, for a parameter of the type `text[]`. A connection encodes it in pieces (client.ts). */
 export class LargeTexts {
   readonly #values: readonly (string | null)[];
   readonly #lengths: number[] = [];
@@ -13,7 +13,7 @@ export class LargeTexts {
 
   /** Called by a client that does not send it in pieces: pg would make an empty array of it. */
   toPostgres(): never {
-    throw new Error("LargeTexts need the Client of bind.ts.");
+    throw new Error("LargeTexts need the Client of client.ts.");
   }
 
   /** Finds its length in PostgreSQL's binary format. That takes as long as to encode it, so it pauses after each value. */

@@ -9,8 +9,9 @@ const MIN_KEPT_BYTES = 64 * 1024;
 const MAX_KEPT_BYTES = 4 * 1024 * 1024;
 const MAX_KEPT = 4;
 const ROUND_BYTES = 256 * 1024;
-/** Less than this at a time is what there was: nothing more waits to be read. */
-const MIN_PIECE_BYTES = 16 * 1024;
+/** The longest that PostgreSQL sends, and what it sends at a time. */
+const MAX_BYTES = 1024 * 1024 * 1024;
+const MIN_PIECE_BYTES = 8 * 1024;
 
 type Parse = (messages: Buffer) => void;
 
@@ -43,8 +44,9 @@ export class MessageReader implements MessageSource {
   }
 
   #receive(piece: Buffer, parse: Parse): void {
-    if (piece.length < MIN_PIECE_BYTES) this.#read(piece, parse);
-    else this.#turns.read(this.#connection, piece.length, () => this.#read(piece, parse));
+    const read = () => this.#read(piece, parse);
+    if (piece.length < MIN_PIECE_BYTES) read();
+    else this.#turns.read(this.#connection, piece.length, read);
   }
 
   #read(piece: Buffer, parse: Parse): void {
@@ -69,7 +71,8 @@ export class MessageReader implements MessageSource {
       this.#headerBytes = 0;
       this.#begin(this.#header, 0);
     }
-    const message = this.#message as unknown as Buffer;
+    const message = this.#message as Buffer | null;
+    if (!message) return piece.length;
     const added = piece.copy(message, this.#messageBytes, at);
     this.#messageBytes += added;
     if (this.#messageBytes === message.length) {
@@ -87,14 +90,19 @@ export class MessageReader implements MessageSource {
   }
 
   #begin(piece: Buffer, start: number): void {
-    this.#message = take(lengthAt(piece, start));
+    const length = lengthAt(piece, start);
+    if (length > MAX_BYTES) {
+      this.#connection.stream.destroy(new Error("What has come is no message of PostgreSQL."));
+      return;
+    }
+    this.#message = take(length);
     this.#messageBytes = piece.copy(this.#message, 0, start);
   }
 }
 
 const lengthAt = (piece: Buffer, start: number): number => TYPE_BYTES + piece.readUInt32BE(start + TYPE_BYTES);
 
-/** Memory of long messages that were parsed. pg keeps nothing of a message but texts. */
+/** Memory of long messages that were parsed. pg keeps only texts of them, but for data that is copied out, which nothing here asks for. */
 const kept: ArrayBuffer[] = [];
 
 function take(bytes: number): Buffer {
@@ -104,8 +112,9 @@ function take(bytes: number): Buffer {
   return memory ? Buffer.from(memory, 0, bytes) : Buffer.allocUnsafeSlow(Math.ceil(bytes / ROUND_BYTES) * ROUND_BYTES).subarray(0, bytes);
 }
 
-function giveBack({ buffer }: Buffer): void {
-  if (buffer.byteLength < MIN_KEPT_BYTES || buffer.byteLength > MAX_KEPT_BYTES) return;
+function giveBack({ length, buffer }: Buffer): void {
+  // Short messages are in memory that Node shares among buffers.
+  if (length < MIN_KEPT_BYTES || buffer.byteLength > MAX_KEPT_BYTES) return;
   kept.push(buffer as ArrayBuffer);
   if (kept.length <= MAX_KEPT) return;
   // The largest ones stay.

@@ -108,7 +108,8 @@ export const executeOn = (on: pg.Pool | pg.PoolClient, statement: Statement, bef
 const BEGIN = sql`begin`;
 
 /**
- * Runs `work` in one transaction, which is rolled back when `work` throws. It begins with the first statement, in the same round trip.
+ * Runs `work` in one transaction, which is rolled back when `work` throws, or one of its statements has failed. It begins with the first statement, in
+ * the same round trip.
  *
  * @param before called with the first statement: what is executed before it
  */
@@ -118,16 +119,30 @@ export async function inTransaction<Result>(
   before: () => readonly Statement[] = () => [],
 ): Promise<Result> {
   let hasBegun = false;
-  const query = (statement: Statement): Promise<QueryResult> => {
+  let isOver = false;
+  let failure: { readonly error: unknown } | undefined;
+  const query = async (statement: Statement): Promise<QueryResult> => {
+    // The connection may be somebody else's by now.
+    if (isOver) throw new TypeError("The transaction has ended.");
+    if (failure) throw failure.error;
     const first = hasBegun ? [] : [BEGIN, ...before()];
     hasBegun = true;
-    return executeOn(client, statement, first);
+    try {
+      return await executeOn(client, statement, first);
+    } catch (error) {
+      failure ??= { error };
+      throw error;
+    }
   };
   try {
     const result = await work({ query });
+    // PostgreSQL would roll it back, and not say so.
+    if (failure) throw failure.error;
+    isOver = true;
     if (hasBegun) await client.query("commit").catch(rethrow);
     return result;
   } catch (error) {
+    isOver = true;
     if (hasBegun) await client.query("rollback").catch(rethrow);
     throw error;
   }

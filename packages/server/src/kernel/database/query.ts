@@ -77,11 +77,10 @@ class Query {
     this.#isDescribed = this.#columns !== undefined;
     connection.stream.cork();
     try {
-      for (const statement of this.#statements) {
-        const { name, text, values } = statement;
+      for (const [at, { name, text, values }] of this.#statements.entries()) {
         if (connection.parsedStatements[name] === undefined) connection.parse({ name, text });
         connection.bind({ statement: name, values, valueMapper: toSend });
-        if (statement === this.#last && !this.#isDescribed) connection.describe({ type: "P" });
+        if (at === this.#statements.length - 1 && !this.#isDescribed) connection.describe({ type: "P" });
         connection.execute({});
       }
     } catch (error) {
@@ -164,7 +163,7 @@ const isArray = (value: Value): value is readonly string[] | readonly Buffer[] =
  * Executes a statement on a connection, or on the next one of a pool that is free.
  *
  * @param before what is executed before it in the same round trip. Its rows are left out. If it fails, so does the statement, and outside of a
- *   transaction all of them have no effect.
+ *   transaction all of them have no effect. Not with large texts, of which only the last may have some.
  */
 export function execute(
   on: pg.Pool | pg.ClientBase,

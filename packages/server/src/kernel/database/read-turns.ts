@@ -59,8 +59,6 @@ export class ReadTurns {
     this.#spentMs = 0;
     this.#isPlanned = false;
     for (const stream of this.#waiting) stream.resume();
-    // They read when this has ended, and may be waiting again before the event loop has gone round.
-    if (this.#waiting.size > 0) this.#plan();
     this.#waiting.clear();
   };
 }

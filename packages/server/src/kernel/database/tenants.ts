@@ -21,13 +21,13 @@ export class Tenants {
     this.#pool = createPool(options, ["tidemill_tenant", "tidemill"]);
   }
 
-  /** The database as a workspace sees it. */
+  /** The database as a workspace sees it. The first statement of a transaction cannot set its isolation level. */
   of(workspaceId: WorkspaceId): Transactional {
     const set = [sql`select set_config('tidemill.workspace_id', ${workspaceId}, false)`];
     /** @param work calls `before` when it executes its first statement: for what is to be executed in front of that */
     const enter = async <Result>(client: pg.PoolClient, work: (before: () => readonly Statement[]) => Promise<Result>): Promise<Result> => {
       if (this.#workspaces.get(client) === workspaceId) return work(() => []);
-      // Whatever fails may have undone it.
+      // If this fails, it may be set to either.
       this.#workspaces.delete(client);
       let isSet = false;
       const result = await work(() => {
