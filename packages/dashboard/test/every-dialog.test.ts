@@ -17,10 +17,9 @@ test("the table of dialogs has each dialog, menu and pop-up of the sources", () 
   expect(Object.fromEntries(Object.entries(DIALOGS).map(([file, openings]) => [file, openings.length]))).toEqual(dialogsInSources());
 });
 
-test("every dialog and menu opens by keyboard, has no serious finding of axe in either theme, keeps the focus, and gives it back", async ({
-  dashboard,
-  service,
-}) => {
+test("every dialog and menu opens by keyboard, has no serious finding of axe in either theme, keeps the focus, and gives it back", {
+  timeout: 600_000,
+}, async ({ dashboard, service }) => {
   const { page, names } = await prepare(dashboard, service);
   const found: Record<string, unknown> = {};
   let at = "";
