@@ -38,10 +38,7 @@ export class BodyTurns {
 
   readonly #turn = (): void => {
     const bodies = Math.min(this.#line.size, TURN_BYTES / PIECE_BYTES);
-    const next: Reading[] = [];
-    for (const reading of this.#line.inTurns()) if (next.push(reading) === bodies) break;
-    for (const reading of next) {
-      this.#line.finish(reading);
+    for (const reading of this.#line.take(bodies)) {
       reading.left = TURN_BYTES / bodies;
       reading.payload.resume();
     }

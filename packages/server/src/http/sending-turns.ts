@@ -40,13 +40,9 @@ export class SendingTurns {
 
   readonly #turn = (): void => {
     this.#isPlanned = false;
-    const next: LongResponse[] = [];
-    for (const response of this.#waiting.inTurns()) if (next.push(response) === CHUNKS_IN_A_TURN) break;
+    const next = this.#waiting.take(CHUNKS_IN_A_TURN);
     this.#left = CHUNKS_IN_A_TURN - next.length;
     if (next.length > 0) this.#plan();
-    for (const response of next) {
-      this.#waiting.finish(response);
-      response.sendOne();
-    }
+    for (const response of next) response.sendOne();
   };
 }

@@ -59,6 +59,14 @@ export class Line<Member extends OfWorkspace> {
     this.moveWorkspaceBack(member.workspaceId);
   }
 
+  /** Takes so many members out of the line, or all, in the order of their turns: each has had its turn (`finish`). */
+  take(count: number): Member[] {
+    const taken: Member[] = [];
+    for (const member of this.inTurns()) if (taken.push(member) >= count) break;
+    for (const member of taken) this.finish(member);
+    return taken;
+  }
+
   /** The first member of each workspace, in the order of their turns. */
   *firstOfEach(): Generator<Member> {
     for (const members of this.#members.values()) {
