@@ -1,4 +1,4 @@
-import type { ElementHandle, Locator, Page } from "playwright-core";
+import type { ElementHandle, Locator, Page, Route } from "playwright-core";
 import { expect } from "vitest";
 import { codeAt } from "../../server/src/people/totp-code.ts";
 import { newPerson } from "../../server/test/harness/people.ts";
@@ -86,10 +86,20 @@ async function isFocusedLast(page: Page, used: readonly ElementHandle<Element>[]
   return page.evaluate("document.activeElement !== document.body");
 }
 
-/** Takes away that the person has confirmed who they are, or refuses one request as if the session had ended. */
+/** Takes away that the person has confirmed who they are, or refuses the next change of a queue as if the session had ended. */
 async function endSession(service: Service, page: Page, session: "unconfirmed" | "ended"): Promise<void> {
-  if (session === "unconfirmed") await service.database.query("update session set confirmed_until = null");
-  else await page.route("**/v1/queues/*", (route) => route.fulfill({ status: 401, json: UNAUTHORIZED }), { times: 1 });
+  if (session === "unconfirmed") {
+    await service.database.query("update session set confirmed_until = null");
+    return;
+  }
+  const queue = "**/v1/queues/*";
+  const refuseChange = async (route: Route) => {
+    // The page also reads the queue by itself, maybe before the key is pressed.
+    if (route.request().method() !== "PATCH") return route.fallback();
+    await page.unroute(queue, refuseChange);
+    await route.fulfill({ status: 401, json: UNAUTHORIZED });
+  };
+  await page.route(queue, refuseChange);
 }
 
 async function prepare(dashboard: Dashboard, service: Service): Promise<{ page: Page; names: Record<string, string> }> {
