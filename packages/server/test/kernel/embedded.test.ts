@@ -13,6 +13,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { createInterface } from "node:readline";
@@ -23,7 +24,7 @@ import { type Account, chooseUnprivileged, parseAccounts } from "../../src/kerne
 import { findInstalled, provideBinaries } from "../../src/kernel/database/embedded/binaries.ts";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../src/kernel/database/embedded/index.ts";
 import { withLock } from "../../src/kernel/database/embedded/lock.ts";
-import { disownDeadServer, readPostmasterFile } from "../../src/kernel/database/embedded/postmaster.ts";
+import { disownDeadServer, findServer, readPostmasterFile } from "../../src/kernel/database/embedded/postmaster.ts";
 import { runProgram } from "../../src/kernel/database/embedded/run.ts";
 
 const asRoot = process.getuid?.() === 0;
@@ -233,6 +234,14 @@ describe("after a crash", () => {
   });
 });
 
+describe("after a crash of a server", () => {
+  test("a process that it has just started, and that still listens, does not pass for a server in another container", async () => {
+    const { cluster, listener } = await listenForNobody();
+    listener.once("connection", () => listener.close());
+    expect(await findServer(cluster)).toBeNull();
+  });
+});
+
 describe("after a crash of a container", () => {
   test("an old file that happens to name the new server's pid is not taken for its word", async () => {
     const cluster = join(base, "cluster");
@@ -420,6 +429,15 @@ describe("a start that cannot be", () => {
     await expect(start()).rejects.toMatchObject({ code: "DATA_DIR_NOT_WRITABLE", message: expect.stringContaining("DATABASE_URL") });
   });
 
+  test("a start that cannot be says that a server whose process is not here has the data", async () => {
+    const { cluster, listener } = await listenForNobody();
+    await expect(findServer(cluster, 50)).rejects.toMatchObject({
+      code: "IN_USE_ELSEWHERE",
+      message: expect.stringContaining("TIDEMILL_DATA_DIR"),
+    });
+    listener.close();
+  });
+
   test("a start that cannot be repeats PostgreSQL's last words", async () => {
     await expect(start({ settings: { shared_buffers: "lots" } })).rejects.toMatchObject({
       code: "START_FAILED",
@@ -453,6 +471,18 @@ function temporary(): string {
   chmodSync(path, 0o711);
   litter.push(path);
   return path;
+}
+
+/** A cluster whose `postmaster.pid` names a process that has ended, and something that listens on its socket. */
+async function listenForNobody(): Promise<{ cluster: string; listener: Server }> {
+  const cluster = join(base, "cluster");
+  mkdirSync(cluster);
+  const dead = spawn("true");
+  await once(dead, "exit");
+  writeFileSync(join(cluster, "postmaster.pid"), `${dead.pid}\n${cluster}\n1\n5432\n${base}\n\n 3 4\nready   \n`);
+  const listener = createServer((socket) => socket.destroy()).listen(join(base, ".s.PGSQL.5432"));
+  await once(listener, "listening");
+  return { cluster, listener };
 }
 
 /** Gives the test its own data directory. */
