@@ -6,7 +6,7 @@ const TREND_HOURS = 24;
 /** The most rows in one statement. */
 const CHUNK = 10_000;
 /** Nodes fold one after the other: each adds to the same rows. */
-const FOLD_LOCK = 7305512015;
+export const FOLD_LOCK = 7305512015;
 
 /**
  * Moves rows of `dead_letter_delta` into the groups and their hours. One statement does it, so counts never change. One node does it at a

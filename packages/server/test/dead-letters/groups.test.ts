@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
-import { sql } from "#kernel";
-import { foldGroupsAcrossWorkspaces, sweepGroupsAcrossWorkspaces } from "../../src/dead-letters/groups-store.ts";
+import { type Database, sql } from "#kernel";
+import { FOLD_LOCK, foldGroupsAcrossWorkspaces, sweepGroupsAcrossWorkspaces } from "../../src/dead-letters/groups-store.ts";
 import { laneOf, test } from "../harness/engine.ts";
 import { hold } from "../harness/locks.ts";
 import { newWorkspace, Service, until } from "../harness/service.ts";
@@ -29,6 +29,13 @@ async function failAll(service: Service, queue: string, messageOf: (payload: unk
   }));
   await service.ok("POST", "/v1/work", { worker: "w", queues: [queue], limit: 1, wait: 0, settle });
 }
+
+/** Waits for the node's own loop, which may be folding: whoever comes meanwhile folds nothing. */
+const fold = (engine: Database): Promise<void> =>
+  engine.transaction(async (tx) => {
+    await tx.query(sql`select pg_advisory_xact_lock(${FOLD_LOCK})`);
+    await foldGroupsAcrossWorkspaces(tx);
+  });
 
 async function failWith(service: Service, queue: string, messages: readonly string[]): Promise<void> {
   await service.ok(
@@ -64,7 +71,7 @@ describe("GET /v1/dlq/groups", () => {
       return many;
     };
     const before = await check();
-    await foldGroupsAcrossWorkspaces(engine);
+    await fold(engine);
     expect(await check()).toEqual(before);
   });
 
@@ -107,7 +114,7 @@ describe("GET /v1/dlq/groups", () => {
     const before = await groupsOf(service);
     await service.ok("PATCH", `/v1/queues/${handler.queue}`, { callback_url: "http://127.0.0.1:9/" });
     expect(await groupsOf(service)).toEqual(before);
-    await foldGroupsAcrossWorkspaces(engine);
+    await fold(engine);
     expect(await groupsOf(service)).toEqual(before);
     expect(before[0]?.error.host).toBe(new URL(handler.url).host);
   });
@@ -121,7 +128,7 @@ describe("GET /v1/dlq/groups", () => {
     expect(await left()).toBe(11);
     await service.ok("DELETE", `/v1/queues/${queue}/jobs/${data[1].id}`);
     expect(await left()).toBe(10);
-    await foldGroupsAcrossWorkspaces(engine);
+    await fold(engine);
     const started = await service.ok("POST", "/v1/jobs/remove", { ids: [data[2].id, data[3].id] });
     await until(async () => (await service.ok("GET", `/v1/operations/${started.id}`)).state === "completed");
     expect(await left()).toBe(8);
@@ -130,7 +137,7 @@ describe("GET /v1/dlq/groups", () => {
     const [group] = await groupsOf(service);
     expect((await service.ok("POST", "/v1/dlq/purge", { fingerprint: group?.fingerprint })).purged).toBe(9);
     expect(await groupsOf(service)).toEqual([]);
-    await foldGroupsAcrossWorkspaces(engine);
+    await fold(engine);
     expect(await groupsOf(service)).toEqual([]);
     const lane = await laneOf(service, queue);
     const [drift] = await service.database.query<{ n: number }>(
@@ -145,11 +152,11 @@ describe("GET /v1/dlq/groups", () => {
     await failWith(service, queue, ["It broke."]);
     const [before] = await groupsOf(service);
     await service.ok("POST", "/v1/dlq/purge", {});
-    await foldGroupsAcrossWorkspaces(engine);
+    await fold(engine);
     await service.advance(2 * 86_400);
     await failWith(service, queue, ["It broke."]);
     await sweepGroupsAcrossWorkspaces(engine);
-    await foldGroupsAcrossWorkspaces(engine);
+    await fold(engine);
     expect(await groupsOf(service)).toMatchObject([{ fingerprint: before?.fingerprint, error: before?.error, count: 1 }]);
   });
 
@@ -163,12 +170,12 @@ describe("GET /v1/dlq/groups", () => {
     );
     await first.held;
     await service.ok("POST", "/v1/dlq/purge", {});
-    await foldGroupsAcrossWorkspaces(engine);
+    await fold(engine);
     await first.release();
-    await foldGroupsAcrossWorkspaces(engine);
+    await fold(engine);
     expect(await groupsOf(service)).toEqual([]);
     await failWith(service, queue, ["It broke."]);
-    await foldGroupsAcrossWorkspaces(engine);
+    await fold(engine);
     expect(await groupsOf(service)).toMatchObject([{ fingerprint: before?.fingerprint, error: before?.error, count: 1 }]);
   });
 
@@ -178,7 +185,7 @@ describe("GET /v1/dlq/groups", () => {
     const { workspaceId } = await laneOf(service, queue);
     const recount = hold(engine, sql`select recount_jobs(${workspaceId}::uuid)`);
     await recount.held;
-    await foldGroupsAcrossWorkspaces(engine);
+    await fold(engine);
     expect(await database.query("select jobs::int from dead_letter_group where workspace_id = $1", [workspaceId])).toEqual([{ jobs: 1 }]);
     await recount.release();
   });
@@ -216,7 +223,7 @@ describe("GET /v1/dlq/groups", () => {
     for (const message of ["alpha", "beta", "gamma", "delta", "epsilon"]) {
       await failWith(service, queue, [message]);
       await service.advance(3_600);
-      if (message === "gamma") await foldGroupsAcrossWorkspaces(engine);
+      if (message === "gamma") await fold(engine);
     }
     const found: string[] = [];
     for (let cursor: string | null = ""; cursor !== null; ) {
@@ -249,7 +256,7 @@ describe("GET /v1/dlq/groups", () => {
     await failWith(service, queue, ["one way", "another way", "a third way"]);
     const rest = (await groupsOf(service, "?limit=1"))[0];
     expect(rest).toMatchObject({ count: 3, error: { code: "WORKER_FAILED", host: null, message: "(other messages)" } });
-    await foldGroupsAcrossWorkspaces(engine);
+    await fold(engine);
     expect((await groupsOf(service, "?limit=1"))[0]).toEqual(rest);
     expect((await service.ok("GET", `/v1/dlq?fingerprint=${rest?.fingerprint}`)).data).toHaveLength(3);
   });
