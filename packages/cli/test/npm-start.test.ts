@@ -35,5 +35,5 @@ test.for([
   process.kill(target(npm.pid as number), signal);
   await until(async () => !(await isRunning(node)), "the node to end");
   expect(await hasPostgres(dataDir)).toBe(false);
-  expect(written).toContain("node_stopped");
+  await until(() => written.includes("node_stopped"), "the last lines of its log");
 });
