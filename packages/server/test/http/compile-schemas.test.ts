@@ -5,7 +5,11 @@ import { systemRandom } from "#kernel";
 test("the schemas of a listener's routes are compiled before a request needs them", async ({ onTestFinished }) => {
   const api = createApi({ authenticator: { findPrincipal: async () => null, operatorToken: null }, emit: () => {}, random: systemRandom });
   let reads = 0;
-  const properties = new Proxy({}, { ownKeys: (target) => ((reads += 1), Reflect.ownKeys(target)) });
+  const ownKeys = (target: object) => {
+    reads += 1;
+    return Reflect.ownKeys(target);
+  };
+  const properties = new Proxy({}, { ownKeys });
   api.post("/bodies", { schema: { body: { type: "object", properties } } }, () => ({}));
   await api.ready();
   const atStart = reads;
