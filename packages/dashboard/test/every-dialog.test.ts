@@ -1,4 +1,4 @@
-import type { ElementHandle, Locator, Page, Route } from "playwright-core";
+import type { ElementHandle, Locator, Page } from "playwright-core";
 import { expect } from "vitest";
 import { codeAt } from "../../server/src/people/totp-code.ts";
 import { newPerson } from "../../server/test/harness/people.ts";
@@ -92,14 +92,13 @@ async function endSession(service: Service, page: Page, session: "unconfirmed" |
     await service.database.query("update session set confirmed_until = null");
     return;
   }
-  const queue = "**/v1/queues/*";
-  const refuseChange = async (route: Route) => {
+  let isRefused = false;
+  await page.route("**/v1/queues/*", (route) => {
     // The page also reads the queue by itself, maybe before the key is pressed.
-    if (route.request().method() !== "PATCH") return route.fallback();
-    await page.unroute(queue, refuseChange);
-    await route.fulfill({ status: 401, json: UNAUTHORIZED });
-  };
-  await page.route(queue, refuseChange);
+    if (isRefused || route.request().method() !== "PATCH") return route.fallback();
+    isRefused = true;
+    return route.fulfill({ status: 401, json: UNAUTHORIZED });
+  });
 }
 
 async function prepare(dashboard: Dashboard, service: Service): Promise<{ page: Page; names: Record<string, string> }> {

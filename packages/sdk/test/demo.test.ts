@@ -27,7 +27,8 @@ class Demo {
       stream?.setEncoding("utf8").on("data", (text: string) => {
         this.output += text;
       });
-    this.#exit = once(this.#child, "exit");
+    // Its last output comes after its exit.
+    this.#exit = once(this.#child, "close");
     stage.finally(async () => {
       if (this.#child.exitCode === null && this.#child.signalCode === null) process.kill(-(this.#child.pid as number), "SIGKILL");
     });

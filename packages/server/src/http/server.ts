@@ -24,6 +24,7 @@ import { BodyMemory } from "./body-memory.ts";
 import { limitBodyTime } from "./body-time.ts";
 import { BodyTurns } from "./body-turns.ts";
 import { refuseSmallChunks } from "./chunk-size.ts";
+import { compileAhead } from "./compile-ahead.ts";
 import { Connections, type ConnectionsOptions } from "./connections.ts";
 import { type JsonBodyOptions, parseJsonBody, RawJson, readRawBody } from "./json-body.ts";
 import { JsonStream } from "./json-text.ts";
@@ -37,7 +38,7 @@ import { freeBody, receiveBody } from "./receive-body.ts";
 import { MAX_PARAM_LENGTH, RefusedPaths } from "./refused-paths.ts";
 import { RequestMemory } from "./request-memory.ts";
 import { endIfStalled } from "./stalled-responses.ts";
-import { compileNextSchema, compileSchema, MAX_ISSUES } from "./validate.ts";
+import { MAX_ISSUES } from "./validate.ts";
 
 const REQUEST_TIMEOUT_MS = 120_000;
 const KEEP_ALIVE_MS = 72_000;
@@ -47,7 +48,6 @@ const STALLED_RESPONSE_MS = 30_000;
 /** Of requests that anybody may send, to sign in. No workspace's share limits how much of the node they take. */
 const SIGN_IN_BODY_BYTES = 64 * 1024;
 const SMALL_BODY_TIMEOUT_MS = 10_000;
-const COMPILE_EVERY_MS = 20;
 /** When its body took longer, a request is authenticated again: the sender's key or role may have ended meanwhile. */
 const MAX_BODY_WAIT_MS = 500;
 
@@ -115,7 +115,7 @@ export function createApi(options: ApiOptions): Api {
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
   }).withTypeProvider<TypeBoxTypeProvider>();
 
-  api.setValidatorCompiler(compileSchema);
+  compileAhead(api as unknown as Api);
   // Routes build their responses field by field, so there is nothing to filter out.
   api.setSerializerCompiler(() => JSON.stringify);
   api.setErrorHandler(onError);
@@ -236,7 +236,6 @@ export function createApi(options: ApiOptions): Api {
     endIfStalled(reply.raw, payload, stalledResponseMs);
     done(null, payload);
   });
-  compileWhenListening(api as unknown as Api);
   // An unknown expectation may be ignored (RFC 9110, 10.1.1). Node would refuse it, with a response that has no body.
   api.server.on("checkExpectation", (request, response) => api.server.emit("request", request, response));
   return api as unknown as Api;
@@ -253,16 +252,6 @@ function unknownRoutes(api: Api): (request: FastifyRequest) => ProblemError {
     const [path = ""] = url.split("?");
     return notFound({ resource: "route", method, path, suggestion: nearRoute(path, routes) });
   };
-}
-
-/** Compiles schemas one by one, so that the first requests of each route need not wait for it, nor all others with them. */
-function compileWhenListening(api: Api): void {
-  let timer: NodeJS.Timeout | undefined;
-  const compileNext = () => compileNextSchema() || clearInterval(timer);
-  api.addHook("onListen", async () => {
-    timer = setInterval(compileNext, COMPILE_EVERY_MS).unref();
-  });
-  api.addHook("onClose", async () => clearInterval(timer));
 }
 
 function trackInFlight(api: Api): void {

@@ -30,7 +30,7 @@ async function failAll(service: Service, queue: string, messageOf: (payload: unk
   await service.ok("POST", "/v1/work", { worker: "w", queues: [queue], limit: 1, wait: 0, settle });
 }
 
-/** Waits for the node's own loop, which may be folding: whoever comes meanwhile folds nothing. */
+/** Waits until the node's own loop is not folding: a fold beside another one does nothing. */
 const fold = (engine: Database): Promise<void> =>
   engine.transaction(async (tx) => {
     await tx.query(sql`select pg_advisory_xact_lock(${FOLD_LOCK})`);

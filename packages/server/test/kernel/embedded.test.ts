@@ -24,8 +24,9 @@ import { type Account, chooseUnprivileged, parseAccounts } from "../../src/kerne
 import { findInstalled, provideBinaries } from "../../src/kernel/database/embedded/binaries.ts";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../src/kernel/database/embedded/index.ts";
 import { withLock } from "../../src/kernel/database/embedded/lock.ts";
-import { disownDeadServer, findServer, readPostmasterFile } from "../../src/kernel/database/embedded/postmaster.ts";
+import { disownDeadServer, readPostmasterFile } from "../../src/kernel/database/embedded/postmaster.ts";
 import { runProgram } from "../../src/kernel/database/embedded/run.ts";
+import { isListening } from "../../src/kernel/database/embedded/session.ts";
 
 const asRoot = process.getuid?.() === 0;
 /** Some behaviour exists only as root, or only as an ordinary user. The suite runs as both. */
@@ -235,10 +236,21 @@ describe("after a crash", () => {
 });
 
 describe("after a crash of a server", () => {
-  test("a process that it has just started, and that still listens, does not pass for a server in another container", async () => {
-    const { cluster, listener } = await listenForNobody();
-    listener.once("connection", () => listener.close());
-    expect(await findServer(cluster)).toBeNull();
+  test("a process that the server has just started, and that still listens, does not pass for a server in another container", async () => {
+    const listener = await listenForDeadServer();
+    listener.once("connection", () => setTimeout(() => listener.close(), 300));
+    expect((await start()).adopted).toBe(false);
+  });
+
+  test("a server listens that has taken no connection for long", async ({ onTestFinished }) => {
+    const listen = "require('node:net').createServer().listen({path: process.argv[1], backlog: 1}, () => console.log('listening'))";
+    const listener = spawn(process.execPath, ["-e", listen, join(base, ".s.PGSQL.5432")]);
+    onTestFinished(() => void listener.kill("SIGKILL"));
+    await once(listener.stdout, "data");
+    listener.kill("SIGSTOP");
+    const found = [];
+    for (let look = 0; look < 8; look += 1) found.push(await isListening(base));
+    expect(found).toEqual(Array(8).fill(true));
   });
 });
 
@@ -429,13 +441,11 @@ describe("a start that cannot be", () => {
     await expect(start()).rejects.toMatchObject({ code: "DATA_DIR_NOT_WRITABLE", message: expect.stringContaining("DATABASE_URL") });
   });
 
-  test("a start that cannot be says that a server whose process is not here has the data", async () => {
-    const { cluster, listener } = await listenForNobody();
-    await expect(findServer(cluster, 50)).rejects.toMatchObject({
-      code: "IN_USE_ELSEWHERE",
-      message: expect.stringContaining("TIDEMILL_DATA_DIR"),
-    });
-    listener.close();
+  test("a start that cannot be says that a server whose process is not here has the data", async ({ onTestFinished }) => {
+    fresh();
+    const listener = await listenForDeadServer();
+    onTestFinished(() => void listener.close());
+    await expect(start()).rejects.toMatchObject({ code: "IN_USE_ELSEWHERE", message: expect.stringContaining("TIDEMILL_DATA_DIR") });
   });
 
   test("a start that cannot be repeats PostgreSQL's last words", async () => {
@@ -473,16 +483,21 @@ function temporary(): string {
   return path;
 }
 
-/** A cluster whose `postmaster.pid` names a process that has ended, and something that listens on its socket. */
-async function listenForNobody(): Promise<{ cluster: string; listener: Server }> {
-  const cluster = join(base, "cluster");
-  mkdirSync(cluster);
+/** Leaves a `postmaster.pid` that names a process that has ended, and listens on the socket that it names. */
+async function listenForDeadServer(): Promise<Server> {
+  const { connection, stop } = await start();
+  const pidFile = join(clusterDir(), "postmaster.pid");
+  const text = readFileSync(pidFile, "utf8");
+  await stop();
   const dead = spawn("true");
   await once(dead, "exit");
-  writeFileSync(join(cluster, "postmaster.pid"), `${dead.pid}\n${cluster}\n1\n5432\n${base}\n\n 3 4\nready   \n`);
-  const listener = createServer((socket) => socket.destroy()).listen(join(base, ".s.PGSQL.5432"));
+  writeFileSync(pidFile, text.replace(/^\d+/, String(dead.pid)));
+  const { uid, gid } = statSync(clusterDir());
+  chownSync(pidFile, uid, gid);
+  chmodSync(pidFile, 0o600);
+  const listener = createServer((socket) => socket.destroy()).listen(join(connection.host, ".s.PGSQL.5432"));
   await once(listener, "listening");
-  return { cluster, listener };
+  return listener;
 }
 
 /** Gives the test its own data directory. */

@@ -69,7 +69,7 @@ describe("usage", () => {
     await until(async () => (await service.ok("GET", "/v1/usage")).attempts.total === 4, "the attempts to be counted");
     expect(await service.ok("GET", "/v1/usage")).toEqual(usage);
     await foldUsageAcrossWorkspaces(engine);
-    expect(await deltas(service)).toBe(0);
+    await until(async () => (await deltas(service)) === 0, "the node to fold what it may have begun to fold");
     expect(await service.ok("GET", "/v1/usage")).toEqual(usage);
     await service.enqueue({ queue: quiet });
     await foldUsageAcrossWorkspaces(engine);
@@ -114,7 +114,8 @@ describe("usage", () => {
     ]);
     for (const [before, total] of totals) expect(total).toBeGreaterThanOrEqual(before);
     await foldUsageAcrossWorkspaces(engine);
-    expect([(await service.ok("GET", "/v1/usage")).executions.total, await deltas(service)]).toEqual([96, 0]);
+    await until(async () => (await deltas(service)) === 0, "the node to fold what it may have begun to fold");
+    expect((await service.ok("GET", "/v1/usage")).executions.total).toBe(96);
     const days = await service.database.query(
       "select from usage_day d join lane q on q.workspace_id = d.workspace_id and q.id = d.lane_id where q.name = $1 and d.jobs = 96",
       [queue],

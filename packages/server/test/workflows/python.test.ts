@@ -37,7 +37,8 @@ class PythonWorker {
   /** Returns its exit code; null if the signal ended it. */
   async end(signal: NodeJS.Signals): Promise<number | null> {
     if (!this.hasEnded) {
-      const exited = once(this.#child, "exit");
+      // Its last output comes after its exit.
+      const exited = once(this.#child, "close");
       this.#child.kill(signal);
       await exited;
     }

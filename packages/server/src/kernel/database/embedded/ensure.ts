@@ -18,6 +18,8 @@ export interface Ensured {
  */
 const MAX_WAIT_MS = 15_000;
 const RETRY_AFTER_MS = 100;
+/** How long processes that a killed server has just started may go on listening on its socket. Milliseconds. */
+const MAX_ORPHANS_MS = 3_000;
 
 /**
  * Ensures that a server runs on the site's cluster: the one that already runs, or a new one. Call it only under the lock.
@@ -26,10 +28,13 @@ const RETRY_AFTER_MS = 100;
  */
 export async function ensureServer(site: Site, emit: EmitEvent, signal?: AbortSignal): Promise<Ensured> {
   const sinceMs = performance.now();
-  const mayRetry = () => performance.now() - sinceMs < MAX_WAIT_MS && !signal?.aborted;
+  const mayRetry = (maxMs = MAX_WAIT_MS) => performance.now() - sinceMs < maxMs && !signal?.aborted;
   let launchedPid: number | null = null;
   for (;;) {
-    const running = await adoptOrLaunch(site, mayRetry, signal);
+    const running = await adoptOrLaunch(site, mayRetry, signal).catch((error: unknown) => {
+      if (error instanceof EmbeddedPostgresError && error.code === "IN_USE_ELSEWHERE" && mayRetry(MAX_ORPHANS_MS)) return null;
+      throw error;
+    });
     if (running) {
       const { server } = running;
       if (!running.found) launchedPid = server.pid;

@@ -27,24 +27,17 @@ export async function readPostmasterFile(cluster: string): Promise<{ pid: number
 /**
  * Finds the main process of the server that runs on a cluster, and verifies that it is one. Null when no server runs.
  *
- * @param outlivesMs how long a process that a killed server has just started may go on listening in its place
  * @throws {EmbeddedPostgresError} IN_USE_ELSEWHERE when a server listens whose process is not visible from here
  */
-export async function findServer(cluster: string, outlivesMs = 5_000): Promise<ProcessIdentity | null> {
-  const sinceMs = performance.now();
-  for (;;) {
-    const file = await readPostmasterFile(cluster);
-    if (!file) return null;
-    if (await isPostmasterOf(file.pid, cluster)) return await identify(file.pid);
-    if (file.sockets === "" || !(await isListening(file.sockets))) return null;
-    if (performance.now() - sinceMs > outlivesMs) {
-      throw new EmbeddedPostgresError(
-        "IN_USE_ELSEWHERE",
-        `A PostgreSQL in another container uses ${cluster}. Stop it, or set TIDEMILL_DATA_DIR to another directory.`,
-      );
-    }
-    await sleep(CHECK_EVERY_MS);
-  }
+export async function findServer(cluster: string): Promise<ProcessIdentity | null> {
+  const file = await readPostmasterFile(cluster);
+  if (!file) return null;
+  if (await isPostmasterOf(file.pid, cluster)) return await identify(file.pid);
+  if (file.sockets === "" || !(await isListening(file.sockets))) return null;
+  throw new EmbeddedPostgresError(
+    "IN_USE_ELSEWHERE",
+    `A PostgreSQL in another container uses ${cluster}. Stop it, or set TIDEMILL_DATA_DIR to another directory.`,
+  );
 }
 
 /**

@@ -3,6 +3,7 @@ import { connect } from "node:net";
 import { endianness } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
+import { systemCode } from "../../system-error.ts";
 import { EmbeddedPostgresError } from "./error.ts";
 
 /** Name of the database superuser and of the database. */
@@ -21,7 +22,7 @@ export interface Connection {
 
 export const connectionTo = (sockets: string, database = NAME): Connection => ({ host: sockets, port: PORT, user: NAME, database });
 
-/** Whether a server listens on the socket in this directory. */
+/** Whether a server listens on the socket in this directory. It may not accept connections at the moment. */
 export const isListening = (sockets: string): Promise<boolean> =>
   new Promise((resolve) => {
     const socket = connect(join(sockets, SOCKET_NAME));
@@ -29,7 +30,8 @@ export const isListening = (sockets: string): Promise<boolean> =>
       socket.destroy();
       resolve(listening);
     };
-    socket.once("connect", () => settle(true)).once("error", () => settle(false));
+    // EAGAIN: its queue of connections is full.
+    socket.once("connect", () => settle(true)).once("error", (error) => settle(systemCode(error) === "EAGAIN"));
   });
 
 /**
