@@ -22,7 +22,7 @@ async function leftOf(database: TestDatabase, { laneId }: LaneKey) {
 
 /** A queue with a job of every state, and a schedule. */
 async function fullLane(database: TestDatabase): Promise<LaneKey> {
-  const lane = await putLane(database);
+  const lane = await putLane(database, { paused: true });
   const leaseId = await putNode(database);
   for (const state of JOB_STATES) await putJobs(database, lane, state === "active" ? { state, leaseId } : { state });
   await database.query("insert into tally (workspace_id, lane_id, at, completed) values ($1, $2, moment(), 1)", [
@@ -63,7 +63,7 @@ describe("a deleted queue", () => {
   });
 
   test("a deleted queue loses more jobs than one statement takes", async ({ database, engine }) => {
-    const lane = await putLane(database);
+    const lane = await putLane(database, { paused: true });
     await putJobs(database, lane, { state: "waiting", count: 5_001 });
     await putJobs(database, lane, { state: "completed", count: 5_001 });
     await markDeleted(database, lane);
