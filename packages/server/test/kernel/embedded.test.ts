@@ -238,8 +238,13 @@ describe("after a crash", () => {
 describe("after a crash of a server", () => {
   test("a process that the server has just started, and that still listens, does not pass for a server in another container", async () => {
     const listener = await listenForDeadServer();
-    listener.once("connection", () => setTimeout(() => listener.close(), 300));
+    let looks = 0;
+    listener.on("connection", () => {
+      looks += 1;
+      if (looks === 3) listener.close();
+    });
     expect((await start()).adopted).toBe(false);
+    expect(looks).toBe(3);
   });
 
   test("a server listens that has taken no connection for long", async ({ onTestFinished }) => {
