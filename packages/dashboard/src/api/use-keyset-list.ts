@@ -65,7 +65,8 @@ export function useKeysetList<T>({ kind, path, query = {}, idOf, enabled = true 
     queries: asked.map((at) => {
       const cursor = (data?.pageParams[at] ?? null) as string | null;
       return {
-        queryKey: [workspaceId, kind, "page", path, query, cursor],
+        // A page that was loaded anew has a query of its own: that of the old one may hold what was there before.
+        queryKey: [workspaceId, kind, "page", path, query, cursor, numberOf(pages[at] as Page<T>)],
         queryFn: ({ signal }: { signal: AbortSignal }) => fetchPage(cursor, signal),
         initialData: pages[at] as Page<T>,
         initialDataUpdatedAt: dataUpdatedAt,
@@ -116,6 +117,15 @@ export function useKeysetList<T>({ kind, path, query = {}, idOf, enabled = true 
     reload,
     onVisible,
   };
+}
+
+const numbers = new WeakMap<object, number>();
+let lastNumber = 0;
+/** The same for the same loaded page. */
+function numberOf(page: object): number {
+  const number = numbers.get(page) ?? ++lastNumber;
+  numbers.set(page, number);
+  return number;
 }
 
 /** A function: two arrays would be compared record by record, and what differs copied, each time that other pages are shown. */

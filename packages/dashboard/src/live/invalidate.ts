@@ -16,13 +16,14 @@ export class Invalidator {
   }
 
   invalidate(kinds: readonly string[] | null): void {
-    const concerns = (key: QueryKey) =>
-      key[0] === this.#workspaceId && key[1] !== "list" && (kinds === null || kinds.includes(String(key[1])));
-    const predicate = ({ queryKey }: { queryKey: QueryKey }) => concerns(queryKey);
+    const isList = ({ queryKey }: { queryKey: QueryKey }) => queryKey[1] === "list";
+    const concerns = ({ queryKey: [workspaceId, kind, kindOfList] }: { queryKey: QueryKey }) =>
+      workspaceId === this.#workspaceId && (kinds === null || kinds.includes(String(kind === "list" ? kindOfList : kind)));
     // Not cancelled: one that takes longer than a second would never end.
-    const busy = this.#client.getQueryCache().findAll({ type: "active", fetchStatus: "fetching", predicate });
+    const busy = this.#client.getQueryCache().findAll({ type: "active", fetchStatus: "fetching", predicate: concerns });
     if (busy.length > 0) this.#askAgain(kinds);
-    void this.#client.invalidateQueries({ predicate }, { cancelRefetch: false });
+    // A list is not loaded again: its pages that are shown are asked for by queries of their own.
+    void this.#client.invalidateQueries({ predicate: (query) => concerns(query) && !isList(query) }, { cancelRefetch: false });
   }
 
   close(): void {

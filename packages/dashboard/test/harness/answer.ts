@@ -22,3 +22,24 @@ export async function answerForNow(target: Page | BrowserContext, matched: Match
     isOver = true;
   };
 }
+
+export interface Held {
+  /** Requests that wait. */
+  readonly waiting: () => number;
+  /** Lets them go on, and all that come later. */
+  readonly release: () => Promise<void>;
+}
+
+/** Holds requests until they are released. */
+export async function hold(page: Page, matched: Matched): Promise<Held> {
+  const held: Route[] = [];
+  let isOver = false;
+  await page.route(matched, (route) => (isOver ? route.continue() : void held.push(route)));
+  return {
+    waiting: () => held.length,
+    release: async () => {
+      isOver = true;
+      for (const route of held.splice(0)) await route.continue();
+    },
+  };
+}

@@ -1,9 +1,10 @@
 import { Button, Table } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
-import { useNavigate, useParams } from "@tanstack/react-router";
+import { useParams } from "@tanstack/react-router";
 import type { Delivery, DeliveryWithPayload } from "@tidemill/contract";
 import type { Read } from "../../api/raw-json.ts";
 import { useRecord } from "../../api/use-record.ts";
+import { useNavigateFromHere } from "../../app/use-navigate-from-here.ts";
 import { useWorkspace } from "../../app/workspace.tsx";
 import { ErrorState } from "../../ui/ErrorState.tsx";
 import { Facts } from "../../ui/Facts.tsx";
@@ -51,9 +52,10 @@ export default function DeliveryPage() {
 function Replay({ webhook, path }: { webhook: string; path: string }) {
   const { id, api, may } = useWorkspace();
   const client = useQueryClient();
-  const navigate = useNavigate();
+  const fromHere = useNavigateFromHere();
   if (!may("write")) return null;
   const replay = async () => {
+    const navigate = fromHere();
     try {
       const { id: delivery } = await api.post<Delivery>(`${path}/replay`);
       await client.invalidateQueries({ queryKey: [id, "webhooks"] });

@@ -1,8 +1,8 @@
 import { Button, Menu } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
 import type { Delivery, Webhook, WebhookEvent, WebhookWithSecret } from "@tidemill/contract";
 import { useState } from "react";
+import { useNavigateFromHere } from "../../app/use-navigate-from-here.ts";
 import { useWorkspace } from "../../app/workspace.tsx";
 import { ConfirmDialog } from "../../ui/dialogs/ConfirmDialog.tsx";
 import { SecretOnce } from "../../ui/dialogs/SecretOnce.tsx";
@@ -16,7 +16,7 @@ type Asked = "edit" | "rotate" | "disable" | "delete";
 export function WebhookActions({ webhook }: { webhook: Webhook }) {
   const { id, api, may } = useWorkspace();
   const client = useQueryClient();
-  const navigate = useNavigate();
+  const fromHere = useNavigateFromHere();
   const [asked, setAsked] = useState<Asked | null>(null);
   const [secret, setSecret] = useState<string | null>(null);
   if (!may("write")) return null;
@@ -31,6 +31,7 @@ export function WebhookActions({ webhook }: { webhook: Webhook }) {
     if (!made) notify({ tone: "done", text: done });
   };
   const test = async () => {
+    const navigate = fromHere();
     try {
       const delivery = await api.post<Delivery>(`${path}/test`);
       await refresh();
@@ -46,6 +47,7 @@ export function WebhookActions({ webhook }: { webhook: Webhook }) {
     change({ enabled: true }, "The webhook is on.").catch((error: unknown) => notifyFailure("It stays switched off", error));
   const save = ({ url, events, headers }: WebhookSettings) => change({ url, events, headers }, "Saved.");
   const remove = async () => {
+    const navigate = fromHere();
     await api.delete(path);
     client.removeQueries({ queryKey: [id, "list", "webhooks"] });
     client.removeQueries({ queryKey: [id, "webhooks"] });
