@@ -1,7 +1,7 @@
 import type { TakenRun } from "@tidemill/contract";
 import { describe, expect } from "vitest";
 import { sql, uuidOf } from "#kernel";
-import type { LaneKey } from "#lanes";
+import { type LaneKey, markLaneDeleted } from "#lanes";
 import { sweepDeletedLanesAcrossWorkspaces } from "#retention";
 import { test as base } from "../harness/engine.ts";
 import { inTurn } from "../harness/in-turn.ts";
@@ -101,9 +101,13 @@ describe("a run that has invoked a workflow", () => {
   });
 
   test("goes on with an error when it is deleted with its workflow", async ({ service, engine, flow: { parent, child } }) => {
-    await service.ok("DELETE", `/v1/workflows/${child.id}`);
     const woken: LaneKey[] = [];
-    await sweepDeletedLanesAcrossWorkspaces(engine, (lanes) => void woken.push(...lanes));
+    const { workspaceId } = await laneOfWorkflow(service, child.id);
+    // In one transaction: the node's own sweep finds what has been committed.
+    await engine.transaction(async (tx) => {
+      await markLaneDeleted(tx, workspaceId, "workflow", child.id);
+      await sweepDeletedLanesAcrossWorkspaces({ ...tx, transaction: (work) => work(tx) }, (lanes) => void woken.push(...lanes));
+    });
     // Workers that wait for runs of the parent are told.
     expect(woken).toEqual([await laneOfWorkflow(service, parent.id)]);
     expect(stepOf(await parent.take())).toMatchObject({

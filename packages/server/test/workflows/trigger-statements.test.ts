@@ -1,24 +1,24 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect } from "vitest";
-import type { RunId } from "#kernel";
+import { type Db, Fragment, type RunId, rows, sql } from "#kernel";
 import { storeTriggersAcrossWorkspaces, type TriggerToStore } from "../../src/workflows/trigger-store.ts";
 import { putNode, test } from "../harness/engine.ts";
-import type { Service } from "../harness/service.ts";
 import { keepingValues } from "../harness/statements.ts";
 import { laneOfWorkflow, putWorkflow } from "../harness/workflows.ts";
 
 /** Columns that differ from run to run. */
 const OWN = ["id", "run_id", "lane_id", "key", "idempotency_key", "xmin", "lease_id", "open_lease_id"];
 
-async function rowsOf({ database }: Service, laneId: number): Promise<Record<string, unknown>> {
-  const rows: Record<string, unknown> = {};
+async function rowsOf(db: Db, laneId: number): Promise<Record<string, unknown>> {
+  const found: Record<string, unknown> = {};
   for (const table of ["run", "job", "run_key", "run_delta", "job_delta", "usage_delta"]) {
-    const found = await database.query<{ row: Record<string, unknown> }>(`select to_jsonb(t) as row from ${table} t where lane_id = $1`, [
-      laneId,
-    ]);
-    rows[table] = found.map(({ row }) => Object.fromEntries(Object.entries(row).filter(([name]) => !OWN.includes(name))));
+    const ofLane = await rows<{ row: Record<string, unknown> }>(
+      db,
+      sql`select to_jsonb(t) as row from ${new Fragment(table)} t where lane_id = ${laneId}`,
+    );
+    found[table] = ofLane.map(({ row }) => Object.fromEntries(Object.entries(row).filter(([name]) => !OWN.includes(name))));
   }
-  return rows;
+  return found;
 }
 
 describe("a trigger alone", () => {
@@ -44,11 +44,14 @@ describe("a trigger alone", () => {
         holder,
       };
       const asked = [{}, ...others].map((one) => ({ ...trigger, ...more, ...one }));
-      const [first, second] = await storeTriggersAcrossWorkspaces(engine, node, asked);
-      expect(second ?? null).toBeNull();
-      const { laneId, runId, ...rest } = first ?? {};
-      expect([laneId, runId]).toEqual([lane.laneId, trigger.id]);
-      stored.push([rest, await rowsOf(service, lane.laneId)]);
+      // The node folds what has been committed.
+      await engine.transaction(async (tx) => {
+        const [first, second] = await storeTriggersAcrossWorkspaces(tx, node, asked);
+        expect(second ?? null).toBeNull();
+        const { laneId, runId, ...rest } = first ?? {};
+        expect([laneId, runId]).toEqual([lane.laneId, trigger.id]);
+        stored.push([rest, await rowsOf(tx, lane.laneId)]);
+      });
     }
     expect(stored[0]).toEqual(stored[1]);
     expect(stored[0]).toMatchObject([
@@ -62,10 +65,12 @@ describe("a trigger alone", () => {
     const { workspaceId, laneId } = await laneOfWorkflow(service, workflow);
     const trigger = { workspaceId, workflow, input: "1", idempotencyKey: "k", dueMs: null, holder: null };
     const ids = [randomUUID(), randomUUID()] as RunId[];
-    const stored = [];
-    for (const id of ids) stored.push(...(await storeTriggersAcrossWorkspaces(engine, null, [{ ...trigger, id }])));
-    expect(stored.map((one) => one?.runId)).toEqual([ids[0], ids[0]]);
-    expect(await rowsOf(service, laneId)).toMatchObject({ run: [{}], job: [{}], run_key: [{}], usage_delta: [{}] });
+    await engine.transaction(async (tx) => {
+      const stored = [];
+      for (const id of ids) stored.push(...(await storeTriggersAcrossWorkspaces(tx, null, [{ ...trigger, id }])));
+      expect(stored.map((one) => one?.runId)).toEqual([ids[0], ids[0]]);
+      expect(await rowsOf(tx, laneId)).toMatchObject({ run: [{}], job: [{}], run_key: [{}], usage_delta: [{}] });
+    });
   });
 
   test("of a workflow that is not there starts nothing", async ({ service, engine }) => {
