@@ -1,13 +1,14 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
-import { type EmitEvent, invalid, ProblemError, problem, unavailable, WorkDroppedError } from "#kernel";
+import { type EmitEvent, invalid, isUndone, ProblemError, problem, unavailable, WorkDroppedError } from "#kernel";
 import { JsonBodyError } from "./json-body.ts";
 import { closeLater } from "./linger.ts";
 
-/** Fastify's own refusals as problems of the catalogue, matched by their error codes. Null for any other error. */
+/** Refusals of Fastify and PostgreSQL as problems of the catalogue, matched by their error codes. Null for any other error. */
 function asProblem(error: unknown, request: FastifyRequest): ProblemError | null {
   if (error instanceof ProblemError) return error;
   if (error instanceof JsonBodyError) return invalid("", error.message);
   if (error instanceof WorkDroppedError) return unavailable("The connection was closed before the response.");
+  if (isUndone(error)) return unavailable("Another request was in the way of this one. Try again.");
   const { code, statusCode } = error as Partial<FastifyError>;
   if (code === "ECONNRESET" && !request.raw.complete) return invalid("", "The connection ended before the body was complete.");
   if (code === "FST_ERR_CTP_INVALID_MEDIA_TYPE") return invalid("content-type", "must be application/json");

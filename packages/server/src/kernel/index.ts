@@ -18,6 +18,7 @@ export {
   isDuplicate,
   isRefused,
   isTimeout,
+  isUndone,
   type Timestamp,
   type Transactional,
   toRfc3339,
