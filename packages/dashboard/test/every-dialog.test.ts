@@ -47,17 +47,17 @@ async function check(dashboard: Dashboard, page: Page, opening: Opening): Promis
   const { shows, role = "dialog", closes, changes } = opening;
   const used = await openDialog(page, opening);
   const opened = page.getByRole(role, { name: shows, exact: typeof shows === "string" }).last();
-  await opened.waitFor({ timeout: 15_000 });
+  await opened.waitFor();
   const problems = [];
   // The choices of a field are not focused: the field has the focus all the time.
-  if (role !== "listbox") await opened.locator(":focus").first().waitFor({ state: "attached", timeout: 15_000 });
+  if (role !== "listbox") await opened.locator(":focus").first().waitFor({ state: "attached" });
   problems.push(...(await dashboard.axe(page, opened)));
   if (role === "dialog")
     problems.push(...(await unseenFocus(opened)).map((html) => `focus is not seen: ${html}`), ...(await leaving(page, opened)));
   if (closes) await opened.getByRole("button", { name: closes }).press("Enter");
   else if (String(shows) !== "Your session has ended") await page.keyboard.press("Escape");
   else return problems;
-  await opened.waitFor({ state: "hidden", timeout: 15_000 });
+  await opened.waitFor({ state: "hidden" });
   if (!changes && !(await isFocusedLast(page, used))) {
     problems.push(`the focus is lost to ${await page.evaluate("document.activeElement?.outerHTML.slice(0, 150)")}`);
   }

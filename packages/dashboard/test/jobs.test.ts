@@ -4,8 +4,6 @@ import { newPerson, PASSWORD } from "../../server/test/harness/people.ts";
 import { answerForNow } from "./harness/answer.ts";
 import { test } from "./harness/dashboard.ts";
 
-const TOLD = { timeout: 10_000 };
-
 test("somebody on call signs in, finds a failing job, sees why, mends the queue's address, retries the group and watches it drain", async ({
   dashboard,
   service,
@@ -30,7 +28,7 @@ test("somebody on call signs in, finds a failing job, sees why, mends the queue'
   await page.getByRole("menuitemcheckbox", { name: "failed" }).click();
   await page.keyboard.press("Escape");
   await page.getByRole("grid", { name: "Jobs" }).getByRole("link", { name: jobs[2].id }).click();
-  await page.getByRole("note").getByText("HTTP_STATUS 410").waitFor(TOLD);
+  await page.getByRole("note").getByText("HTTP_STATUS 410").waitFor();
   await page.locator("dd", { hasText: broken.url }).waitFor();
   await page.getByText(`"order"`).waitFor();
   await expect.poll(() => page.getByRole("listitem").getByText("HTTP 410").count()).toBe(1);
@@ -43,21 +41,21 @@ test("somebody on call signs in, finds a failing job, sees why, mends the queue'
     .getByRole("dialog", { name: /Change 1 setting / })
     .getByRole("button", { name: "Save" })
     .click();
-  await page.getByText(`The settings of ${broken.queue} were saved.`).waitFor(TOLD);
+  await page.getByText(`The settings of ${broken.queue} were saved.`).waitFor();
 
   await page.getByRole("link", { name: "Dead letters" }).click();
   const group = page.getByRole("grid", { name: "Groups of failed jobs" }).getByRole("row").filter({ hasText: "HTTP_STATUS 410" });
-  await group.getByRole("gridcell", { name: "3", exact: true }).waitFor(TOLD);
+  await group.getByRole("gridcell", { name: "3", exact: true }).waitFor();
   await group.getByRole("link", { name: "HTTP_STATUS 410" }).click();
-  await page.getByRole("button", { name: /^Clear the filter Same error: HTTP_STATUS/ }).waitFor(TOLD);
+  await page.getByRole("button", { name: /^Clear the filter Same error: HTTP_STATUS/ }).waitFor();
   await page.goBack();
   await group.getByRole("button", { name: /^Actions on the group/ }).click();
   await page.getByRole("menuitem", { name: "Retry the group…" }).click();
   await page.getByRole("dialog", { name: "Retry 3 jobs?" }).getByRole("button", { name: "Retry" }).click();
-  await page.getByRole("status").getByText("3 jobs retried.").waitFor(TOLD);
+  await page.getByRole("status").getByText("3 jobs retried.").waitFor();
   for (const { id } of jobs) await service.untilState({ id, queue: broken.queue }, "completed");
   await page.getByRole("link", { name: "Jobs", exact: true }).click();
-  await page.getByRole("grid", { name: "Jobs" }).getByText("completed").nth(2).waitFor(TOLD);
+  await page.getByRole("grid", { name: "Jobs" }).getByText("completed").nth(2).waitFor();
   await page.getByRole("grid", { name: "Jobs" }).getByRole("link", { name: jobs[2].id }).click();
   await page.locator("dd", { hasText: mended.url }).waitFor();
   await page.getByRole("note").waitFor({ state: "detached" });
@@ -154,12 +152,12 @@ describe("the list of jobs", () => {
     await dialog.waitFor();
     expect(await dashboard.axe(page)).toEqual([]);
     await dialog.getByRole("button", { name: "Cancel" }).last().click();
-    await page.getByRole("status").getByText("4 jobs cancelled.").waitFor(TOLD);
+    await page.getByRole("status").getByText("4 jobs cancelled.").waitFor();
     await page.getByRole("button", { name: "Close" }).click();
     await page.getByRole("button", { name: "All that match" }).click();
     await page.getByRole("menuitem", { name: "Retry…" }).click();
     await page.getByRole("dialog", { name: "Retry 4 jobs?" }).getByRole("button", { name: "Retry" }).click();
-    await page.getByRole("status").getByText("4 jobs retried.").waitFor(TOLD);
+    await page.getByRole("status").getByText("4 jobs retried.").waitFor();
     expect(await service.jobStates()).toEqual({ waiting: 5 });
     expect(dashboard.violations).toEqual([]);
   });
@@ -217,7 +215,7 @@ describe("a job", () => {
     await page.getByText("98765432109876543210").waitFor();
     await page.getByRole("button", { name: "Cancel" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Cancel the job" }).click();
-    await page.getByText("cancelled", { exact: true }).first().waitFor(TOLD);
+    await page.getByText("cancelled", { exact: true }).first().waitFor();
     expect(dashboard.violations).toEqual([]);
   });
 

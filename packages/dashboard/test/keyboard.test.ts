@@ -58,7 +58,7 @@ async function jobsAndQueues(page: Page, keys: Keys, failing: string): Promise<v
   // Filter.
   await keys.press("/", "Enter");
   await page.getByRole("menu").locator(":focus").waitFor();
-  await keys.type("fai");
+  await keys.press("f");
   await keys.press("Enter", "Escape");
   await page.getByRole("button", { name: "State: failed" }).and(page.locator(":focus")).waitFor();
   // Open one, and retry it.
@@ -68,7 +68,7 @@ async function jobsAndQueues(page: Page, keys: Keys, failing: string): Promise<v
   await keys.confirm("Retry this job?");
   await said(page, "The job waits again.");
   // Select three, from one to another.
-  await keys.press("g", "j");
+  await keys.chord("g", "j");
   await keys.row("Jobs", "pulled");
   await keys.press("x");
   await keys.down(2);
@@ -79,7 +79,7 @@ async function jobsAndQueues(page: Page, keys: Keys, failing: string): Promise<v
   await keys.confirm("Cancel 3 jobs?");
   await said(page, "3 jobs cancelled.");
   // Pause a queue, and change a setting.
-  await keys.press("g", "q");
+  await keys.chord("g", "q");
   await keys.row("Queues", "pulled");
   await keys.press("Enter");
   await keys.button("Pause");
@@ -93,12 +93,12 @@ async function jobsAndQueues(page: Page, keys: Keys, failing: string): Promise<v
   await said(page, "The settings of pulled were saved.");
   await page.getByRole("button", { name: "Settings", exact: true }).and(page.locator(":focus")).waitFor();
   // Retry what failed for the same reason.
-  await keys.press("g", "d");
+  await keys.chord("g", "d");
   // Also from a row, where j goes to the next one.
   await keys.row("Groups of failed jobs", "HTTP_STATUS");
-  await keys.press("g", "j");
+  await keys.chord("g", "j");
   await titled(page, "Jobs");
-  await keys.press("g", "d");
+  await keys.chord("g", "d");
   await keys.button(/^Actions on the group/);
   await page.getByRole("menuitem", { name: "Retry the group…" }).and(page.locator(":focus")).waitFor();
   await keys.press("Enter");
@@ -107,7 +107,7 @@ async function jobsAndQueues(page: Page, keys: Keys, failing: string): Promise<v
 }
 
 async function approvalsAndSchedules(page: Page, keys: Keys): Promise<void> {
-  await keys.press("g", "a");
+  await keys.chord("g", "a");
   const article = page.getByRole("article");
   let decided = "";
   for (const [key, dialog, done] of [
@@ -124,7 +124,7 @@ async function approvalsAndSchedules(page: Page, keys: Keys): Promise<void> {
     await keys.press("Enter");
     await said(page, `The job of asked is ${done}.`);
   }
-  await keys.press("g", "s");
+  await keys.chord("g", "s");
   await keys.row("Schedules", "nightly");
   await keys.press("Enter");
   await keys.button("Run now");
@@ -134,7 +134,7 @@ async function approvalsAndSchedules(page: Page, keys: Keys): Promise<void> {
 }
 
 async function runs(page: Page, keys: Keys): Promise<void> {
-  await keys.press("g", "r");
+  await keys.chord("g", "r");
   await keys.row("Runs", "order");
   await keys.press("Enter");
   await keys.button("Complete the signal");
@@ -142,7 +142,7 @@ async function runs(page: Page, keys: Keys): Promise<void> {
   await keys.type('{"ok":true}');
   await keys.button("Complete");
   await said(page, "The signal second is completed.");
-  await keys.press("g", "r");
+  await keys.chord("g", "r");
   await keys.row("Runs", "order");
   await keys.down(1);
   await keys.press("Enter");

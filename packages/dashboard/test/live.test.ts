@@ -24,14 +24,14 @@ test.for([
   await other.goto(page.url());
   await other.locator("[data-state=live]:visible").waitFor();
   await service.ok("PATCH", "/v1/schedules/nightly/pause");
-  for (const tab of [page, other]) await tab.getByText("paused", { exact: true }).waitFor({ timeout: 10_000 });
+  for (const tab of [page, other]) await tab.getByText("paused", { exact: true }).waitFor();
   expect(asked.filter((url) => url.endsWith("/v1/live"))).toEqual([]);
 
   // The other tab gets the stream, and asks for what it may have missed.
   await page.close();
   await until(() => asked.some((url) => url.endsWith("/v1/live")), "the other tab to open the stream");
   await service.ok("PATCH", "/v1/schedules/nightly/resume");
-  await other.getByText("active", { exact: true }).waitFor({ timeout: 10_000 });
+  await other.getByText("active", { exact: true }).waitFor();
 });
 
 test("pages ask from time to time where the stream is refused or blocked, and say so", async ({ dashboard, service }) => {
@@ -42,9 +42,9 @@ test("pages ask from time to time where the stream is refused or blocked, and sa
   await page.reload();
   await page.locator("[data-state=polling]:visible").waitFor();
   await service.ok("PATCH", "/v1/schedules/nightly/pause");
-  await page.getByText("paused", { exact: true }).waitFor({ timeout: 15_000 });
+  await page.getByText("paused", { exact: true }).waitFor();
   recover();
-  await page.locator("[data-state=live]:visible").waitFor({ timeout: 15_000 });
+  await page.locator("[data-state=live]:visible").waitFor();
 });
 
 test("a stream that falls silent is no longer called live, nor one of a machine without a network", async ({ dashboard }) => {

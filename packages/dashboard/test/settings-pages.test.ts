@@ -3,7 +3,6 @@ import { describe, expect } from "vitest";
 import { Handler } from "../../server/test/harness/handler.ts";
 import { newPerson } from "../../server/test/harness/people.ts";
 import { until } from "../../server/test/harness/service.ts";
-import { hold } from "./harness/answer.ts";
 import { type Dashboard, test } from "./harness/dashboard.ts";
 
 const heading = (page: Page, name: string | RegExp) => page.getByRole("heading", { name, level: 1 }).waitFor();
@@ -14,29 +13,6 @@ const clean = async (dashboard: Dashboard, page: Page) => {
 };
 
 describe("webhooks", () => {
-  test("a replay that is answered late does not take who has gone on to another page away from it", async ({
-    dashboard,
-    service,
-    onTestFinished,
-  }) => {
-    const receiver = await Handler.listen(200);
-    onTestFinished(() => receiver.close());
-    await service.ok("POST", "/v1/webhooks", { name: "alerts", url: receiver.url, events: ["job.failed"] });
-    const { id } = await service.ok("POST", "/v1/webhooks/alerts/test");
-    const path = `webhooks/alerts/deliveries/${id}`;
-    await until(async () => (await service.ok("GET", `/v1/${path}`)).state === "delivered", "the delivery to end");
-    const page = await dashboard.open(path);
-    const replay = await hold(page, "**/replay");
-    await click(page, "Replay");
-    await until(() => replay.waiting() === 1, "the request");
-    await page.getByRole("navigation", { name: "Up" }).getByRole("link", { name: "alerts" }).click();
-    await heading(page, "alerts");
-    await page.getByRole("grid", { name: "Deliveries" }).waitFor();
-    await replay.release();
-    await page.getByRole("button", { name: "1 new" }).waitFor();
-    await heading(page, "alerts");
-  });
-
   test("a webhook is created with its secret shown once, tested, looked at, rotated, switched off and on, and deleted", async ({
     dashboard,
     service,
@@ -139,21 +115,6 @@ describe("secrets", () => {
 });
 
 describe("keys", () => {
-  test("a key belongs to the list from when it is made, also where the page hears of no changes", async ({ dashboard }) => {
-    const page = await dashboard.open("keys");
-    await page.context().route("**/v1/live", (route) => route.abort());
-    await page.reload();
-    await page.getByRole("grid", { name: "API keys" }).waitFor();
-    const list = await hold(page, "**/v1/keys?*");
-    await click(page, "New key");
-    await page.getByLabel("Name").fill("Resizers");
-    await click(page, "Create");
-    await click(page, "I have stored it");
-    await until(() => list.waiting() > 0, "the list to be read again");
-    await list.release();
-    await page.locator("[role=row]:not([data-gone])").filter({ hasText: "Resizers" }).waitFor();
-  });
-
   test("a key of a worker is made for some queues, shown once, works, and is revoked", async ({ dashboard, service }) => {
     const queue = await service.queue();
     const page = await dashboard.open("keys");

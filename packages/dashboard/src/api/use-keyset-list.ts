@@ -49,7 +49,7 @@ export function useKeysetList<T>({ kind, path, query = {}, idOf, enabled = true 
     api.get<Page<T>>(path, { query: { limit: PAGE_SIZE, ...query, cursor }, signal });
   // Not under its kind: an event would load all its pages again.
   const listKey = [workspaceId, "list", kind, path, query];
-  const { data, error, failureReason, hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage, dataUpdatedAt, refetch } =
+  const { data, error, failureReason, hasNextPage, isFetching, isFetchingNextPage, isFetchNextPageError, fetchNextPage, dataUpdatedAt } =
     useInfiniteQuery({
       queryKey: listKey,
       queryFn: ({ pageParam, signal }) => fetchPage(pageParam, signal),
@@ -90,7 +90,8 @@ export function useKeysetList<T>({ kind, path, query = {}, idOf, enabled = true 
       listKey,
       (old) => old && { pages: old.pages.slice(0, 1), pageParams: old.pageParams.slice(0, 1) },
     );
-    void refetch();
+    // A reload that is given up because its page is left is made up for when the list is shown again.
+    void client.invalidateQueries({ queryKey: listKey, exact: true });
   };
   const newestRows = useRef(rows);
   newestRows.current = rows;
@@ -112,7 +113,8 @@ export function useKeysetList<T>({ kind, path, query = {}, idOf, enabled = true 
     lastPage: pages.at(-1),
     isLoadingMore: isFetchingNextPage,
     moreError: isFetchNextPageError ? error : null,
-    loadMore: () => void (isFetchingNextPage || fetchNextPage()),
+    // It would end a reload that is under way.
+    loadMore: () => void (isFetching || fetchNextPage()),
     newCount,
     reload,
     onVisible,

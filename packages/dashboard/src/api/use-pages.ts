@@ -1,5 +1,6 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import type { Api } from "./api.ts";
+import { mayRecover } from "./api-error.ts";
 import type { Page } from "./merge-pages.ts";
 
 export interface PagesOptions {
@@ -22,9 +23,13 @@ export interface Pages<T> {
 }
 
 /** Reads a list of no workspace, page by page. */
-export function usePages<T>(api: Api, path: string, { queryKey, limit, ...options }: PagesOptions): Pages<T> {
+export function usePages<T>(api: Api, path: string, { queryKey, limit, refetchInterval }: PagesOptions): Pages<T> {
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery({
-    ...options,
+    ...(refetchInterval !== undefined && {
+      // What was refused is not asked for again by itself.
+      refetchInterval: ({ state: { data, error } }: { state: { data: unknown; error: Error | null } }) =>
+        data === undefined && error && !mayRecover(error) ? false : refetchInterval,
+    }),
     queryKey,
     queryFn: ({ pageParam, signal }) => api.get<Page<T>>(path, { query: { limit, cursor: pageParam }, signal }),
     initialPageParam: null as string | null,

@@ -16,12 +16,20 @@ export interface TextFilterProps {
 export function TextFilter({ label, value, placeholder, width = "11rem", onChange }: TextFilterProps) {
   const [text, setText] = useState(value);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  useEffect(() => setText(value), [value]);
+  const applied = useRef(value);
+  useEffect(() => {
+    // What was applied comes back as the value, when more may have been typed.
+    if (value !== applied.current) setText(value);
+    applied.current = value;
+  }, [value]);
   useEffect(() => () => clearTimeout(timer.current), []);
   const apply = (next: string, afterMs: number) => {
     setText(next);
     clearTimeout(timer.current);
-    timer.current = setTimeout(() => onChange(next.trim()), afterMs);
+    timer.current = setTimeout(() => {
+      applied.current = next.trim();
+      onChange(applied.current);
+    }, afterMs);
   };
   return (
     <TextInput

@@ -55,9 +55,12 @@ export class Dashboard {
     const context = await this.#browser.newContext({
       viewport: { width, height: 800 },
       colorScheme: theme,
+      // Axe would see what fades in.
+      reducedMotion: "reduce",
       timezoneId: "Europe/Berlin",
       locale: "en",
     });
+    context.setDefaultTimeout(SHOWN_MS);
     this.#closers.push(async () => {
       // A request that a test answers may be under way.
       for (const routed of [context, ...context.pages()]) await routed.unrouteAll({ behavior: "ignoreErrors" });

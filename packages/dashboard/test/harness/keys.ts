@@ -15,6 +15,11 @@ export class Keys {
     for (const key of keys) await this.#page.keyboard.press(key);
   }
 
+  /** Presses keys one after the other without waiting for the page in between: a shortcut of two keys must be quick. */
+  async chord(...keys: readonly string[]): Promise<void> {
+    await Promise.all(keys.map((key) => this.#page.keyboard.press(key)));
+  }
+
   async type(text: string): Promise<void> {
     await this.#page.keyboard.type(text);
   }

@@ -159,6 +159,8 @@ export async function openDialog(page: Page, { steps }: Opening): Promise<Elemen
     else if ("type" in step) await page.keyboard.type(step.type);
     else {
       const [role, name] = step;
+      // A menu that has just opened puts the focus on its first item.
+      if (role === "menuitem") await page.locator("[role=menu] :focus").waitFor();
       const shown = page.getByRole(role, { name, exact: typeof name === "string" }).and(page.locator(":visible"));
       const control = (await shown.last().elementHandle()) as ElementHandle<Element>;
       await control.press("Enter");

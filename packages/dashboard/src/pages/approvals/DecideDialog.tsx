@@ -52,7 +52,7 @@ export function DecideDialog({ job, ruling, onClose, onDecided, onTooLate }: Dec
   };
   const tooLate = error instanceof ApiError && error.code === "INVALID_STATE";
   return (
-    <Dialog onClose={onClose} title={title}>
+    <Dialog busy={busy} onClose={onClose} title={title}>
       <form onSubmit={(event) => void decide(event)}>
         <Textarea
           label={label}
@@ -72,7 +72,9 @@ export function DecideDialog({ job, ruling, onClose, onDecided, onTooLate }: Dec
           <ErrorState error={error} what="" title={tooLate ? "Somebody else has decided meanwhile" : `It is not ${done}`} />
         )}
         <Group justify="flex-end" mt="md">
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose} disabled={busy}>
+            Cancel
+          </Button>
           <Button type="submit" variant="filled" color={ruling === "reject" ? "red" : "tide"} loading={busy} disabled={tooLate}>
             {action}
           </Button>

@@ -1,7 +1,7 @@
 import { Button, Menu } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
+import { useNavigateFromHere } from "../../app/use-navigate-from-here.ts";
 import { useWorkspace } from "../../app/workspace.tsx";
 import { copyText } from "../../ui/copy.ts";
 import { ConfirmDialog } from "../../ui/dialogs/ConfirmDialog.tsx";
@@ -18,7 +18,7 @@ type Asked = "retry" | "cancel" | "remove" | "again" | null;
 export function JobActions({ job }: { job: JobRecord }) {
   const { id: workspace, api, may } = useWorkspace();
   const client = useQueryClient();
-  const navigate = useNavigate();
+  const fromHere = useNavigateFromHere();
   const [asked, setAsked] = useState<Asked>(null);
   const path = `/queues/${encodeURIComponent(job.queue)}/jobs/${job.id}`;
   const close = () => setAsked(null);
@@ -35,6 +35,7 @@ export function JobActions({ job }: { job: JobRecord }) {
     await changed("The job is cancelled.");
   };
   const remove = async () => {
+    const navigate = fromHere();
     await api.delete(path);
     notify({ tone: "done", text: "The job is removed." });
     await navigate({ to: "/w/$workspace/jobs", params: { workspace } });

@@ -1,8 +1,8 @@
 import { NumberInput, TextInput } from "@mantine/core";
-import { useNavigate } from "@tanstack/react-router";
 import type { Job } from "@tidemill/contract";
 import { useState } from "react";
 import { RawJson } from "../../api/raw-json.ts";
+import { useNavigateFromHere } from "../../app/use-navigate-from-here.ts";
 import { useWorkspace } from "../../app/workspace.tsx";
 import { ConfirmDialog } from "../../ui/dialogs/ConfirmDialog.tsx";
 import { JsonInput, jsonProblem, rawJson } from "../../ui/JsonInput.tsx";
@@ -12,12 +12,13 @@ import type { JobRecord } from "./job-record.ts";
 /** Enqueues a job like this one, with changes, and goes to it. */
 export function RunAgain({ job, onClose }: { job: JobRecord; onClose: () => void }) {
   const { id: workspace, api } = useWorkspace();
-  const navigate = useNavigate();
+  const fromHere = useNavigateFromHere();
   const [payload, setPayload] = useState(job.payload instanceof RawJson ? job.payload.text : "null");
   const [tag, setTag] = useState(job.tag ?? "");
   const [key, setKey] = useState(job.concurrencyKey ?? "");
   const [priority, setPriority] = useState<number | string>(job.priority);
   const run = async () => {
+    const navigate = fromHere();
     const body = {
       payload: rawJson(payload) ?? null,
       ...(tag !== "" && { tag }),

@@ -20,7 +20,7 @@ export function WorkspaceMade({ workspace, onClose }: WorkspaceMadeProps) {
   const [invitation, setInvitation] = useState<CreatedInvitation | null>(null);
   const [revoked, setRevoked] = useState<Invitation | null>(null);
   const client = useQueryClient();
-  const haveChanged = () => client.invalidateQueries({ queryKey: invitationsKey(workspace.id) });
+  const haveChanged = () => client.invalidateQueries({ queryKey: invitationsKey(workspace.id), refetchType: "all" });
   if ("key" in workspace && !isStored) {
     return (
       <SecretOnce

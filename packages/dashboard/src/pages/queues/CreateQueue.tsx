@@ -1,7 +1,8 @@
 import { SegmentedControl, TextInput } from "@mantine/core";
-import { useNavigate } from "@tanstack/react-router";
+import { useQueryClient } from "@tanstack/react-query";
 import type { QueueWithSecret } from "@tidemill/contract";
 import { useState } from "react";
+import { useNavigateFromHere } from "../../app/use-navigate-from-here.ts";
 import { useWorkspace } from "../../app/workspace.tsx";
 import { ConfirmDialog } from "../../ui/dialogs/ConfirmDialog.tsx";
 import { SecretOnce } from "../../ui/dialogs/SecretOnce.tsx";
@@ -11,18 +12,21 @@ import { explained } from "./explain-error.ts";
 /** Creates a queue, shows its secret if it has one, and goes to it. */
 export function CreateQueue({ opened, onClose }: { opened: boolean; onClose: () => void }) {
   const { id, api } = useWorkspace();
-  const navigate = useNavigate();
+  const fromHere = useNavigateFromHere();
+  const client = useQueryClient();
+  const pageOf = (queue: string) => ({ to: "/w/$workspace/queues/$queue", params: { workspace: id, queue } }) as const;
   const [name, setName] = useState("");
   const [address, setAddress] = useState("");
   const [type, setType] = useState("standard");
   const [created, setCreated] = useState<QueueWithSecret | null>(null);
-  const goTo = (queue: string) => navigate({ to: "/w/$workspace/queues/$queue", params: { workspace: id, queue } });
   const create = async () => {
+    const navigate = fromHere();
     const body = { name, type, callback_url: address === "" ? undefined : address };
     const queue = await explained(() => api.post<QueueWithSecret>("/queues", body));
     notify({ tone: "done", text: `The queue ${queue.name} was created.` });
+    void client.invalidateQueries({ queryKey: [id, "list", "queues"], refetchType: "none" });
     if (queue.callback_secret) setCreated(queue);
-    else await goTo(queue.name);
+    else await navigate(pageOf(queue.name));
   };
   return (
     <>
@@ -65,7 +69,7 @@ export function CreateQueue({ opened, onClose }: { opened: boolean; onClose: () 
         onClose={() => {
           const queue = created?.name ?? "";
           setCreated(null);
-          void goTo(queue);
+          void fromHere()(pageOf(queue));
         }}
       />
     </>

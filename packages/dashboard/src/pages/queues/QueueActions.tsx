@@ -1,8 +1,8 @@
 import { Button } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
 import type { QueueWithMetrics, QueueWithSecret } from "@tidemill/contract";
 import { useState } from "react";
+import { useNavigateFromHere } from "../../app/use-navigate-from-here.ts";
 import { useWorkspace } from "../../app/workspace.tsx";
 import { ConfirmDialog } from "../../ui/dialogs/ConfirmDialog.tsx";
 import { SecretOnce } from "../../ui/dialogs/SecretOnce.tsx";
@@ -17,7 +17,7 @@ type Asked = "enqueue" | "settings" | "rotate" | "delete";
 export function QueueActions({ queue }: { queue: QueueWithMetrics }) {
   const { id, api, may } = useWorkspace();
   const client = useQueryClient();
-  const navigate = useNavigate();
+  const fromHere = useNavigateFromHere();
   const [dialog, setDialog] = useState<Asked | null>(null);
   const [secret, setSecret] = useState<string | null>(null);
   if (!may("write")) return null;
@@ -38,10 +38,11 @@ export function QueueActions({ queue }: { queue: QueueWithMetrics }) {
     setSecret(callback_secret ?? null);
   };
   const remove = async () => {
+    const navigate = fromHere();
     await api.delete(path);
     notify({ tone: "done", text: `The queue ${name} was deleted.` });
-    await client.invalidateQueries({ queryKey: [id, "queues"] });
     await navigate({ to: "/w/$workspace/queues", params: { workspace: id } });
+    await client.invalidateQueries({ queryKey: [id, "queues"] });
   };
   const unfinished = metrics.waiting + metrics.active + metrics.delayed + metrics.pending_approval + metrics.failed;
   return (

@@ -19,20 +19,26 @@ export interface SettingsFormProps {
 
 /** The settings of a queue. What would change is shown before it is saved. */
 export function SettingsForm({ queue, opened, onClose, onSecret }: SettingsFormProps) {
+  const [asking, setAsking] = useState(false);
   return (
-    <Dialog opened={opened} onClose={onClose} size="lg" title={`Settings of ${queue.name}`}>
-      <Form queue={queue} onClose={onClose} onSecret={onSecret} />
+    <Dialog opened={opened} busy={asking} onClose={onClose} size="lg" title={`Settings of ${queue.name}`}>
+      <Form queue={queue} onClose={onClose} onSecret={onSecret} asking={asking} setAsking={setAsking} />
     </Dialog>
   );
 }
 
-function Form({ queue, onClose, onSecret }: Omit<SettingsFormProps, "opened">) {
+interface FormProps extends Omit<SettingsFormProps, "opened"> {
+  /** Whether what would change is shown. */
+  readonly asking: boolean;
+  readonly setAsking: (to: boolean) => void;
+}
+
+function Form({ queue, onClose, onSecret, asking, setAsking }: FormProps) {
   const { id, api } = useWorkspace();
   const client = useQueryClient();
   // As it was when the form was opened: what others change meanwhile stays.
   const [before] = useState(() => textsOf(queue));
   const [after, setAfter] = useState<SettingTexts>(before);
-  const [asking, setAsking] = useState(false);
   const set = (name: keyof SettingTexts) => (value: string) => setAfter((old) => ({ ...old, [name]: value }));
   const now = textsOf(queue);
   const changed = changesBetween(before as never, after as never).map(({ name }) => name as keyof SettingTexts);

@@ -13,21 +13,23 @@ type Wait = RunRecord["waitingFor"][number];
 export function WaitingFor({ run }: { run: RunRecord }) {
   const [signal, setSignal] = useState<string | null>(null);
   const { may } = useWorkspace();
-  if (run.waitingFor.length === 0) return null;
   return (
     <>
-      <ul className={classes.waits} aria-label="What the run waits for">
-        {run.waitingFor.map((wait) => (
-          <li key={`${wait.type} ${wait.step}`} className={classes.wait} data-type={wait.type}>
-            <span className={classes.waitText}>{describe(wait)}</span>
-            {wait.type === "signal" && wait.signal !== undefined && may("write") && (
-              <Button variant="light" onClick={() => setSignal(wait.signal ?? null)}>
-                Complete the signal
-              </Button>
-            )}
-          </li>
-        ))}
-      </ul>
+      {run.waitingFor.length > 0 && (
+        <ul className={classes.waits} aria-label="What the run waits for">
+          {run.waitingFor.map((wait) => (
+            <li key={`${wait.type} ${wait.step}`} className={classes.wait} data-type={wait.type}>
+              <span className={classes.waitText}>{describe(wait)}</span>
+              {wait.type === "signal" && wait.signal !== undefined && may("write") && (
+                <Button variant="light" onClick={() => setSignal(wait.signal ?? null)}>
+                  Complete the signal
+                </Button>
+              )}
+            </li>
+          ))}
+        </ul>
+      )}
+      {/* It stays when the run goes on in the meantime: somebody types in it. */}
       <CompleteSignal signal={signal} onClose={() => setSignal(null)} />
     </>
   );

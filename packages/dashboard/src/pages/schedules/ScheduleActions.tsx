@@ -1,9 +1,9 @@
 import { Button } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
 import type { Job, Schedule } from "@tidemill/contract";
 import { useState } from "react";
 import type { Read } from "../../api/raw-json.ts";
+import { useNavigateFromHere } from "../../app/use-navigate-from-here.ts";
 import { useWorkspace } from "../../app/workspace.tsx";
 import { ConfirmDialog } from "../../ui/dialogs/ConfirmDialog.tsx";
 import { Icon } from "../../ui/Icon.tsx";
@@ -14,7 +14,7 @@ import { ScheduleDialog } from "./ScheduleDialog.tsx";
 export function ScheduleActions({ schedule }: { schedule: Read<Schedule> }) {
   const { id, api, may } = useWorkspace();
   const client = useQueryClient();
-  const navigate = useNavigate();
+  const fromHere = useNavigateFromHere();
   const [editing, setEditing] = useState(false);
   const [deleting, setDeleting] = useState(false);
   if (!may("write")) return null;
@@ -65,9 +65,10 @@ export function ScheduleActions({ schedule }: { schedule: Read<Schedule> }) {
         typed
         danger
         onConfirm={async () => {
+          const navigate = fromHere();
           await api.delete(path);
           notify({ tone: "done", text: `${name} is deleted.` });
-          await navigate({ to: "/w/$workspace/schedules", params: { workspace: id } } as never);
+          await navigate({ to: "/w/$workspace/schedules", params: { workspace: id } });
         }}
       >
         <p>It makes no more jobs. The jobs that it has made stay.</p>

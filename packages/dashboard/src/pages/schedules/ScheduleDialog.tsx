@@ -1,9 +1,9 @@
 import { Button, Group } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
 import type { Schedule } from "@tidemill/contract";
 import { type FormEvent, useState } from "react";
 import type { Read } from "../../api/raw-json.ts";
+import { useNavigateFromHere } from "../../app/use-navigate-from-here.ts";
 import { useWorkspace } from "../../app/workspace.tsx";
 import { LOCAL_ZONE } from "../../time/zone.ts";
 import { Dialog } from "../../ui/dialogs/Dialog.tsx";
@@ -18,7 +18,7 @@ import { changedSettings, formOf, newForm, type ScheduleForm } from "./settings.
 export function ScheduleDialog({ schedule, onClose }: { schedule?: Read<Schedule>; onClose: () => void }) {
   const { id, api } = useWorkspace();
   const client = useQueryClient();
-  const navigate = useNavigate();
+  const fromHere = useNavigateFromHere();
   const [before] = useState<ScheduleForm>(() => (schedule ? formOf(schedule) : newForm(LOCAL_ZONE)));
   const [form, setForm] = useState(before);
   const [reviewing, setReviewing] = useState(false);
@@ -28,6 +28,7 @@ export function ScheduleDialog({ schedule, onClose }: { schedule?: Read<Schedule
     form[name] === before[name] ? [] : [{ name, from: before[name], to: form[name] }],
   );
   const save = async () => {
+    const navigate = fromHere();
     const saved = schedule
       ? await api.patch<Schedule>(`/schedules/${encodeURIComponent(schedule.name)}`, changedSettings(form, before))
       : await api.post<Schedule>("/schedules", {
@@ -39,7 +40,9 @@ export function ScheduleDialog({ schedule, onClose }: { schedule?: Read<Schedule
     await client.invalidateQueries({ queryKey: [id, "schedules"] });
     notify({ tone: "done", text: schedule ? `${saved.name} is changed.` : `${saved.name} is created.` });
     onClose();
-    if (!schedule) await navigate({ to: "/w/$workspace/schedules/$schedule", params: { workspace: id, schedule: saved.name } } as never);
+    if (schedule) return;
+    void client.invalidateQueries({ queryKey: [id, "list", "schedules"], refetchType: "none" });
+    await navigate({ to: "/w/$workspace/schedules/$schedule", params: { workspace: id, schedule: saved.name } });
   };
   const submit = async (event: FormEvent) => {
     event.preventDefault();
@@ -54,12 +57,14 @@ export function ScheduleDialog({ schedule, onClose }: { schedule?: Read<Schedule
     }
   };
   return (
-    <Dialog size="lg" onClose={onClose} title={schedule ? `Edit ${schedule.name}` : "Create a schedule"}>
+    <Dialog size="lg" busy={busy || reviewing} onClose={onClose} title={schedule ? `Edit ${schedule.name}` : "Create a schedule"}>
       <form onSubmit={(event) => void submit(event)}>
         <ScheduleFields form={form} isNew={!schedule} onChange={(changed) => setForm((old) => ({ ...old, ...changed }))} />
         {error !== null && <ErrorState error={error} what="" title="It is not created" />}
         <Group justify="flex-end" mt="md">
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose} disabled={busy}>
+            Cancel
+          </Button>
           <Button
             type="submit"
             variant="filled"

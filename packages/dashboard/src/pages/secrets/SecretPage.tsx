@@ -1,9 +1,10 @@
 import { Button } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
-import { useNavigate, useParams } from "@tanstack/react-router";
+import { useParams } from "@tanstack/react-router";
 import type { Secret } from "@tidemill/contract";
 import { useEffect, useState } from "react";
 import { useKeysetList } from "../../api/use-keyset-list.ts";
+import { useNavigateFromHere } from "../../app/use-navigate-from-here.ts";
 import { useWorkspace } from "../../app/workspace.tsx";
 import { ConfirmDialog } from "../../ui/dialogs/ConfirmDialog.tsx";
 import { EmptyState } from "../../ui/EmptyState.tsx";
@@ -30,10 +31,9 @@ export default function SecretPage() {
   const secret = [...(list.rows ?? [])].find(({ id }) => id === name)?.record;
   const mustLoadMore = list.rows !== undefined && !secret && list.hasMore && !list.isLoadingMore && !list.moreError;
   const { loadMore } = list;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: loadMore is another function each time.
   useEffect(() => {
     if (mustLoadMore) loadMore();
-  }, [mustLoadMore]);
+  });
   return (
     <PageFrame title={name} above={<WsLink to="secrets">Secrets</WsLink>} actions={secret && may("admin") && <Actions secret={secret} />}>
       {list.error || list.moreError ? (
@@ -70,10 +70,11 @@ export default function SecretPage() {
 function Actions({ secret }: { secret: Secret }) {
   const { id, api } = useWorkspace();
   const client = useQueryClient();
-  const navigate = useNavigate();
+  const fromHere = useNavigateFromHere();
   const [asked, setAsked] = useState<"change" | "delete" | null>(null);
   const close = () => setAsked(null);
   const remove = async () => {
+    const navigate = fromHere();
     await api.delete(`/secrets/${secret.name}`);
     client.removeQueries({ queryKey: [id, "list", "secrets"] });
     client.removeQueries({ queryKey: [id, "secrets"] });

@@ -1,7 +1,7 @@
 import { TextInput } from "@mantine/core";
-import { useNavigate } from "@tanstack/react-router";
 import type { Triggered } from "@tidemill/contract";
 import { useState } from "react";
+import { useNavigateFromHere } from "../../app/use-navigate-from-here.ts";
 import { useWorkspace } from "../../app/workspace.tsx";
 import { ConfirmDialog } from "../../ui/dialogs/ConfirmDialog.tsx";
 import { JsonInput, jsonProblem, rawJson } from "../../ui/JsonInput.tsx";
@@ -10,10 +10,11 @@ import { notify } from "../../ui/notices.ts";
 /** Starts a run by hand, and goes to it. */
 export function StartRun({ workflowId, opened, onClose }: { workflowId: string; opened: boolean; onClose: () => void }) {
   const { id, api } = useWorkspace();
-  const navigate = useNavigate();
+  const fromHere = useNavigateFromHere();
   const [input, setInput] = useState("");
   const [key, setKey] = useState("");
   const start = async () => {
+    const navigate = fromHere();
     const body = { input: rawJson(input), idempotencyKey: key === "" ? undefined : key };
     const { runIds, duplicate } = await api.post<Triggered>(`/workflows/${encodeURIComponent(workflowId)}/trigger`, body);
     notify({ tone: "done", text: duplicate ? "This key was used before. This is the run that it started." : "The run has started." });

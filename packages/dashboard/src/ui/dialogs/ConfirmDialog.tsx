@@ -63,7 +63,7 @@ export function ConfirmDialog({
     }
   };
   return (
-    <Dialog opened={opened} onClose={close} title={title}>
+    <Dialog opened={opened} busy={busy} onClose={close} title={title}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -84,7 +84,9 @@ export function ConfirmDialog({
         )}
         {error !== null && <ErrorState error={error} what="the result" title="It was not done" />}
         <Group justify="flex-end" mt="md">
-          <Button onClick={close}>Cancel</Button>
+          <Button onClick={close} disabled={busy}>
+            Cancel
+          </Button>
           <Button
             type="submit"
             variant="filled"

@@ -26,11 +26,16 @@ export function RecordList<T>({ list, what, empty, foot, ...table }: RecordListP
   });
   if (error) return <ErrorState error={error} what={what} onRetry={reload} />;
   if (!rows || isSearching) return <LoadingState what={what} />;
+  const showNew = () => {
+    // They come at the top.
+    window.scrollTo(0, 0);
+    reload();
+  };
   return (
     <>
       {newCount > 0 && (
         <div className={classes.bar} role="status">
-          <Button variant="light" onClick={reload}>
+          <Button variant="light" onClick={showNew}>
             {newCount} new
           </Button>
         </div>

@@ -1,0 +1,111 @@
+import type { Page } from "playwright-core";
+import { expect } from "vitest";
+import { Handler } from "../../server/test/harness/handler.ts";
+import { until } from "../../server/test/harness/service.ts";
+import { hold } from "./harness/answer.ts";
+import { test } from "./harness/dashboard.ts";
+
+const heading = (page: Page, name: string | RegExp) => page.getByRole("heading", { name, level: 1 }).waitFor();
+const click = (page: Page, name: string) => page.getByRole("button", { name, exact: true }).click();
+
+test("a replay that is answered late does not take who has gone on to another page away from it", async ({
+  dashboard,
+  service,
+  onTestFinished,
+}) => {
+  const receiver = await Handler.listen(200);
+  onTestFinished(() => receiver.close());
+  await service.ok("POST", "/v1/webhooks", { name: "alerts", url: receiver.url, events: ["job.failed"] });
+  const { id } = await service.ok("POST", "/v1/webhooks/alerts/test");
+  const path = `webhooks/alerts/deliveries/${id}`;
+  await until(async () => (await service.ok("GET", `/v1/${path}`)).state === "delivered", "the delivery to end");
+  const page = await dashboard.open(path);
+  const replay = await hold(page, "**/replay");
+  await click(page, "Replay");
+  await until(() => replay.waiting() === 1, "the request");
+  await page.getByRole("navigation", { name: "Up" }).getByRole("link", { name: "alerts" }).click();
+  await heading(page, "alerts");
+  await page.getByRole("grid", { name: "Deliveries" }).waitFor();
+  await replay.release();
+  await page.getByRole("button", { name: "1 new" }).waitFor();
+  await heading(page, "alerts");
+});
+
+test("a key belongs to the list from when it is made, also where the page hears of no changes", async ({ dashboard }) => {
+  const page = await dashboard.open("keys");
+  await page.context().route("**/v1/live", (route) => route.abort());
+  await page.reload();
+  await page.getByRole("grid", { name: "API keys" }).waitFor();
+  const list = await hold(page, "**/v1/keys?*");
+  await click(page, "New key");
+  await page.getByLabel("Name").fill("Resizers");
+  await click(page, "Create");
+  await click(page, "I have stored it");
+  await until(() => list.waiting() > 0, "the list to be read again");
+  await list.release();
+  await page.locator("[role=row]:not([data-gone])").filter({ hasText: "Resizers" }).waitFor();
+});
+
+test("a dialog whose request is under way is not closed, so that its response changes no other", async ({ dashboard, service }) => {
+  const { queue } = await service.handler();
+  const page = await dashboard.open(`queues/${queue}`);
+  const rotation = await hold(page, (url) => url.pathname.endsWith(`/v1/queues/${queue}`));
+  await click(page, "Rotate the secret");
+  const dialog = page.getByRole("dialog", { name: /^Rotate the callback secret/ });
+  await dialog.getByRole("button", { name: "Rotate", exact: true }).click();
+  await until(() => rotation.waiting() > 0, "the request");
+  await page.keyboard.press("Escape");
+  for (const name of ["Cancel", "Close"]) await dialog.getByRole("button", { name, disabled: true }).waitFor();
+  await rotation.release();
+  await page.getByRole("dialog", { name: /^The callback secret of/ }).waitFor();
+  await dialog.waitFor({ state: "hidden" });
+});
+
+test("new rows are shown also to a person who has scrolled to the end of a long list", async ({ dashboard, service }) => {
+  const queue = await service.queue();
+  await service.ok("POST", `/v1/queues/${queue}/jobs/batch`, { jobs: Array.from({ length: 250 }, (_, n) => ({ payload: n })) });
+  const page = await dashboard.open("jobs");
+  await page.locator("[data-state=live]:visible").waitFor();
+  await page.locator("[data-row='0']").waitFor();
+  await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
+  await page.locator("[data-row='105']").waitFor();
+  const { id } = await service.enqueue({ queue, payload: "newest" });
+  await page.getByRole("button", { name: "1 new" }).click();
+  await page.locator(`[data-row='0'] a[href*="${id}"]`).waitFor();
+});
+
+test("a list that is left while it is loaded again is loaded when it is shown the next time", async ({ dashboard }) => {
+  const page = await dashboard.open("webhooks");
+  await page.context().route("**/v1/live", (route) => route.abort());
+  await page.reload();
+  await page.getByRole("heading", { name: "No webhook yet" }).waitFor();
+  await click(page, "New webhook");
+  await page.getByLabel("Name").fill("alerts");
+  await page.getByLabel("Address").fill("http://127.0.0.1:9/");
+  await page.getByLabel("job.completed").check();
+  await click(page, "Create");
+  const list = await hold(page, "**/v1/webhooks?*");
+  await click(page, "I have stored it");
+  await heading(page, "alerts");
+  await list.release();
+  await page.getByRole("navigation", { name: "Up" }).getByRole("link", { name: "Webhooks" }).click();
+  await page.getByRole("grid", { name: "Webhooks" }).getByText("alerts").waitFor();
+});
+
+test("a dialog in which somebody types stays when what it is for has happened", async ({ dashboard, service }) => {
+  await service.ok("PUT", "/v1/workflows/order", { version: "1" });
+  await service.ok("POST", "/v1/workflows/order/trigger", {});
+  const { runs } = await service.ok("POST", "/v1/work", { worker: "w", version: "1", queues: [], workflows: ["order"], wait: 10 });
+  const [{ runId, lease_token }] = runs;
+  const steps = [{ key: "wait", type: "wait", status: "waiting", signal: "approve", timeout: 60_000 }];
+  await service.ok("POST", "/v1/work", { worker: "w", queues: [], settle: [{ id: runId, lease_token, outcome: "suspended", steps }] });
+  const page = await dashboard.open(`runs/${runId}`);
+  await page.locator("[data-state=live]:visible").waitFor();
+  await click(page, "Complete the signal");
+  const dialog = page.getByRole("dialog", { name: "Complete approve" });
+  await dialog.getByRole("textbox").fill('{"typed":true}');
+  await service.ok("POST", "/v1/signals/approve/complete", 1);
+  await service.ok("POST", "/v1/work", { worker: "w", version: "1", queues: [], workflows: ["order"], wait: 10 });
+  await page.getByRole("list", { name: "What the run waits for" }).getByText("approve").waitFor({ state: "detached" });
+  await expect.poll(() => dialog.getByRole("textbox").inputValue()).toBe('{"typed":true}');
+});
