@@ -78,9 +78,9 @@ describe("a worker that cannot reach the service", () => {
       await goOn.promise;
       return signal.aborted;
     };
-    worker({ [queue]: handler }, { fetch: counting, leaseSeconds: 1 });
+    worker({ [queue]: handler }, { fetch: counting, leaseSeconds: 5 });
     const { id } = await service.enqueue({ queue });
-    await until(() => calls >= 4, "the lease to be extended for longer than it was given for");
+    await until(() => calls >= 6, "the lease to be extended for longer than it was given for");
     goOn.resolve();
     await service.untilState({ queue, id }, "completed");
     expect(await service.job({ queue, id })).toMatchObject({ result: false });

@@ -30,7 +30,7 @@ describe("a worker whose queue is deleted", () => {
     };
     worker({ [queue]: handler, [deleted]: quiet }, { concurrency: 1 });
     await service.enqueue({ queue, payload: 1 });
-    await expect.poll(() => payloads, { timeout: 10_000 }).toHaveLength(20);
+    await expect.poll(() => payloads).toHaveLength(20);
   });
 });
 

@@ -212,7 +212,7 @@ describe("a worker", () => {
         signal.addEventListener("abort", () => reject(signal.reason));
         started.resolve();
       });
-    const one = worker({ [queue]: handler }, { stopTimeoutMs: 2_000 });
+    const one = worker({ [queue]: handler }, { stopTimeoutMs: 4_000 });
     const { id } = await service.enqueue({ queue, attempts: 1 });
     await started.promise;
     await one.stop();
@@ -230,7 +230,7 @@ describe("a worker", () => {
   test("gives back a job whose handler does not end when the worker stops", async ({ service, worker }) => {
     const queue = await service.queue();
     const started = Promise.withResolvers<void>();
-    const one = worker({ [queue]: () => new Promise(() => started.resolve()) }, { stopTimeoutMs: 2_000 });
+    const one = worker({ [queue]: () => new Promise(() => started.resolve()) }, { stopTimeoutMs: 4_000 });
     const { id } = await service.enqueue({ queue, attempts: 1 });
     await started.promise;
     await one.stop();

@@ -150,7 +150,7 @@ test("a hook that has begun does not fire again when its worker stops", async ({
     return new Promise(() => {});
   };
   const hooked = workflow({ id: "hooked", onSuccess }, () => 1);
-  const stopped = worker([hooked], { stopTimeoutMs: 2_000 });
+  const stopped = worker([hooked], { stopTimeoutMs: 4_000 });
   const runId = await trigger(client, "hooked", null);
   await until(() => fired.length > 0, "onSuccess to fire");
   await stopped.stop();
@@ -275,7 +275,7 @@ describe("a worker executes runs of the service", () => {
         return executions === 1 ? new Promise(quiet) : "free";
       });
     };
-    const first = worker([workflow({ id: "stuck" }, program)], { name: "first", stopTimeoutMs: 2_000 });
+    const first = worker([workflow({ id: "stuck" }, program)], { name: "first", stopTimeoutMs: 4_000 });
     const runId = await trigger(client, "stuck", null);
     await reached.promise;
     await first.stop();
@@ -481,7 +481,7 @@ test("a run whose worker stops while it undoes is undone by another one, and exe
         throw new RangeError("Declined.");
       });
     };
-  const first = worker([workflow({ id: "travel", attempts: 1 }, program(true))], { name: "first", stopTimeoutMs: 500 });
+  const first = worker([workflow({ id: "travel", attempts: 1 }, program(true))], { name: "first", stopTimeoutMs: 4_000 });
   const runId = await trigger(client, "travel", null);
   await reached.promise;
   expect(await client.runs.get(runId)).toMatchObject({ status: "running" });

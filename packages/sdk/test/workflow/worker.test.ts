@@ -141,7 +141,7 @@ describe("a worker with workflows", () => {
       ),
     );
     const run = service.trigger("onboard");
-    await expect.poll(() => service.extended, { timeout: 10_000 }).toBeGreaterThan(0);
+    await expect.poll(() => service.extended).toBeGreaterThan(0);
     service.take(run);
     expect(await aborted.promise).toMatchObject({ why: "lease_lost" });
   });
@@ -156,7 +156,7 @@ describe("a worker with workflows", () => {
         });
         await step.run("next", () => expect.fail("It was executed."));
       },
-      { stopTimeoutMs: 2_000 },
+      { stopTimeoutMs: 4_000 },
     );
     const run = service.trigger("onboard");
     await started.promise;
@@ -174,7 +174,7 @@ describe("a worker with workflows", () => {
       return step.run("next", () => executed);
     });
     const run = service.trigger("onboard");
-    await expect.poll(() => run.settled, { timeout: 10_000 }).toMatchObject([{ outcome: "completed", result: 1 }]);
+    await expect.poll(() => run.settled).toMatchObject([{ outcome: "completed", result: 1 }]);
     expect([tries, executed]).toEqual([2, 1]);
   });
 

@@ -25,7 +25,7 @@ async function held(service: Service, settings: Record<string, unknown> = {}): P
 const rowOf = ({ id }: Held) => sql`select from job where id = ${uuidOfJob({ id })} for update`;
 
 describe("decisions at the same moment", () => {
-  test("an approval at the same moment as a rejection, on two nodes, has one winner", async ({ service, database, engine }) => {
+  test("an approval at the same moment as a rejection, on two nodes, has one winner", async ({ service, engine }) => {
     const other = await joinedBy(service);
     const jobs = await held(service);
     const decide = (index: number) => {
@@ -37,7 +37,7 @@ describe("decisions at the same moment", () => {
     // Of the first two jobs one is approved first and one rejected first. The others meet by chance.
     for (const index of [0, 1]) {
       const steps = decide(index).map((step, side) => () => ((replies[index] as Promise<Reply>[])[side] = step()));
-      await inTurn({ engine, database }, rowOf(jobs[index] as Held), index === 0 ? steps : steps.toReversed());
+      await inTurn(engine, rowOf(jobs[index] as Held), index === 0 ? steps : steps.toReversed());
     }
     for (let index = 2; index < jobs.length; index += 1) replies[index] = decide(index).map((step) => step());
     const outcomes = await Promise.all(replies.map(async (both) => (await Promise.all(both)) as [Reply, Reply]));
@@ -63,7 +63,6 @@ describe("decisions at the same moment", () => {
 
   test("a decision at the same moment as a cancel has one winner: a job is not approved once it was cancelled", async ({
     service,
-    database,
     engine,
   }) => {
     const jobs = await held(service);
@@ -73,7 +72,7 @@ describe("decisions at the same moment", () => {
       const decide = () => (replies[0] = (index % 2 ? approve : reject)(service, job));
       const cancel = () => (replies[1] = service.api("DELETE", `/v1/queues/${job.queue}/jobs/${job.id}`));
       // The first four jobs are approved and rejected, before and after they are cancelled. The others meet by chance.
-      if (index < 4) await inTurn({ engine, database }, rowOf(job), index < 2 ? [decide, cancel] : [cancel, decide]);
+      if (index < 4) await inTurn(engine, rowOf(job), index < 2 ? [decide, cancel] : [cancel, decide]);
       else for (const begin of [decide, cancel]) begin();
       const [decided, deleted] = (await Promise.all(replies)) as [Reply, Reply];
       ends.add(`${index % 2 ? "approve" : "reject"} ${decided.status} ${deleted.status}`);
@@ -91,13 +90,13 @@ describe("decisions at the same moment", () => {
 
   test.for(["approve", "reject"] as const)(
     "a decision at the same moment as the timeout, which would %s, has one winner",
-    async (onTimeout, { service, database, engine }) => {
+    async (onTimeout, { service, engine }) => {
       const jobs = await held(service, { approval: { timeout: 60, on_timeout: onTimeout } });
       await service.clock.advance(60);
       const decide = (index: number) => (index % 2 ? approve : reject)(service, jobs[index] as Held, { by: "somebody" });
       const decisions: Promise<Reply>[] = [];
       // Whoever decides waits to write it down, with the job in hand: somebody has the first job, and the timeout has the second.
-      await inTurn({ engine, database }, sql`lock table audit_event in share mode`, [
+      await inTurn(engine, sql`lock table audit_event in share mode`, [
         () => (decisions[0] = decide(0)),
         () => service.node.wake(),
         () => (decisions[1] = decide(1)),

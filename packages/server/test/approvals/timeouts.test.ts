@@ -140,7 +140,7 @@ describe("many that are due at once", () => {
         () =>
           node.wake(),
     );
-    await inTurn({ engine, database }, sql`lock table audit_event in share mode`, wakes);
+    await inTurn(engine, sql`lock table audit_event in share mode`, wakes);
     await service.advance(0);
     for (const other of others) await other.node.stop();
     expect((await service.ok("GET", "/v1/status")).jobs).toMatchObject({ pending_approval: 0, rejected: 1_000 });

@@ -9,17 +9,7 @@ import { joinedBy, NEVER_POLL, testWith } from "../harness/nodes.ts";
 // Nodes do not poll here. Everything happens because of wake-ups.
 const test = testWith(NEVER_POLL);
 
-test("an approved job starts at once, on a node that was told of it", async ({ service }) => {
-  const other = await joinedBy(service, NEVER_POLL);
-  const handler = await service.handler({ type: "approval" });
-  const [one, two] = [await service.enqueue({ queue: handler.queue }), await service.enqueue({ queue: handler.queue })];
-  await approve(service, one);
-  await approve(other, two);
-  await service.untilState(one, "completed");
-  await service.untilState(two, "completed");
-  await other.node.stop();
-});
-
+// First: when a node stops, its peer looks at all that it has to do.
 test("a timeout tells where jobs wait, when delayed ones are due, and how long until the next", async ({ service, engine, clock }) => {
   const settings = { approval: { timeout: 60, on_timeout: "approve" } };
   const [now, later, rejected] = [
@@ -54,4 +44,15 @@ test("a timeout tells where jobs wait, when delayed ones are due, and how long u
       { event: "jobs_decided", decision: "rejected", by: "timeout", count: 1 },
     ],
   });
+});
+
+test("an approved job starts at once, on a node that was told of it", async ({ service }) => {
+  const other = await joinedBy(service, NEVER_POLL);
+  const handler = await service.handler({ type: "approval" });
+  const [one, two] = [await service.enqueue({ queue: handler.queue }), await service.enqueue({ queue: handler.queue })];
+  await approve(service, one);
+  await approve(other, two);
+  await service.untilState(one, "completed");
+  await service.untilState(two, "completed");
+  await other.node.stop();
 });

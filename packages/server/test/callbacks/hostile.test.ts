@@ -179,7 +179,7 @@ describe.concurrent("a handler that is still at it at the deadline has failed: T
 
   test("a handler whose status has come by the deadline has answered", async ({ service, onTestFinished }) => {
     const server = await listen(trickles("HTTP/1.1 503 No\r\nRetry-After: 60\r\nContent-Length: 1000000\r\n\r\n"), onTestFinished);
-    const record = await recordAfter(service, server, SOON, "delayed");
+    const record = await recordAfter(service, server, { callback_timeout: 5 }, "delayed");
     expect(record.last_error).toEqual({ code: "HTTP_STATUS", message: "The handler answered 503.", status: 503 });
     await untilAllLeft(server);
   });

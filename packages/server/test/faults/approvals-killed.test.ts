@@ -20,14 +20,14 @@ test("jobs whose time to be decided is up are decided once each, though their no
   }
   const pending = async () =>
     Number((await ask<{ jobs: string }>(dataDir, "select count(*) as jobs from job where state = 'pending_approval'"))[0]?.jobs);
-  await ask(dataDir, "update job set decide_at = moment()");
+  // One is left for sure.
+  await ask(dataDir, "update job set decide_at = moment() where id <> (select id from job limit 1)");
   await until(async () => (await pending()) < 2 * JOBS, "some to be decided");
   await first.kill();
-  const left = await pending();
+  await ask(dataDir, "update job set decide_at = moment() where state = 'pending_approval'");
 
   const second = await stage.node(settings);
   await until(async () => (await pending()) === 0, "all to be decided");
-  expect(left).toBeGreaterThan(0);
   for (const [name, on_timeout] of QUEUES) {
     const [waiting, rejected] = on_timeout === "approve" ? [JOBS, 0] : [0, JOBS];
     expect(await second.client.states(name)).toMatchObject({ pending_approval: 0, waiting, rejected });

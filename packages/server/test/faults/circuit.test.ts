@@ -9,7 +9,7 @@ const circuitOf = async (client: Client, queue: string) => (await client.ok("GET
 describe("a circuit", () => {
   test("a circuit opens though the database falls silent just then; no attempt is lost, and none counts twice", async ({ stage }) => {
     const wire = await stage.wire(await stage.database());
-    const { client } = await stage.node({ DATABASE_URL: wire.url(), TIDEMILL_STATEMENT_TIMEOUT_MS: "500" });
+    const { client } = await stage.node({ DATABASE_URL: wire.url(), TIDEMILL_STATEMENT_TIMEOUT_MS: "3000" });
     const handler = await stage.handler("hang");
     const queue = await client.queue("mails", handler.url, ONCE);
     const ids = await client.enqueueMany(queue, 30);

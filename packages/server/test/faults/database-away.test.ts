@@ -108,7 +108,7 @@ test.for([
 
 test("a database that falls silent keeps no request hanging, and is taken up again", async ({ stage }) => {
   const wire = await stage.wire(await stage.database());
-  const node = await stage.node({ DATABASE_URL: wire.url(), TIDEMILL_STATEMENT_TIMEOUT_MS: "500" });
+  const node = await stage.node({ DATABASE_URL: wire.url(), TIDEMILL_STATEMENT_TIMEOUT_MS: "3000" });
   const { client } = node;
   const handler = await stage.handler();
   const queue = await client.queue("mails", handler.url);

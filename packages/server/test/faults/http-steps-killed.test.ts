@@ -6,7 +6,6 @@ import { test } from "../harness/stage.ts";
 
 const RUNS = 40;
 const FLOW = "caller";
-const SETTINGS = { TIDEMILL_NODE_LEASE_SECONDS: "2" };
 
 const work = (client: Client, body: object): Promise<WorkResponse> => client.ok("POST", "/v1/work", { worker: "w1", queues: [], ...body });
 
@@ -42,12 +41,13 @@ const expectOutcomes = (taken: readonly TakenRun[]) => {
 describe("calls of http steps", () => {
   test("that are in flight when their node is killed are repeated with the same Idempotency-Key, and use no attempt", async ({ stage }) => {
     const database = await stage.database();
-    const settings = { DATABASE_URL: database.url, ...SETTINGS };
+    const settings = { DATABASE_URL: database.url };
     const server = await stage.handler("hang");
     const first = await stage.node(settings);
     await startRuns(first.client, server.url);
     await until(() => server.open === RUNS, "every call to be in flight");
     await first.kill();
+    await first.endLease((text) => database.query(text));
     await until(() => server.open === 0, "its connections to be gone");
     server.answers = 200;
     const second = await stage.node(settings);
@@ -59,7 +59,7 @@ describe("calls of http steps", () => {
   test("have their outcomes when PostgreSQL is killed as they end", async ({ stage }) => {
     const cluster = await stage.cluster();
     const server = await stage.handler("hang");
-    const node = await stage.node({ DATABASE_URL: cluster.url(), ...SETTINGS });
+    const node = await stage.node({ DATABASE_URL: cluster.url() });
     await startRuns(node.client, server.url);
     await until(() => server.open === RUNS, "every call to be in flight");
     server.answers = 200;

@@ -23,7 +23,7 @@ describe("a node that is paused for longer than its lease", () => {
     const queue = await paused.client.queue("mails", handler.url, LONG);
     const ids = [await paused.client.enqueue(queue), ...(await paused.client.enqueueMany(queue, 20))];
     await until(() => open[1]?.length === 21, "the first attempts to be under way");
-    const peer = await stage.node(settings);
+    const peer = await stage.node({ DATABASE_URL: database.url });
     const watch = LeaseWatch.over((text) => database.query(text));
     stage.finally(() => watch.stop());
 
@@ -71,7 +71,7 @@ describe("a node whose renewal fails once", () => {
   test("a node whose renewal fails once tries again in time, and keeps its lease and its attempts", async ({ stage }) => {
     const database = await stage.database();
     const wire = await stage.wire(database);
-    const node = await stage.node({ DATABASE_URL: wire.url(), TIDEMILL_NODE_LEASE_SECONDS: "3" });
+    const node = await stage.node({ DATABASE_URL: wire.url(), TIDEMILL_NODE_LEASE_SECONDS: "9" });
     const handler = await stage.handler("hang");
     const queue = await node.client.queue("mails", handler.url, LONG);
     await node.client.enqueue(queue);
@@ -204,7 +204,7 @@ describe("a node that hears nothing of its database", () => {
 /** A node without free slots: all its attempts hang. Until a slot is free, it only handles requests. */
 async function fullNode(stage: Stage, database: TestDatabase) {
   const hanging = await stage.handler("hang");
-  const peer = await stage.node({ DATABASE_URL: database.url, TIDEMILL_CALLBACKS_IN_FLIGHT: "2", ...LEASE });
+  const peer = await stage.node({ DATABASE_URL: database.url, TIDEMILL_CALLBACKS_IN_FLIGHT: "2" });
   for (const name of ["first", "second"]) await peer.client.enqueue(await peer.client.queue(name, hanging.url, LONG));
   await until(() => hanging.open === 2, "the node to be full");
   return { peer, makeRoom: () => hanging.release() };

@@ -8,12 +8,13 @@ const JOBS = 1_000;
 
 test("jobs in flight when their node is killed reach the handler again, one attempt after the other", async ({ stage }) => {
   const dataDir = stage.migratedDataDir();
-  const settings = { TIDEMILL_DATA_DIR: dataDir, TIDEMILL_NODE_LEASE_SECONDS: "2" };
+  const settings = { TIDEMILL_DATA_DIR: dataDir };
   const handler = await stage.handler("hang");
   const arrived = (attempt: number) => handler.received.filter(({ body }) => body.attempt === attempt).length;
   const first = await stage.node(settings);
   const queue = await first.client.queue("mails", handler.url, { callback_timeout: 900 });
-  const watch = LeaseWatch.over((text) => ask(dataDir, text));
+  const query = (text: string) => ask(dataDir, text);
+  const watch = LeaseWatch.over(query);
   stage.finally(() => watch.stop());
   const acknowledged = await first.client.enqueueMany(queue, JOBS);
   await until(() => handler.open === JOBS, "every job to be in flight");
@@ -21,10 +22,12 @@ test("jobs in flight when their node is killed reach the handler again, one atte
 
   // A job whose node is killed three times would fail, because it may be the cause.
   await first.kill();
+  await first.endLease(query);
   await until(() => handler.open === 0, "its connections to be gone");
   const second = await stage.node(settings);
   await until(() => arrived(2) === JOBS && handler.open === JOBS, "every job to be in flight again");
   await second.kill();
+  await second.endLease(query);
   await until(() => handler.open === 0, "its connections to be gone");
   handler.answers = 200;
   const third = await stage.node(settings);

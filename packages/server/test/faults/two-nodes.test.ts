@@ -14,7 +14,7 @@ const shares = (database: TestDatabase) =>
 
 async function twoNodes(stage: Stage, settings: Record<string, string> = {}) {
   const database = await stage.database();
-  const all = { DATABASE_URL: database.url, TIDEMILL_NODE_LEASE_SECONDS: "2", TIDEMILL_ADMIN_TOKEN: OPERATOR_TOKEN, ...settings };
+  const all = { DATABASE_URL: database.url, TIDEMILL_ADMIN_TOKEN: OPERATOR_TOKEN, ...settings };
   // One after the other, so that the first has the lower id.
   return { database, nodes: [await stage.node(all), await stage.node(all)] as const };
 }
@@ -33,6 +33,7 @@ describe("two nodes on one database", () => {
       await until(async () => (await shares(database)).filter(({ jobs }) => jobs >= 32).length === 2, "both nodes to have their share");
 
       await nodes[killed].kill();
+      await nodes[killed].endLease((text) => database.query(text));
       handler.answers = 200;
       handler.release();
       await until(async () => (await survivor.client.states(queue)).completed === 400, "the other node to finish all");
@@ -84,7 +85,7 @@ describe("two nodes on one database", () => {
 
   test("a job that is enqueued on a node without room is delivered by its peer", async ({ stage }) => {
     const database = await stage.database();
-    const settings = { DATABASE_URL: database.url, TIDEMILL_NODE_LEASE_SECONDS: "2" };
+    const settings = { DATABASE_URL: database.url };
     const hanging = await stage.handler("hang");
     const full = await stage.node({ ...settings, TIDEMILL_CALLBACKS_IN_FLIGHT: "2" });
     for (const name of ["first", "second"])

@@ -7,7 +7,8 @@ const JOBS = 200;
 
 test("events outlive the node that is killed between their cause and their delivery, and again while it sends them", async ({ stage }) => {
   const dataDir = stage.migratedDataDir();
-  const settings = { TIDEMILL_DATA_DIR: dataDir, TIDEMILL_NODE_LEASE_SECONDS: "2" };
+  const settings = { TIDEMILL_DATA_DIR: dataDir };
+  const query = (text: string) => ask(dataDir, text);
   const [handler, receiver] = [await stage.handler(), await stage.handler("hang")];
   // It never looks for events: they wait when it is killed.
   const first = await stage.node({ ...settings, TIDEMILL_POLL_EVERY_MS: "3600000" });
@@ -16,12 +17,14 @@ test("events outlive the node that is killed between their cause and their deliv
   const jobs = await first.client.enqueueMany(queue, JOBS);
   await until(async () => (await first.client.states(queue)).completed === JOBS, "every job to complete");
   await first.kill();
+  await first.endLease(query);
   expect(receiver.received).toEqual([]);
   expect(await ask(dataDir, "select count(*)::int as n from event_outbox")).toEqual([{ n: JOBS }]);
 
   const second = await stage.node(settings);
   await until(() => receiver.open === JOBS, "every event to be on its way");
   await second.kill();
+  await second.endLease(query);
   await until(() => receiver.open === 0, "its connections to be gone");
 
   receiver.answers = 204;

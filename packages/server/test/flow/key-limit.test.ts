@@ -19,7 +19,7 @@ describe("a limit of keys that is changed while jobs are being stored", () => {
       await world.limit(limits(before));
       const enqueue = (tx: Transactional) => world.enqueue([JOB, JOB, JOB, JOB, JOB], tx);
       await overlap(
-        database,
+        engine,
         (work) => world.inTransaction(work),
         enqueue,
         () => world.limit(limits(after)),

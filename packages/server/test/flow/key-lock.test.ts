@@ -24,21 +24,21 @@ const startNext = async (world: FlowFixture, leaseId: number): Promise<JobId[]> 
   (await world.claim(leaseId, 10, false)).map(({ id }) => id);
 
 describe("a key whose slot is given back while", () => {
-  test("a job of it is being stored passes on to that job", async ({ staged: { world, leaseId, claim }, database }) => {
+  test("a job of it is being stored passes on to that job", async ({ staged: { world, leaseId, claim }, engine }) => {
     let stored: JobId[] = [];
     const enqueue = async (tx: Transactional) => {
       stored = await world.enqueue([JOB], tx);
     };
     const commit: Run = (work) => world.inTransaction(work);
-    await overlap(database, commit, enqueue, () => world.settle(claim, COMPLETE));
+    await overlap(engine, commit, enqueue, () => world.settle(claim, COMPLETE));
     expect(await startNext(world, leaseId)).toEqual(stored);
   });
 
-  test("its next job is being cancelled passes on to the one after", async ({ staged: { world, leaseId, claim }, database }) => {
+  test("its next job is being cancelled passes on to the one after", async ({ staged: { world, leaseId, claim }, engine }) => {
     const [next, after] = await world.enqueue([JOB, JOB]);
     const cancel = (tx: Transactional) => world.cancel(next as JobId, tx);
     const commit: Run = (work) => world.inTransaction(work);
-    await overlap(database, commit, cancel, () => world.settle(claim, COMPLETE));
+    await overlap(engine, commit, cancel, () => world.settle(claim, COMPLETE));
     expect(await startNext(world, leaseId)).toEqual([after]);
   });
 
@@ -58,11 +58,11 @@ describe("a key whose slot is given back while", () => {
     expect(await startNext(world, leaseId)).toEqual([after]);
   });
 
-  test("a cancel of its next job comes to nothing passes on to that job", async ({ staged: { world, leaseId, claim }, database }) => {
+  test("a cancel of its next job comes to nothing passes on to that job", async ({ staged: { world, leaseId, claim }, engine }) => {
     const [next] = await world.enqueue([JOB]);
     const cancel = (tx: Transactional) => world.cancel(next as JobId, tx);
     const rollBack: Run = (work) => world.undone(work);
-    await overlap(database, rollBack, cancel, () => world.settle(claim, COMPLETE));
+    await overlap(engine, rollBack, cancel, () => world.settle(claim, COMPLETE));
     expect(await startNext(world, leaseId)).toEqual([next]);
   });
 });

@@ -43,7 +43,7 @@ export async function backendOf(tx: Db): Promise<number> {
 export const untilWaitingFor = (engine: Db, backend: number, count: number): Promise<void> =>
   until(async () => (await countWaitingFor(engine, backend)) >= count, `${count} statements to wait for a lock`);
 
-async function countWaitingFor(engine: Db, backend: number): Promise<number> {
+export async function countWaitingFor(engine: Db, backend: number): Promise<number> {
   const [found] = await rows<{ count: number }>(
     engine,
     sql`

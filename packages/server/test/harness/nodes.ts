@@ -20,11 +20,13 @@ export const LONG_NODE_LEASE = { TIDEMILL_NODE_LEASE_SECONDS: "3600" };
  */
 export async function joinedBy(service: Service, settings: Record<string, string> = {}): Promise<Service> {
   const { database, clock, key, workspaceId: id } = service;
-  const renewed = async () =>
-    (await database.query<{ at: Date }>("select expires_at as at from lease where expires_at > now() order by id"))[0]?.at.getTime();
-  const before = await renewed();
   const other = new Service(await startTestNode(database, clock, settings), database, clock, { id, key });
   // The first node renews its lease when it learns of the other. Then it knows that it has a peer.
-  await until(async () => (await renewed()) !== before, "the first node to hear of the other");
+  const renewed = () =>
+    database.query("select from node, node as other where node.url = $1 and other.url = $2 and node.seen_at > other.seen_at", [
+      service.node.url,
+      other.node.url,
+    ]);
+  await until(async () => (await renewed()).length > 0, "the first node to hear of the other");
   return other;
 }

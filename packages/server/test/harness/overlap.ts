@@ -1,5 +1,6 @@
 import type { Db, Transactional } from "#kernel";
 import type { TestDatabase } from "./database.ts";
+import { backendOf, countWaitingFor } from "./locks.ts";
 import { until } from "./service.ts";
 
 /** Runs work in a transaction, which it commits or rolls back. */
@@ -10,7 +11,7 @@ export const within = (tx: Db): Transactional => ({ query: (statement) => tx.que
 
 /** Runs `first` in a transaction, and `second` before that transaction ends. It ends when `second` is done, or waits for a lock. */
 export async function overlap(
-  database: TestDatabase,
+  engine: Db,
   run: Run,
   first: (tx: Transactional) => Promise<unknown>,
   second: () => Promise<unknown>,
@@ -19,10 +20,11 @@ export async function overlap(
   let other: Promise<unknown> | undefined;
   await run(async (tx) => {
     await first(tx);
+    const backend = await backendOf(tx);
     other = second().finally(() => {
       done = true;
     });
-    await until(async () => done || (await isAnyLockAwaited(database)), "the second one to be done, or to wait for a lock");
+    await until(async () => done || (await countWaitingFor(engine, backend)) > 0, "the second one to be done, or to wait for a lock");
   });
   await other;
 }

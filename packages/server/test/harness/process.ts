@@ -101,6 +101,12 @@ export class Program {
 
 /** A node in its own process: `tidemill up`. */
 export class NodeProcess extends Program {
+  /** Ends the lease of a node that was killed. It would last for its seconds, and a short lease may end on a node that was not killed. */
+  async endLease(query: (text: string) => Promise<unknown>): Promise<void> {
+    const started = this.events.find(({ msg }) => msg === "node_started");
+    await query(`update lease set expires_at = now() where id = ${Number(started?.leaseId)}`);
+  }
+
   constructor(settings: Settings, runAs?: RunAs) {
     const defaults = {
       TIDEMILL_PORT: "0",

@@ -47,7 +47,7 @@ async function race(service: Service, engine: Database, answer: Answer, options:
     enqueued.push(job);
     await arrived.promise;
     const steps = [() => answered.resolve(answer), () => cancel(job)];
-    await inTurn({ engine, database: service.database }, rowOf(job), first === "answer" ? steps : steps.toReversed());
+    await inTurn(engine, rowOf(job), first === "answer" ? steps : steps.toReversed());
     await deleted.get(job.id);
   }
   await service.untilIdle();
@@ -175,7 +175,7 @@ describe("two cancels at the same moment", () => {
       const remove = () => (replies[1] = service.api("DELETE", path));
       // Of the first two jobs, one is retried first and one removed first. The others meet by chance.
       const row = sql`select from job_history where id = ${uuidOfJob({ id })} for update`;
-      if (index < 2) await inTurn({ engine, database }, row, index === 0 ? [retry, remove] : [remove, retry]);
+      if (index < 2) await inTurn(engine, row, index === 0 ? [retry, remove] : [remove, retry]);
       else for (const begin of [retry, remove]) begin();
       const [retried, removed] = (await Promise.all(replies)) as [Reply, Reply];
       retries.add(retried.status);

@@ -78,9 +78,7 @@ describe("a start", () => {
     expect(first.adopted).toBe(false);
     await query(first, "create table kept as select 42 as answer");
     await first.stop();
-    const sinceMs = performance.now();
     const second = await start();
-    expect(performance.now() - sinceMs).toBeLessThan(2_000);
     expect(await query(second, "select answer from kept")).toEqual([{ answer: 42 }]);
     expect(second.connection).toEqual(first.connection);
     expect(toldOf("postgres_initialised")).toHaveLength(1);
@@ -574,7 +572,7 @@ function isThere(pid: number): boolean {
 async function until(condition: () => boolean): Promise<void> {
   const sinceMs = performance.now();
   while (!condition()) {
-    if (performance.now() - sinceMs > 15_000) throw new Error("It did not come about within 15 seconds.");
+    if (performance.now() - sinceMs > 60_000) throw new Error("It did not come about within 60 seconds.");
     await sleep(10);
   }
 }

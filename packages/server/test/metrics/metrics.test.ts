@@ -79,9 +79,11 @@ describe("metrics", () => {
       await service.enqueue({ queue });
       await service.advance(10);
     }
-    await foldCountsAcrossWorkspaces(engine);
     const minute = new Date(Math.floor(service.clock.nowMs() / 60_000) * 60_000).toISOString();
     const passes = await engine.transaction(async (tx) => {
+      // The node may be folding: a fold leaves out what another one has in hand.
+      await tx.query(sql`lock table job_delta in exclusive mode`);
+      await foldCountsAcrossWorkspaces(tx);
       // The node may have sampled this minute already. It samples nothing until the transaction ends, because the row is locked.
       await tx.query(BEGIN_ANEW);
       await tx.query(sql`delete from job_metric`);

@@ -262,7 +262,7 @@ describe("the execution of operations", () => {
     const start = (tx: Transactional) =>
       startOperation(tx, { audit: auditLog, ids }, { workspaceId, actorId: "system" }, "retry", { filter: {} });
     const commit: Run = (work) => engine.transaction((tx) => work(within(tx)));
-    await overlap(database, commit, start, () => expect(start(engine)).rejects.toThrow("10 operations"));
+    await overlap(engine, commit, start, () => expect(start(engine)).rejects.toThrow("10 operations"));
     await database.query("delete from operation where workspace_id = $1", [workspaceId]);
   });
 });

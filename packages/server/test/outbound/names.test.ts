@@ -28,6 +28,9 @@ interface ResolverOptions {
   readonly maxLookupMs?: number;
 }
 
+/** How long a silent name server is waited for. Milliseconds. */
+const SILENCE_MS = 1_000;
+
 /** Resolvers that ask the test's name server, give up soon, and whose clock stands still. */
 const test = base
   .extend("server", async ({}, { onCleanup }) => {
@@ -47,7 +50,7 @@ const test = base
     await writeFile(files.resolvConf, options.resolvConf ?? "");
     const { servers = [server.address], systemLookup = null, capacity = 256, maxWaitMs = 60_000, tries = 1 } = options;
     const share = new SharedResource({ name: "lookups", capacity, maxWaitMs });
-    const lookup = new Lookup({ servers, timeoutMs: 250, tries }, systemLookup);
+    const lookup = new Lookup({ servers, timeoutMs: SILENCE_MS, tries }, systemLookup);
     const guard = createAddressGuard({ allowLoopback: true, allowed: options.allowed ?? ["0.0.0.0/0", "::/0"] });
     const names = new Names({
       files: new SystemFiles(clock, files),
@@ -276,7 +279,7 @@ describe("the share of a workspace", () => {
     const hanging = Array.from({ length: 180 }, (_, n) => `x${n}.example`);
     for (const name of hanging) server.names.set(name, "silent");
     server.names.set("a.example", { a: ["192.0.2.1"] });
-    const { resolve, share } = await resolver({ tries: 3 });
+    const { resolve, share } = await resolver({ tries: 2 });
     const theirs = hanging.map((name) => resolve(name, OTHER));
     await until(() => share.total === 180, "the look-ups to be under way");
     expect(await resolve("a.example")).toEqual(["192.0.2.1"]);
@@ -325,12 +328,12 @@ describe("this node's own name server", () => {
     resolver,
   }) => {
     for (const name of ["a.example", "b.example"]) server.names.set(name, "silent");
-    const { resolve, share } = await resolver({ maxLookupMs: 1, tries: 2 });
+    const { resolve, share } = await resolver({ maxLookupMs: 1 });
     expect(await resolve("a.example")).toBe("EAI_AGAIN");
     expect(share.total).toBe(1);
     await until(() => share.total === 0, "the look-up to end");
     server.names.set("localhost", "silent");
-    const other = await resolver({ maxLookupMs: 1, tries: 2 });
+    const other = await resolver({ maxLookupMs: 1 });
     expect(await other.resolve("b.example")).toBe("LOOKUP_NOT_RUN");
   });
 

@@ -29,7 +29,7 @@ describe("a person's account", () => {
     const slow = new Browser(service.node.url);
     const replies: Promise<Reply>[] = [];
     // Both wait for the person: the one to change the password, the other, which has verified the old one, to open its session.
-    await inTurn({ engine, database }, sql`select from person where email = ${person.email} for update`, [
+    await inTurn(engine, sql`select from person where email = ${person.email} for update`, [
       () => replies.push(person.auth("POST", "password", { password: PASSWORD, new_password: NEW_PASSWORD })),
       () => replies.push(slow.auth("POST", "sign-in", { email: person.email, password: PASSWORD })),
     ]);

@@ -2,6 +2,7 @@ import { describe, expect } from "vitest";
 import { laneOf, putCircuit } from "../harness/engine.ts";
 import { freePort } from "../harness/free-port.ts";
 import { Handler } from "../harness/handler.ts";
+import { LONG_NODE_LEASE, testWith } from "../harness/nodes.ts";
 import { type Outcome, type PushedWorkflow, pushedWorkflow } from "../harness/pushes.ts";
 import { type Service, test, until } from "../harness/service.ts";
 import { putWorkflow } from "../harness/workflows.ts";
@@ -126,10 +127,13 @@ describe("a hook whose endpoint nobody listens at", () => {
   });
 });
 
-test("a hook may take longer than endpoint_timeout, and than 30 s, and is recorded as slow", async ({ service }) => {
-  const workflow = await hooked(service, "hang", { endpoint_timeout: 1 });
+const testInTime = testWith(LONG_NODE_LEASE);
+
+testInTime("a hook may take longer than endpoint_timeout, and than 30 s, and is recorded as slow", async ({ service, clock }) => {
+  const workflow = await hooked(service, "hang", { endpoint_timeout: 20 });
   const runId = await workflow.trigger();
   await until(() => workflow.program.open === 1, "onSuccess to begin");
+  clock.pass(31);
   await service.advance(31);
   workflow.program.release(200);
   expect(await errorsOf(workflow, runId)).toEqual([expect.stringMatching(/^The response is not a valid outcome/)]);

@@ -5,7 +5,7 @@ import { joinedBy, NEVER_POLL } from "../harness/nodes.ts";
 import { schedules, test, ticksOf } from "../harness/schedules.ts";
 
 describe("three nodes", () => {
-  test("three nodes fire each tick once, however they race for it", async ({ service, database, engine, at }) => {
+  test("three nodes fire each tick once, however they race for it", async ({ service, engine, at }) => {
     const others = [await joinedBy(service, NEVER_POLL), await joinedBy(service, NEVER_POLL)];
     const queue = await service.queue();
     const made = await schedules(service, 300, { queue, catch_up: "all" });
@@ -15,7 +15,7 @@ describe("three nodes", () => {
       // In the first minute all three come to record ticks that they have taken, none of which is recorded yet.
       if (minute === 0) {
         const wakes = nodes.map((node) => () => node.wake());
-        await inTurn({ engine, database }, sql`lock table schedule_tick in share mode`, wakes);
+        await inTurn(engine, sql`lock table schedule_tick in share mode`, wakes);
       } else for (const node of nodes) node.wake();
       await service.advance(0);
     }

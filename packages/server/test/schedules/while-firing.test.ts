@@ -23,17 +23,13 @@ describe("deletions", () => {
     expect(await ticksOf(service, made)).toEqual(at("12:01"));
   });
 
-  test("a schedule that is deleted while it fires lets the tick make its job, or none", async ({ service, database, engine, at }) => {
+  test("a schedule that is deleted while it fires lets the tick make its job, or none", async ({ service, engine, at }) => {
     const made = await many(service, 40);
     const deletions: Promise<Reply>[] = [];
     const remove = (index: number) => () => (deletions[index] = service.api("DELETE", `/v1/schedules/${made[index]?.name}`));
     await service.clock.advance(60);
     // The first one's deletion waits to write itself down, with the schedule in hand; then the ticks of the others do with theirs.
-    await inTurn({ engine, database }, sql`lock table audit_event, schedule_tick in share mode`, [
-      remove(0),
-      () => service.node.wake(),
-      remove(1),
-    ]);
+    await inTurn(engine, sql`lock table audit_event, schedule_tick in share mode`, [remove(0), () => service.node.wake(), remove(1)]);
     for (let index = 2; index < made.length; index += 1) remove(index)();
     const deleted = await Promise.all(deletions);
     expect(new Set(deleted.map(({ status }) => status))).toEqual(new Set([204]));

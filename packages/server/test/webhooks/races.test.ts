@@ -42,7 +42,7 @@ describe("a webhook that is switched off", () => {
     const lane = await putWebhook(database);
     await putEvent(database, lane);
     const commit: Run = (work) => engine.transaction((tx) => work(within(tx)));
-    await overlap(database, commit, makeDeliveries, () => switchOff(engine, lane));
+    await overlap(engine, commit, makeDeliveries, () => switchOff(engine, lane));
     expect(await statesOf(database, lane)).toEqual(["cancelled"]);
   });
 
@@ -62,7 +62,7 @@ describe("a webhook that is switched off", () => {
     await putEvent(database, lane);
     const commit: Run = (work) => engine.transaction((tx) => work(within(tx)));
     await overlap(
-      database,
+      engine,
       commit,
       (tx) => switchOff(tx, lane),
       () => makeDeliveries(engine),

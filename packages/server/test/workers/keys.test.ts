@@ -38,8 +38,7 @@ describe("a key of role worker", () => {
     const queue = await service.queue();
     const key = await makeKey(service, { role: "worker" });
     const waiting = ask(service.node.url, key, "POST", "/v1/work", { worker: "w1", queues: [queue], wait: 30 });
-    const polls = async () => (await service.ok("GET", "/v1/workers")).data.length;
-    await until(async () => (await polls()) === 1, "the worker to wait");
+    await untilWaiting(service, queue);
     const { data } = await service.ok("GET", "/v1/keys");
     await service.ok("DELETE", `/v1/keys/${data.find(({ role }: { role: string }) => role === "worker").id}`);
     await service.enqueue({ queue });
@@ -68,7 +67,7 @@ describe("a key of role worker", () => {
     // It would wait for at least 20 s.
     const waiting = ask(service.node.url, key, "POST", "/v1/work", { worker: "w1", queues: [queue], wait: 30 });
     expect((await waiting).body).toMatchObject({ jobs: [] });
-  }, 15_000);
+  });
 
   test("a key of role write takes no jobs: a template would show it secrets", async ({ service }) => {
     const queue = await service.queue();

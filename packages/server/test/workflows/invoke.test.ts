@@ -132,7 +132,7 @@ describe("a run that has invoked a workflow", () => {
         () => void ends.push(child.end(held, { outcome: "completed", result: 1 })),
       ];
       const lockParent = sql`select from job where id = ${uuidOf("run", parentId)} for update`;
-      await inTurn({ engine, database: service.database }, lockParent, first === "cancel" ? steps : steps.toReversed());
+      await inTurn(engine, lockParent, first === "cancel" ? steps : steps.toReversed());
       expect(await Promise.all(cancels)).toMatchObject([{ status: 200 }]);
       expect(await Promise.all(ends)).toMatchObject([{ ok: true }]);
       expect(await parent.get(parentId)).toMatchObject({ status: "cancelled" });

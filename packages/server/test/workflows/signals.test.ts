@@ -210,17 +210,17 @@ describe("a signal that is registered before it is handed out", () => {
 describe("at the same moment", () => {
   const lockJob = ({ runId }: { runId: string }) => sql`select from job where id = ${uuidOf("run", runId)} for update`;
 
-  test("of two completions one wins", async ({ service, engine, flow, waiting }) => {
+  test("of two completions one wins", async ({ engine, flow, waiting }) => {
     const replies: Promise<{ status: number }>[] = [];
     const complete = (payload: number) => () => void replies.push(waiting.complete(payload));
-    await inTurn({ engine, database: service.database }, lockJob(waiting), [complete(1), complete(2)]);
+    await inTurn(engine, lockJob(waiting), [complete(1), complete(2)]);
     expect((await Promise.all(replies)).map(({ status }) => status)).toEqual([200, 409]);
     expect(stepOf(await flow.take())).toMatchObject({ output: 1 });
   });
 
   test("of a completion and a cancel the cancel wins that was first", async ({ service, engine, flow, waiting }) => {
     const replies: Promise<{ status: number }>[] = [];
-    await inTurn({ engine, database: service.database }, lockJob(waiting), [
+    await inTurn(engine, lockJob(waiting), [
       () => void replies.push(service.api("POST", `/v1/runs/${waiting.runId}/cancel`)),
       () => void replies.push(waiting.complete(1)),
     ]);
@@ -235,7 +235,7 @@ describe("at the same moment", () => {
     waiting,
   }) => {
     const replies: Promise<{ status: number }>[] = [];
-    await inTurn({ engine, database: service.database }, lockJob(waiting), [
+    await inTurn(engine, lockJob(waiting), [
       () => void replies.push(waiting.complete(1)),
       () => void replies.push(service.api("POST", `/v1/runs/${waiting.runId}/cancel`)),
     ]);
@@ -251,7 +251,7 @@ describe("at the same moment", () => {
     const [taken, replies]: [Promise<TakenRun>[], Promise<{ status: number }>[]] = [[], []];
     const take = () => void taken.push(flow.take());
     const complete = () => void replies.push(waiting.complete(1));
-    await inTurn({ engine, database: service.database }, lockSignal(waiting), [take, complete]);
+    await inTurn(engine, lockSignal(waiting), [take, complete]);
     expect(await Promise.all(replies)).toMatchObject([{ status: 404 }]);
     const [run] = await Promise.all(taken);
     expect(stepOf(run as TakenRun)).toMatchObject({ status: "failed", error: { name: "SignalTimeoutError" } });

@@ -112,23 +112,19 @@ describe("a poll finds what has changed of keys and workspaces", () => {
 /** Its node never polls. */
 const unpolled = testWith(NEVER_POLL);
 
-unpolled(
-  "a call that waits ends when a poll finds that its key was revoked, though no message said so",
-  async ({ service, database }) => {
-    const queue = await service.queue();
-    const { id, key } = await service.ok("POST", "/v1/keys", { name: "a worker", role: "worker" });
-    // It would wait for at least 20 s.
-    const waiting = ask(service.node.url, key, "POST", "/v1/work", { worker: "w2", queues: [queue], wait: 30 });
-    await untilWaiting(service, queue);
-    await database.query("update api_key set revoked_at = moment() where id = $1", [uuidOf("key", id)]);
-    service.node.wake();
-    expect((await waiting).body).toMatchObject({ jobs: [] });
-    await service.enqueue({ queue });
-    // A claim that was under way for the call may have to give the job back first, whose attempt is then the second one.
-    expect(await take(service, queue, { wait: 10 })).toHaveLength(1);
-  },
-  15_000,
-);
+unpolled("a call that waits ends when a poll finds that its key was revoked, though no message said so", async ({ service, database }) => {
+  const queue = await service.queue();
+  const { id, key } = await service.ok("POST", "/v1/keys", { name: "a worker", role: "worker" });
+  // It would wait for at least 20 s.
+  const waiting = ask(service.node.url, key, "POST", "/v1/work", { worker: "w2", queues: [queue], wait: 30 });
+  await untilWaiting(service, queue);
+  await database.query("update api_key set revoked_at = moment() where id = $1", [uuidOf("key", id)]);
+  service.node.wake();
+  expect((await waiting).body).toMatchObject({ jobs: [] });
+  await service.enqueue({ queue });
+  // A claim that was under way for the call may have to give the job back first, whose attempt is then the second one.
+  expect(await take(service, queue, { wait: 10 })).toHaveLength(1);
+});
 
 unpolled(
   "a call that waits ends when its key was revoked after the call was authenticated and before it began to wait",
@@ -147,5 +143,4 @@ unpolled(
     // A claim that was under way for the call may have to give the job back first, whose attempt is then the second one.
     expect(await take(service, queue, { wait: 10 })).toHaveLength(1);
   },
-  15_000,
 );
