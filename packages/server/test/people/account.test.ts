@@ -24,7 +24,7 @@ describe("a person's account", () => {
 
   test("a sign-in with the old password that began before the change does not outlive it", async ({ service, database }) => {
     const person = await newPerson(service);
-    const engine = new Database({ connection: { connectionString: database.url }, size: 1, statementTimeoutMs: 20_000 });
+    const engine = new Database({ connection: { connectionString: database.url }, size: 2, statementTimeoutMs: 20_000 });
     database.beforeClose(() => engine.close());
     const slow = new Browser(service.node.url);
     const replies: Promise<Reply>[] = [];
