@@ -49,7 +49,7 @@ export function useKeysetList<T>({ kind, path, query = {}, idOf, enabled = true 
     api.get<Page<T>>(path, { query: { limit: PAGE_SIZE, ...query, cursor }, signal });
   // Not under its kind: an event would load all its pages again.
   const listKey = [workspaceId, "list", kind, path, query];
-  const { data, error, failureReason, hasNextPage, isFetching, isFetchingNextPage, isFetchNextPageError, fetchNextPage, dataUpdatedAt } =
+  const { data, error, failureReason, hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage, dataUpdatedAt } =
     useInfiniteQuery({
       queryKey: listKey,
       queryFn: ({ pageParam, signal }) => fetchPage(pageParam, signal),
@@ -114,7 +114,7 @@ export function useKeysetList<T>({ kind, path, query = {}, idOf, enabled = true 
     isLoadingMore: isFetchingNextPage,
     moreError: isFetchNextPageError ? error : null,
     // It would end a reload that is under way.
-    loadMore: () => void (isFetching || fetchNextPage()),
+    loadMore: () => void fetchNextPage({ cancelRefetch: false }),
     newCount,
     reload,
     onVisible,

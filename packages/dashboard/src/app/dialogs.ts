@@ -23,14 +23,17 @@ export const sessionGoesOn = (): void => ask(null);
 /** Asks once for all requests that wait for it. */
 export function confirmAgain(): Promise<boolean> {
   confirming ??= new Promise<boolean>((resolve) => {
-    ask({
+    const question: Asked = {
       kind: "confirm",
       answer: (confirmed) => {
+        // It was answered, and another question may be there now.
+        if (asked !== question) return;
         confirming = null;
         ask(null);
         resolve(confirmed);
       },
-    });
+    };
+    ask(question);
   });
   return confirming;
 }

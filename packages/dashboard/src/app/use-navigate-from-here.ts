@@ -1,16 +1,22 @@
 import { type NavigateOptions, useNavigate, useRouter } from "@tanstack/react-router";
 
-/**
- * For an action that ends on another page. The function that this returns is called when the action begins; what it returns then navigates,
- * unless the person has gone elsewhere in the meantime.
- */
-export function useNavigateFromHere(): () => (target: NavigateOptions) => Promise<void> {
+/** Returns a function to call when an action begins. What that returns says whether the page is still the same. */
+export function useHere(): () => () => boolean {
   const { history } = useRouter();
+  return () => {
+    const { pathname } = history.location;
+    return () => history.location.pathname === pathname;
+  };
+}
+
+/** Returns a function to call when an action begins. What that returns navigates only if the page is still the same. */
+export function useNavigateFromHere(): () => (target: NavigateOptions) => Promise<void> {
+  const here = useHere();
   const navigate = useNavigate();
   return () => {
-    const { href } = history.location;
+    const isHere = here();
     return async (target) => {
-      if (history.location.href === href) await navigate(target);
+      if (isHere()) await navigate(target);
     };
   };
 }

@@ -1,13 +1,21 @@
-import type { QueryClient, QueryKey } from "@tanstack/react-query";
+import type { QueryClient, QueryFilters, QueryKey } from "@tanstack/react-query";
 
 /** A request that was under way when something changed may have read what was there before: it is made again after this. Milliseconds. */
 const AGAIN_MS = 1_000;
+
+const isList = (key: QueryKey): boolean => key[1] === "list";
+/** What the pages of a list are asked for by, each by a query of its own. */
+const pagesOf = ([workspaceId, , ...ofList]: QueryKey): QueryKey => {
+  const [kind, ...list] = ofList;
+  return [workspaceId, kind, "page", ...list];
+};
 
 /** Makes the queries of a workspace ask again: those of some kinds, or all. Only what is shown is asked for. */
 export class Invalidator {
   readonly #client: QueryClient;
   readonly #workspaceId: string;
-  #again: Set<string> | "all" = new Set();
+  /** The queries that were under way, by their hashes. */
+  readonly #again = new Map<string, QueryKey>();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(client: QueryClient, workspaceId: string) {
@@ -16,28 +24,38 @@ export class Invalidator {
   }
 
   invalidate(kinds: readonly string[] | null): void {
-    const isList = ({ queryKey }: { queryKey: QueryKey }) => queryKey[1] === "list";
-    const concerns = ({ queryKey: [workspaceId, kind, kindOfList] }: { queryKey: QueryKey }) =>
-      workspaceId === this.#workspaceId && (kinds === null || kinds.includes(String(kind === "list" ? kindOfList : kind)));
-    // Not cancelled: one that takes longer than a second would never end.
-    const busy = this.#client.getQueryCache().findAll({ type: "active", fetchStatus: "fetching", predicate: concerns });
-    if (busy.length > 0) this.#askAgain(kinds);
-    // A list is not loaded again: its pages that are shown are asked for by queries of their own.
-    void this.#client.invalidateQueries({ predicate: (query) => concerns(query) && !isList(query) }, { cancelRefetch: false });
+    this.#ask({
+      predicate: ({ queryKey }) => {
+        const kind = queryKey[isList(queryKey) ? 2 : 1];
+        return queryKey[0] === this.#workspaceId && (kinds === null || kinds.includes(String(kind)));
+      },
+    });
   }
 
   close(): void {
     clearTimeout(this.#timer);
   }
 
-  #askAgain(kinds: readonly string[] | null): void {
-    if (kinds === null || this.#again === "all") this.#again = "all";
-    else for (const kind of kinds) this.#again.add(kind);
-    this.#timer ??= setTimeout(() => {
-      const again = this.#again;
-      this.#timer = undefined;
-      this.#again = new Set();
-      this.invalidate(again === "all" ? null : [...again]);
-    }, AGAIN_MS);
+  #ask(filters: QueryFilters): void {
+    const { predicate = () => true } = filters;
+    for (const { queryHash, queryKey } of this.#client.getQueryCache().findAll({ ...filters, type: "active", fetchStatus: "fetching" })) {
+      this.#again.set(queryHash, queryKey);
+      this.#timer ??= setTimeout(() => this.#askAgain(), AGAIN_MS);
+    }
+    // Not cancelled: one that takes longer than a second would never end. Lists are asked for page by page.
+    void this.#client.invalidateQueries(
+      { ...filters, predicate: (query) => !isList(query.queryKey) && predicate(query) },
+      { cancelRefetch: false },
+    );
+  }
+
+  #askAgain(): void {
+    const again = [...this.#again.values()];
+    this.#again.clear();
+    this.#timer = undefined;
+    for (const queryKey of again) {
+      this.#ask({ queryKey, exact: true });
+      if (isList(queryKey)) this.#ask({ queryKey: pagesOf(queryKey) });
+    }
   }
 }

@@ -19,8 +19,10 @@ export function TextFilter({ label, value, placeholder, width = "11rem", onChang
   const applied = useRef(value);
   useEffect(() => {
     // What was applied comes back as the value, when more may have been typed.
-    if (value !== applied.current) setText(value);
+    if (value === applied.current) return;
     applied.current = value;
+    clearTimeout(timer.current);
+    setText(value);
   }, [value]);
   useEffect(() => () => clearTimeout(timer.current), []);
   const apply = (next: string, afterMs: number) => {

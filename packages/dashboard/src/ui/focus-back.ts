@@ -4,12 +4,15 @@ import { useEffect } from "react";
 const MAX_REMEMBERED = 20;
 /** Menus, which close before the dialog that they open. */
 const GONE_SOON = "[role=menu]";
+/** A dialog itself has the focus while its controls cannot have it. */
+const DIALOG = "[role=dialog]";
 
 /** Elements that had the focus, the newest first. */
 let remembered: Element[] = [];
 
 document.addEventListener("focusin", ({ target }) => {
   const element = target as Element;
+  if (element.matches(DIALOG)) return;
   remembered = [element, ...remembered.filter((one) => one !== element && one.isConnected)].slice(0, MAX_REMEMBERED);
 });
 
@@ -32,7 +35,8 @@ const isLost = (): boolean => document.activeElement === null || document.active
 function giveBack(): void {
   if (!isLost()) return;
   const last = remembered.find((element) => element.isConnected && element.checkVisibility() && !element.closest(GONE_SOON));
-  ((last ?? document.querySelector("main")) as HTMLElement | null)?.focus({ preventScroll: true });
+  const able = last?.matches(":disabled") ? last.closest(DIALOG) : last;
+  ((able ?? document.querySelector("main")) as HTMLElement | null)?.focus({ preventScroll: true });
 }
 
 /** A new page has come in place of what had the focus: Tab goes on in it. Not for the first page, which nobody has used yet. */

@@ -55,8 +55,6 @@ export class Dashboard {
     const context = await this.#browser.newContext({
       viewport: { width, height: 800 },
       colorScheme: theme,
-      // Axe would see what fades in.
-      reducedMotion: "reduce",
       timezoneId: "Europe/Berlin",
       locale: "en",
     });
@@ -97,11 +95,13 @@ export class Dashboard {
   /** Serious and critical findings of axe on a page, or on a part of it, in both themes, as texts. */
   async axe(page: Page, part: Locator = page.locator("html")): Promise<string[]> {
     if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(AXE);
-    const run = (options: object) =>
-      part.evaluate((element, given) => (globalThis as unknown as { axe: Axe }).axe.run(element, given), {
+    const run = async (options: object) => {
+      await this.#fadedIn(page);
+      return part.evaluate((element, given) => (globalThis as unknown as { axe: Axe }).axe.run(element, given), {
         resultTypes: ["violations"],
         ...options,
       });
+    };
     const { violations } = await run({});
     // Only contrast differs in the other theme, which another tab seems to have chosen.
     const scheme = await page.evaluate("document.documentElement.dataset.mantineColorScheme");
@@ -134,6 +134,13 @@ export class Dashboard {
 
   async close(): Promise<void> {
     for (const close of this.#closers) await close();
+  }
+
+  /** Waits for transitions to end: what is half transparent has too little contrast. */
+  async #fadedIn(page: Page): Promise<void> {
+    const isMoving = () =>
+      page.evaluate(() => document.getAnimations().some(({ effect }) => effect?.getComputedTiming().endTime !== Number.POSITIVE_INFINITY));
+    await vi.waitUntil(async () => !(await isMoving()), { timeout: SHOWN_MS, interval: 3 });
   }
 
   async #showIn(page: Page, scheme: string): Promise<void> {

@@ -33,7 +33,7 @@ export const DIALOGS: Readonly<Record<string, readonly Opening[]>> = {
   "app/Palette.tsx": [dialog("workers", "Go to", ["button", /^Go to…/])],
   "app/SchemeSwitch.tsx": [menu("workers", /^Colors/)],
   "app/SessionDialogs.tsx": [
-    { ...dialog("keys", "Confirm that it is you", ["button", /^Revoke javascript/], enter), session: "unconfirmed" },
+    { ...dialog("keys", "Confirm that it is you", ["button", /^Revoke javascript/], ["button", "Revoke"]), session: "unconfirmed" },
     { ...dialog("queues/pulled", "Your session has ended", ["button", "Pause"]), session: "ended", changes: true },
   ],
   "app/Shortcuts.tsx": [{ ...dialog("workers", "Keyboard", { key: "?" }), changes: true }],

@@ -1,5 +1,5 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
-import { type EmitEvent, invalid, isUndone, ProblemError, problem, unavailable, WorkDroppedError } from "#kernel";
+import { type EmitEvent, invalid, isRolledBack, ProblemError, problem, unavailable, WorkDroppedError } from "#kernel";
 import { JsonBodyError } from "./json-body.ts";
 import { closeLater } from "./linger.ts";
 
@@ -8,7 +8,7 @@ function asProblem(error: unknown, request: FastifyRequest): ProblemError | null
   if (error instanceof ProblemError) return error;
   if (error instanceof JsonBodyError) return invalid("", error.message);
   if (error instanceof WorkDroppedError) return unavailable("The connection was closed before the response.");
-  if (isUndone(error)) return unavailable("Another request was in the way of this one. Try again.");
+  if (isRolledBack(error)) return unavailable("The transaction conflicted with another one and was rolled back. Try again.");
   const { code, statusCode } = error as Partial<FastifyError>;
   if (code === "ECONNRESET" && !request.raw.complete) return invalid("", "The connection ended before the body was complete.");
   if (code === "FST_ERR_CTP_INVALID_MEDIA_TYPE") return invalid("content-type", "must be application/json");
@@ -43,13 +43,21 @@ function urlToLog({ url, routeOptions }: FastifyRequest): string {
   return isOfSignIn ? (routeOptions.url ?? "") : url.replace(/^(\/dashboard\/link\/).*/s, "$1…");
 }
 
-/** Replies to every error with the error envelope. An unknown error is a fault of the service: it is logged, and callers see INTERNAL. */
+/**
+ * Replies to every error with the error envelope. An unknown error is a fault of the service: it is logged, and callers see INTERNAL. A deadlock
+ * is one, too, which a caller may try again.
+ */
 export const replyProblem =
   (emit: EmitEvent) =>
   (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
     const known = asProblem(error, request);
     if (!known || known.code === "UNAVAILABLE") {
-      emit(known ? "request_refused" : "request_failed", { requestId: request.id, method: request.method, url: urlToLog(request), error });
+      emit(known && !isRolledBack(error) ? "request_refused" : "request_failed", {
+        requestId: request.id,
+        method: request.method,
+        url: urlToLog(request),
+        error,
+      });
     }
     if (isUnread(request)) closeUnread(request, reply);
     const { code, message, details, status, headers } = known ?? problem("INTERNAL");

@@ -125,7 +125,7 @@ export const EVENTS = {
     url: "string?",
     error: "error",
   }),
-  request_failed: event("error", "A request failed for a reason that the caller cannot help (500).", {
+  request_failed: event("error", "A request failed for a reason that the caller cannot help (500), or in a deadlock (503).", {
     requestId: "string",
     method: "string",
     url: "string",

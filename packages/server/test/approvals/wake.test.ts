@@ -9,7 +9,7 @@ import { joinedBy, NEVER_POLL, testWith } from "../harness/nodes.ts";
 // Nodes do not poll here. Everything happens because of wake-ups.
 const test = testWith(NEVER_POLL);
 
-// First: when a node stops, its peer looks at all that it has to do.
+// This test comes first: when a node stops, as in the next one, its peer looks at everything.
 test("a timeout tells where jobs wait, when delayed ones are due, and how long until the next", async ({ service, engine, clock }) => {
   const settings = { approval: { timeout: 60, on_timeout: "approve" } };
   const [now, later, rejected] = [

@@ -133,8 +133,13 @@ testInTime("a hook may take longer than endpoint_timeout, and than 30 s, and is 
   const workflow = await hooked(service, "hang", { endpoint_timeout: 20 });
   const runId = await workflow.trigger();
   await until(() => workflow.program.open === 1, "onSuccess to begin");
+  const handler = await service.handler({ answers: "hang", callback_timeout: 20 });
+  const job = { queue: handler.queue, ...(await service.enqueue({ queue: handler.queue })) };
+  await until(() => handler.open === 1, "an attempt to begin");
   clock.pass(31);
   await service.advance(31);
+  // Deadlines were looked at when this one has ended.
+  await service.untilState(job, "delayed");
   workflow.program.release(200);
   expect(await errorsOf(workflow, runId)).toEqual([expect.stringMatching(/^The response is not a valid outcome/)]);
   const { data } = await service.ok("GET", "/v1/audit-events?event_type=workflow.hook.slow");

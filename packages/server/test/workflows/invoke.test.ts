@@ -6,6 +6,7 @@ import { sweepDeletedLanesAcrossWorkspaces } from "#retention";
 import { test as base } from "../harness/engine.ts";
 import { inTurn } from "../harness/in-turn.ts";
 import { limitedTo } from "../harness/limits.ts";
+import { within } from "../harness/overlap.ts";
 import { newWorkspace, Service } from "../harness/service.ts";
 import { laneOfWorkflow, putWorkflow, type TestWorkflow } from "../harness/workflows.ts";
 
@@ -106,7 +107,7 @@ describe("a run that has invoked a workflow", () => {
     // In one transaction: the node's own sweep finds what has been committed.
     await engine.transaction(async (tx) => {
       await markLaneDeleted(tx, workspaceId, "workflow", child.id);
-      await sweepDeletedLanesAcrossWorkspaces({ ...tx, transaction: (work) => work(tx) }, (lanes) => void woken.push(...lanes));
+      await sweepDeletedLanesAcrossWorkspaces(within(tx), (lanes) => void woken.push(...lanes));
     });
     // Workers that wait for runs of the parent are told.
     expect(woken).toEqual([await laneOfWorkflow(service, parent.id)]);

@@ -3,6 +3,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { ApiError } from "../../api/api-error.ts";
 import { usePerson } from "../../api/session.ts";
+import { useHere } from "../../app/use-navigate-from-here.ts";
 import { useWorkspace } from "../../app/workspace.tsx";
 import { Dialog } from "../../ui/dialogs/Dialog.tsx";
 import { ErrorState } from "../../ui/ErrorState.tsx";
@@ -29,6 +30,7 @@ interface DecideDialogProps {
 export function DecideDialog({ job, ruling, onClose, onDecided, onTooLate }: DecideDialogProps) {
   const { api, id: workspaceId } = useWorkspace();
   const client = useQueryClient();
+  const here = useHere();
   const { email } = usePerson();
   const [text, setText] = useState("");
   const [error, setError] = useState<unknown>(null);
@@ -39,11 +41,12 @@ export function DecideDialog({ job, ruling, onClose, onDecided, onTooLate }: Dec
     if (busy) return;
     setBusy(true);
     setError(null);
+    const isHere = here();
     try {
       await api.post(`${pathOf(job)}/${ruling}`, { by: email, ...(text.trim() !== "" && { [field]: text.trim() }) });
       void client.invalidateQueries({ queryKey: [workspaceId, "approvals"] });
       notify({ tone: "done", text: `The job of ${job.queue} is ${done}.` });
-      onDecided();
+      if (isHere()) onDecided();
     } catch (problem) {
       setBusy(false);
       setError(problem);
@@ -52,7 +55,7 @@ export function DecideDialog({ job, ruling, onClose, onDecided, onTooLate }: Dec
   };
   const tooLate = error instanceof ApiError && error.code === "INVALID_STATE";
   return (
-    <Dialog busy={busy} onClose={onClose} title={title}>
+    <Dialog locked={busy} onClose={onClose} title={title}>
       <form onSubmit={(event) => void decide(event)}>
         <Textarea
           label={label}

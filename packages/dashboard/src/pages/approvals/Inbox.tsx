@@ -33,7 +33,14 @@ export function Inbox({ list, chosen, onChoose }: InboxProps) {
   return (
     <section className={classes.inbox} aria-label="Jobs that wait for a decision">
       {list.newCount > 0 && (
-        <Button fullWidth variant="light" onClick={list.reload}>
+        <Button
+          fullWidth
+          variant="light"
+          onClick={() => {
+            items.current?.scrollTo(0, 0);
+            list.reload();
+          }}
+        >
           {list.newCount} new
         </Button>
       )}

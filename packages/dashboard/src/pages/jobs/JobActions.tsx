@@ -1,6 +1,6 @@
 import { Button, Menu } from "@mantine/core";
-import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
+import { useRefresh } from "../../api/use-refresh.ts";
 import { useNavigateFromHere } from "../../app/use-navigate-from-here.ts";
 import { useWorkspace } from "../../app/workspace.tsx";
 import { copyText } from "../../ui/copy.ts";
@@ -17,13 +17,13 @@ type Asked = "retry" | "cancel" | "remove" | "again" | null;
 /** Retry, cancel, remove, run again with changes, and copy as a command. */
 export function JobActions({ job }: { job: JobRecord }) {
   const { id: workspace, api, may } = useWorkspace();
-  const client = useQueryClient();
+  const refresh = useRefresh("jobs");
   const fromHere = useNavigateFromHere();
   const [asked, setAsked] = useState<Asked>(null);
   const path = `/queues/${encodeURIComponent(job.queue)}/jobs/${job.id}`;
   const close = () => setAsked(null);
   const changed = async (text: string) => {
-    await client.invalidateQueries({ queryKey: [workspace, "jobs"] });
+    await refresh();
     notify({ tone: "done", text });
   };
   const retry = async () => {

@@ -18,12 +18,14 @@ export function RoleDialog({ member, onClose, onChanged }: { member: Member; onC
     onChanged();
   });
   return (
-    <Dialog onClose={onClose} title={`The role of ${member.name}`}>
+    <Dialog locked={busy} onClose={onClose} title={`The role of ${member.name}`}>
       <form onSubmit={onSubmit}>
         <RoleField role={role} onChange={setRole} />
         {error !== null && <ErrorState error={error} what="" title="Not changed" />}
         <Group justify="flex-end" mt="md">
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose} disabled={busy}>
+            Cancel
+          </Button>
           <Button type="submit" variant="filled" loading={busy} disabled={role === member.role}>
             Change the role
           </Button>

@@ -40,7 +40,7 @@ export function WorkspaceDialog({ workspace, onClose, onSaved }: WorkspaceDialog
     onSaved(null);
   });
   return (
-    <Dialog onClose={onClose} title={workspace ? `Change ${workspace.name}` : "New workspace"}>
+    <Dialog locked={busy} onClose={onClose} title={workspace ? `Change ${workspace.name}` : "New workspace"}>
       <form onSubmit={onSubmit}>
         <TextInput
           label="Name"
@@ -84,7 +84,9 @@ export function WorkspaceDialog({ workspace, onClose, onSaved }: WorkspaceDialog
           ))}
         {error !== null && <ErrorState error={error} what="" title="Not saved" />}
         <Group justify="flex-end" mt="md">
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose} disabled={busy}>
+            Cancel
+          </Button>
           <Button type="submit" variant="filled" loading={busy}>
             {workspace ? "Save" : "Make the workspace"}
           </Button>

@@ -2,9 +2,8 @@ import { useQueryClient } from "@tanstack/react-query";
 import type { CreatedInvitation, CreatedWorkspace, Invitation, Workspace } from "@tidemill/contract";
 import { useState } from "react";
 import { operator } from "../../api/api.ts";
-import { Dialog } from "../../ui/dialogs/Dialog.tsx";
 import { SecretOnce } from "../../ui/dialogs/SecretOnce.tsx";
-import { InvitationForm } from "../members/InvitationForm.tsx";
+import { InvitationDialog } from "../members/InvitationDialog.tsx";
 import { InvitationMade } from "../members/InvitationMade.tsx";
 import { RevokeInvitation } from "../members/RevokeInvitation.tsx";
 import { invitationsKey, OpenInvitations } from "./OpenInvitations.tsx";
@@ -20,6 +19,7 @@ export function WorkspaceMade({ workspace, onClose }: WorkspaceMadeProps) {
   const [invitation, setInvitation] = useState<CreatedInvitation | null>(null);
   const [revoked, setRevoked] = useState<Invitation | null>(null);
   const client = useQueryClient();
+  // Their list is not there while another dialog is.
   const haveChanged = () => client.invalidateQueries({ queryKey: invitationsKey(workspace.id), refetchType: "all" });
   if ("key" in workspace && !isStored) {
     return (
@@ -41,19 +41,19 @@ export function WorkspaceMade({ workspace, onClose }: WorkspaceMadeProps) {
   }
   if (invitation) return <InvitationMade invitation={invitation} onClose={onClose} />;
   return (
-    <Dialog onClose={onClose} title={`Who administers ${workspace.name}?`}>
-      <p>Invite its first administrator, who invites the others. You can also do that later, in the list of workspaces.</p>
-      <InvitationForm
-        invitedAs="admin"
-        leave="Not now"
-        invite={(sent) => operator.post<CreatedInvitation>(`/workspaces/${workspace.id}/invitations`, sent)}
-        onLeave={onClose}
-        onMade={(made) => {
-          setInvitation(made);
-          void haveChanged();
-        }}
-      />
+    <InvitationDialog
+      title={`Who administers ${workspace.name}?`}
+      about={<p>Invite its first administrator, who invites the others. You can also do that later, in the list of workspaces.</p>}
+      invitedAs="admin"
+      leave="Not now"
+      invite={(sent) => operator.post<CreatedInvitation>(`/workspaces/${workspace.id}/invitations`, sent)}
+      onLeave={onClose}
+      onMade={(made) => {
+        setInvitation(made);
+        void haveChanged();
+      }}
+    >
       <OpenInvitations workspaceId={workspace.id} onRevoke={setRevoked} />
-    </Dialog>
+    </InvitationDialog>
   );
 }

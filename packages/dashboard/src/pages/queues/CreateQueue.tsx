@@ -1,5 +1,6 @@
 import { SegmentedControl, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
 import type { QueueWithSecret } from "@tidemill/contract";
 import { useState } from "react";
 import { useNavigateFromHere } from "../../app/use-navigate-from-here.ts";
@@ -13,6 +14,7 @@ import { explained } from "./explain-error.ts";
 export function CreateQueue({ opened, onClose }: { opened: boolean; onClose: () => void }) {
   const { id, api } = useWorkspace();
   const fromHere = useNavigateFromHere();
+  const navigate = useNavigate();
   const client = useQueryClient();
   const pageOf = (queue: string) => ({ to: "/w/$workspace/queues/$queue", params: { workspace: id, queue } }) as const;
   const [name, setName] = useState("");
@@ -20,13 +22,14 @@ export function CreateQueue({ opened, onClose }: { opened: boolean; onClose: () 
   const [type, setType] = useState("standard");
   const [created, setCreated] = useState<QueueWithSecret | null>(null);
   const create = async () => {
-    const navigate = fromHere();
+    const goOn = fromHere();
     const body = { name, type, callback_url: address === "" ? undefined : address };
     const queue = await explained(() => api.post<QueueWithSecret>("/queues", body));
     notify({ tone: "done", text: `The queue ${queue.name} was created.` });
+    // The list is loaded when it is shown the next time.
     void client.invalidateQueries({ queryKey: [id, "list", "queues"], refetchType: "none" });
     if (queue.callback_secret) setCreated(queue);
-    else await navigate(pageOf(queue.name));
+    else await goOn(pageOf(queue.name));
   };
   return (
     <>
@@ -69,7 +72,7 @@ export function CreateQueue({ opened, onClose }: { opened: boolean; onClose: () 
         onClose={() => {
           const queue = created?.name ?? "";
           setCreated(null);
-          void fromHere()(pageOf(queue));
+          void navigate(pageOf(queue));
         }}
       />
     </>

@@ -1,6 +1,6 @@
 import { TextInput } from "@mantine/core";
-import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
+import { useRefresh } from "../../api/use-refresh.ts";
 import { useWorkspace } from "../../app/workspace.tsx";
 import { ConfirmDialog } from "../../ui/dialogs/ConfirmDialog.tsx";
 import { JsonInput, jsonProblem, rawJson } from "../../ui/JsonInput.tsx";
@@ -9,14 +9,14 @@ import { explained } from "./explain-error.ts";
 
 /** Enqueues a job by hand. */
 export function EnqueueTest({ queue, opened, onClose }: { queue: string; opened: boolean; onClose: () => void }) {
-  const { id, api } = useWorkspace();
-  const client = useQueryClient();
+  const { api } = useWorkspace();
+  const refresh = useRefresh("queues");
   const [payload, setPayload] = useState('{ "test": true }');
   const [tag, setTag] = useState("test");
   const enqueue = async () => {
     const body = { payload: rawJson(payload) ?? null, tag: tag === "" ? undefined : tag };
     const job = await explained(() => api.post<{ id: string }>(`/queues/${encodeURIComponent(queue)}/jobs`, body));
-    await client.invalidateQueries({ queryKey: [id, "queues"] });
+    await refresh();
     notify({ tone: "done", text: `${job.id} was enqueued.` });
   };
   return (

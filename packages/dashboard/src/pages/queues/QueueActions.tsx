@@ -1,7 +1,7 @@
 import { Button } from "@mantine/core";
-import { useQueryClient } from "@tanstack/react-query";
 import type { QueueWithMetrics, QueueWithSecret } from "@tidemill/contract";
 import { useState } from "react";
+import { useRefresh } from "../../api/use-refresh.ts";
 import { useNavigateFromHere } from "../../app/use-navigate-from-here.ts";
 import { useWorkspace } from "../../app/workspace.tsx";
 import { ConfirmDialog } from "../../ui/dialogs/ConfirmDialog.tsx";
@@ -16,7 +16,7 @@ type Asked = "enqueue" | "settings" | "rotate" | "delete";
 /** What can be done to a queue, by those who may. */
 export function QueueActions({ queue }: { queue: QueueWithMetrics }) {
   const { id, api, may } = useWorkspace();
-  const client = useQueryClient();
+  const refresh = useRefresh("queues");
   const fromHere = useNavigateFromHere();
   const [dialog, setDialog] = useState<Asked | null>(null);
   const [secret, setSecret] = useState<string | null>(null);
@@ -27,7 +27,7 @@ export function QueueActions({ queue }: { queue: QueueWithMetrics }) {
   const setPaused = async (to: boolean): Promise<void> => {
     try {
       await api.patch(path, { paused: to });
-      await client.invalidateQueries({ queryKey: [id, "queues"] });
+      await refresh();
       notify({ tone: "done", text: `${name} was ${to ? "paused" : "resumed"}.`, undo: () => void setPaused(!to) });
     } catch (error) {
       notifyFailure(to ? "Not paused" : "Not resumed", error);
@@ -42,7 +42,7 @@ export function QueueActions({ queue }: { queue: QueueWithMetrics }) {
     await api.delete(path);
     notify({ tone: "done", text: `The queue ${name} was deleted.` });
     await navigate({ to: "/w/$workspace/queues", params: { workspace: id } });
-    await client.invalidateQueries({ queryKey: [id, "queues"] });
+    await refresh();
   };
   const unfinished = metrics.waiting + metrics.active + metrics.delayed + metrics.pending_approval + metrics.failed;
   return (

@@ -1,7 +1,7 @@
 import { Button, Group, Select, SimpleGrid, Textarea, TextInput } from "@mantine/core";
-import { useQueryClient } from "@tanstack/react-query";
 import type { Queue, QueueWithSecret } from "@tidemill/contract";
 import { useState } from "react";
+import { useRefresh } from "../../api/use-refresh.ts";
 import { useWorkspace } from "../../app/workspace.tsx";
 import { Dialog } from "../../ui/dialogs/Dialog.tsx";
 import { changesBetween, DiffDialog } from "../../ui/dialogs/DiffDialog.tsx";
@@ -21,7 +21,7 @@ export interface SettingsFormProps {
 export function SettingsForm({ queue, opened, onClose, onSecret }: SettingsFormProps) {
   const [asking, setAsking] = useState(false);
   return (
-    <Dialog opened={opened} busy={asking} onClose={onClose} size="lg" title={`Settings of ${queue.name}`}>
+    <Dialog opened={opened} locked={asking} onClose={onClose} size="lg" title={`Settings of ${queue.name}`}>
       <Form queue={queue} onClose={onClose} onSecret={onSecret} asking={asking} setAsking={setAsking} />
     </Dialog>
   );
@@ -34,8 +34,8 @@ interface FormProps extends Omit<SettingsFormProps, "opened"> {
 }
 
 function Form({ queue, onClose, onSecret, asking, setAsking }: FormProps) {
-  const { id, api } = useWorkspace();
-  const client = useQueryClient();
+  const { api } = useWorkspace();
+  const refresh = useRefresh("queues");
   // As it was when the form was opened: what others change meanwhile stays.
   const [before] = useState(() => textsOf(queue));
   const [after, setAfter] = useState<SettingTexts>(before);
@@ -47,7 +47,7 @@ function Form({ queue, onClose, onSecret, asking, setAsking }: FormProps) {
   const save = async () => {
     const path = `/queues/${encodeURIComponent(queue.name)}`;
     const saved = await explained(() => api.patch<QueueWithSecret>(path, patchOf(before, after)));
-    await client.invalidateQueries({ queryKey: [id, "queues"] });
+    await refresh();
     notify({ tone: "done", text: `The settings of ${queue.name} were saved.` });
     onClose();
     if (saved.callback_secret) onSecret(saved.callback_secret);

@@ -1,6 +1,6 @@
 import { Button } from "@mantine/core";
-import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
+import { useRefresh } from "../../api/use-refresh.ts";
 import { useWorkspace } from "../../app/workspace.tsx";
 import { ConfirmDialog } from "../../ui/dialogs/ConfirmDialog.tsx";
 import { Icon } from "../../ui/Icon.tsx";
@@ -10,13 +10,13 @@ import type { RunRecord } from "./timeline/rows.ts";
 
 /** Cancel, and retry. */
 export function RunActions({ run: { runId, status, waitingFor, steps } }: { run: RunRecord }) {
-  const { id, api, may } = useWorkspace();
-  const client = useQueryClient();
+  const { api, may } = useWorkspace();
+  const refresh = useRefresh("runs");
   const [asked, setAsked] = useState<"cancel" | "retry" | null>(null);
   if (!may("write")) return null;
   const change = (verb: "cancel" | "retry", done: string) => async () => {
     await api.post(`/runs/${runId}/${verb}`);
-    await client.invalidateQueries({ queryKey: [id, "runs"] });
+    await refresh();
     notify({ tone: "done", text: done });
   };
   const isUndone = steps.some((step) => step.type === "undo" || (step.undoable && step.status === "completed"));

@@ -1,8 +1,8 @@
 import { Button } from "@mantine/core";
-import { useQueryClient } from "@tanstack/react-query";
 import type { Job, Schedule } from "@tidemill/contract";
 import { useState } from "react";
 import type { Read } from "../../api/raw-json.ts";
+import { useRefresh } from "../../api/use-refresh.ts";
 import { useNavigateFromHere } from "../../app/use-navigate-from-here.ts";
 import { useWorkspace } from "../../app/workspace.tsx";
 import { ConfirmDialog } from "../../ui/dialogs/ConfirmDialog.tsx";
@@ -13,18 +13,17 @@ import { ScheduleDialog } from "./ScheduleDialog.tsx";
 /** What a person may do with a schedule. */
 export function ScheduleActions({ schedule }: { schedule: Read<Schedule> }) {
   const { id, api, may } = useWorkspace();
-  const client = useQueryClient();
+  const refresh = useRefresh("schedules");
   const fromHere = useNavigateFromHere();
   const [editing, setEditing] = useState(false);
   const [deleting, setDeleting] = useState(false);
   if (!may("write")) return null;
   const { name, state, queue } = schedule;
   const path = `/schedules/${encodeURIComponent(name)}`;
-  const askAgain = () => client.invalidateQueries({ queryKey: [id, "schedules"] });
   const set = async (verb: "pause" | "resume") => {
     try {
       await api.patch(`${path}/${verb}`);
-      await askAgain();
+      await refresh();
       const undo = () => set(verb === "pause" ? "resume" : "pause");
       notify({ tone: "done", text: verb === "pause" ? `${name} is paused. Its ticks are skipped.` : `${name} runs again.`, undo });
     } catch (error) {
@@ -34,7 +33,7 @@ export function ScheduleActions({ schedule }: { schedule: Read<Schedule> }) {
   const trigger = async () => {
     try {
       const job = await api.post<Job>(`${path}/trigger`);
-      await askAgain();
+      await refresh();
       notify({ tone: "done", text: `${name} has enqueued ${job.id} in ${queue}.` });
     } catch (error) {
       notifyFailure("Not triggered", error);

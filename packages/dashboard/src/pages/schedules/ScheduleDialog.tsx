@@ -3,6 +3,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import type { Schedule } from "@tidemill/contract";
 import { type FormEvent, useState } from "react";
 import type { Read } from "../../api/raw-json.ts";
+import { useRefresh } from "../../api/use-refresh.ts";
 import { useNavigateFromHere } from "../../app/use-navigate-from-here.ts";
 import { useWorkspace } from "../../app/workspace.tsx";
 import { LOCAL_ZONE } from "../../time/zone.ts";
@@ -18,6 +19,7 @@ import { changedSettings, formOf, newForm, type ScheduleForm } from "./settings.
 export function ScheduleDialog({ schedule, onClose }: { schedule?: Read<Schedule>; onClose: () => void }) {
   const { id, api } = useWorkspace();
   const client = useQueryClient();
+  const refresh = useRefresh("schedules");
   const fromHere = useNavigateFromHere();
   const [before] = useState<ScheduleForm>(() => (schedule ? formOf(schedule) : newForm(LOCAL_ZONE)));
   const [form, setForm] = useState(before);
@@ -37,10 +39,11 @@ export function ScheduleDialog({ schedule, onClose }: { schedule?: Read<Schedule
           timezone: form.timezone,
           ...changedSettings(form, before),
         });
-    await client.invalidateQueries({ queryKey: [id, "schedules"] });
+    await refresh();
     notify({ tone: "done", text: schedule ? `${saved.name} is changed.` : `${saved.name} is created.` });
     onClose();
     if (schedule) return;
+    // The list is loaded when it is shown the next time.
     void client.invalidateQueries({ queryKey: [id, "list", "schedules"], refetchType: "none" });
     await navigate({ to: "/w/$workspace/schedules/$schedule", params: { workspace: id, schedule: saved.name } });
   };
@@ -57,7 +60,7 @@ export function ScheduleDialog({ schedule, onClose }: { schedule?: Read<Schedule
     }
   };
   return (
-    <Dialog size="lg" busy={busy || reviewing} onClose={onClose} title={schedule ? `Edit ${schedule.name}` : "Create a schedule"}>
+    <Dialog size="lg" locked={busy || reviewing} onClose={onClose} title={schedule ? `Edit ${schedule.name}` : "Create a schedule"}>
       <form onSubmit={(event) => void submit(event)}>
         <ScheduleFields form={form} isNew={!schedule} onChange={(changed) => setForm((old) => ({ ...old, ...changed }))} />
         {error !== null && <ErrorState error={error} what="" title="It is not created" />}

@@ -1,7 +1,7 @@
 import { PasswordInput, TextInput } from "@mantine/core";
-import { useQueryClient } from "@tanstack/react-query";
 import type { Secret } from "@tidemill/contract";
 import { useState } from "react";
+import { useRefresh } from "../../api/use-refresh.ts";
 import { useWorkspace } from "../../app/workspace.tsx";
 import { ConfirmDialog } from "../../ui/dialogs/ConfirmDialog.tsx";
 import { notify } from "../../ui/notices.ts";
@@ -22,8 +22,8 @@ export function SecretForm(props: SecretFormProps) {
 }
 
 function Fields({ opened, secret, onClose, onDone }: SecretFormProps) {
-  const { id, api } = useWorkspace();
-  const client = useQueryClient();
+  const { api } = useWorkspace();
+  const refresh = useRefresh("secrets");
   const [name, setName] = useState(secret?.name ?? "");
   const [value, setValue] = useState("");
   const [queues, setQueues] = useState(secret?.allowed_queues?.join(", ") ?? "");
@@ -32,7 +32,7 @@ function Fields({ opened, secret, onClose, onDone }: SecretFormProps) {
     const limits = { allowed_queues: readLimit(queues), allowed_hosts: readLimit(hosts) };
     if (secret) await api.patch(`/secrets/${secret.name}`, { ...limits, ...(value !== "" && { value }) });
     else await api.post("/secrets", { name, value, ...limits });
-    await client.invalidateQueries({ queryKey: [id, "secrets"] });
+    await refresh();
     notify({ tone: "done", text: secret ? "The secret is changed. Attempts from now on use it." : "The secret is stored." });
     onDone?.();
   };

@@ -1,9 +1,9 @@
 import { Button, Table } from "@mantine/core";
-import { useQueryClient } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import type { Delivery, DeliveryWithPayload } from "@tidemill/contract";
 import type { Read } from "../../api/raw-json.ts";
 import { useRecord } from "../../api/use-record.ts";
+import { useRefresh } from "../../api/use-refresh.ts";
 import { useNavigateFromHere } from "../../app/use-navigate-from-here.ts";
 import { useWorkspace } from "../../app/workspace.tsx";
 import { ErrorState } from "../../ui/ErrorState.tsx";
@@ -11,7 +11,7 @@ import { Facts } from "../../ui/Facts.tsx";
 import { Icon } from "../../ui/Icon.tsx";
 import { JsonText } from "../../ui/json/JsonText.tsx";
 import { LoadingState } from "../../ui/LoadingState.tsx";
-import { notifyFailure } from "../../ui/notices.ts";
+import { notify, notifyFailure } from "../../ui/notices.ts";
 import { PageFrame } from "../../ui/PageFrame.tsx";
 import { Section } from "../../ui/Section.tsx";
 import { StateBadge } from "../../ui/StateBadge.tsx";
@@ -51,15 +51,16 @@ export default function DeliveryPage() {
 
 function Replay({ webhook, path }: { webhook: string; path: string }) {
   const { id, api, may } = useWorkspace();
-  const client = useQueryClient();
+  const refresh = useRefresh("webhooks");
   const fromHere = useNavigateFromHere();
   if (!may("write")) return null;
   const replay = async () => {
     const navigate = fromHere();
     try {
       const { id: delivery } = await api.post<Delivery>(`${path}/replay`);
-      await client.invalidateQueries({ queryKey: [id, "webhooks"] });
+      await refresh();
       await navigate({ to: "/w/$workspace/webhooks/$webhook/deliveries/$delivery", params: { workspace: id, webhook, delivery } });
+      notify({ tone: "done", text: "The event is sent again." });
     } catch (error) {
       notifyFailure("Not replayed", error);
     }

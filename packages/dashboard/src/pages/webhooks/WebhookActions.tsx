@@ -2,6 +2,7 @@ import { Button, Menu } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import type { Delivery, Webhook, WebhookEvent, WebhookWithSecret } from "@tidemill/contract";
 import { useState } from "react";
+import { useRefresh } from "../../api/use-refresh.ts";
 import { useNavigateFromHere } from "../../app/use-navigate-from-here.ts";
 import { useWorkspace } from "../../app/workspace.tsx";
 import { ConfirmDialog } from "../../ui/dialogs/ConfirmDialog.tsx";
@@ -16,13 +17,13 @@ type Asked = "edit" | "rotate" | "disable" | "delete";
 export function WebhookActions({ webhook }: { webhook: Webhook }) {
   const { id, api, may } = useWorkspace();
   const client = useQueryClient();
+  const refresh = useRefresh("webhooks");
   const fromHere = useNavigateFromHere();
   const [asked, setAsked] = useState<Asked | null>(null);
   const [secret, setSecret] = useState<string | null>(null);
   if (!may("write")) return null;
   const { name, enabled } = webhook;
   const path = `/webhooks/${encodeURIComponent(name)}`;
-  const refresh = () => client.invalidateQueries({ queryKey: [id, "webhooks"] });
   const close = () => setAsked(null);
   const change = async (changes: object, done: string) => {
     const { secret: made = null } = await api.patch<WebhookWithSecret>(path, changes);
@@ -39,6 +40,7 @@ export function WebhookActions({ webhook }: { webhook: Webhook }) {
         to: "/w/$workspace/webhooks/$webhook/deliveries/$delivery",
         params: { workspace: id, webhook: name, delivery: delivery.id },
       });
+      notify({ tone: "done", text: "A test event is sent." });
     } catch (error) {
       notifyFailure("No test was sent", error);
     }

@@ -63,7 +63,7 @@ export function ConfirmDialog({
     }
   };
   return (
-    <Dialog opened={opened} busy={busy} onClose={close} title={title}>
+    <Dialog opened={opened} locked={busy} onClose={close} title={title}>
       <form
         onSubmit={(event) => {
           event.preventDefault();

@@ -1,20 +1,35 @@
 import { Modal, type ModalProps } from "@mantine/core";
+import { useEffect } from "react";
 import { useFocusBack } from "../focus-back.ts";
 
 export interface DialogProps extends Omit<ModalProps, "opened"> {
   /** Left out: it is there to be shown. */
   readonly opened?: boolean;
-  /** It waits for a response, and cannot be closed. What the response does would otherwise be done to what is open by then. */
-  readonly busy?: boolean;
+  /** It cannot be closed: a request is under way, whose late response could close or change another dialog, or a dialog stands over it. */
+  readonly locked?: boolean;
 }
 
 /** Stands over the page. It keeps the focus while it is open, and gives it back. */
-export function Dialog({ opened = true, busy = false, onClose, ...props }: DialogProps) {
+export function Dialog({ opened = true, locked = false, onClose, ...props }: DialogProps) {
   useFocusBack(opened);
+  useFocusInside(locked);
   const close = () => {
-    if (!busy) onClose();
+    if (!locked) onClose();
   };
   return (
-    <Modal opened={opened} onClose={close} returnFocus={false} closeButtonProps={{ "aria-label": "Close", disabled: busy }} {...props} />
+    <Modal opened={opened} onClose={close} returnFocus={false} closeButtonProps={{ "aria-label": "Close", disabled: locked }} {...props} />
   );
+}
+
+/** A browser takes the focus from a button that is disabled. The dialog has it meanwhile. */
+function useFocusInside(locked: boolean): void {
+  useEffect(() => {
+    const control = document.activeElement;
+    const dialog = control?.closest<HTMLElement>("[role=dialog]");
+    if (!locked || !dialog || !control?.matches(":disabled")) return;
+    dialog.focus();
+    return () => {
+      if (document.activeElement === dialog) (control as HTMLElement).focus();
+    };
+  }, [locked]);
 }

@@ -1,5 +1,5 @@
 import { Button } from "@mantine/core";
-import { type ReactNode, useEffect } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 import type { KeysetList } from "../../api/use-keyset-list.ts";
 import { ErrorState } from "../ErrorState.tsx";
 import { LoadingState } from "../LoadingState.tsx";
@@ -18,6 +18,7 @@ export interface RecordListProps<T> extends Omit<RowTableProps<T>, "rows" | "onV
 
 /** A list from `useKeysetList` as a table: loading, failed, empty, or rows, of which more are loaded near the end. */
 export function RecordList<T>({ list, what, empty, foot, ...table }: RecordListProps<T>) {
+  const top = useRef<HTMLDivElement>(null);
   const { rows, error, newCount, reload, hasMore, isLoadingMore, moreError, loadMore, onVisible } = list;
   // A page may have no records before the end of the list: its filters left out all that one request reads.
   const isSearching = !foot && rows !== undefined && rows.length === 0 && hasMore && !moreError;
@@ -27,12 +28,12 @@ export function RecordList<T>({ list, what, empty, foot, ...table }: RecordListP
   if (error) return <ErrorState error={error} what={what} onRetry={reload} />;
   if (!rows || isSearching) return <LoadingState what={what} />;
   const showNew = () => {
-    // They come at the top.
-    window.scrollTo(0, 0);
+    top.current?.scrollIntoView({ block: "nearest" });
     reload();
   };
   return (
     <>
+      <div ref={top} />
       {newCount > 0 && (
         <div className={classes.bar} role="status">
           <Button variant="light" onClick={showNew}>

@@ -186,8 +186,8 @@ export const clientConfig = (connection: Connection): pg.ClientConfig => ({ ...c
 const AWAY = /^(08|53|57|25006)/;
 /** SQLSTATE classes of data that the database always refuses: malformed values, violated constraints. */
 const REFUSED = /^(22|23)/;
-/** SQLSTATE class of transactions that were undone because of others beside them, as in a deadlock. */
-const UNDONE = /^40/;
+/** SQLSTATEs of a transaction that was rolled back because of another one: serialization_failure, deadlock_detected. */
+const ROLLED_BACK = /^40(001|P01)$/;
 const QUERY_CANCELED = "57014";
 const UNIQUE_VIOLATION = "23505";
 
@@ -198,8 +198,8 @@ export const isRefused = (error: unknown): boolean =>
 /** Whether a statement would have stored a value twice that must be unique. */
 export const isDuplicate = (error: unknown): boolean => error instanceof pg.DatabaseError && error.code === UNIQUE_VIOLATION;
 
-/** Whether PostgreSQL has undone a transaction that was in the way of another one. It may succeed when it is tried again. */
-export const isUndone = (error: unknown): boolean => error instanceof pg.DatabaseError && UNDONE.test(error.code ?? "");
+/** Whether PostgreSQL rolled a transaction back because of another one, as in a deadlock. It may succeed when it is tried again. */
+export const isRolledBack = (error: unknown): boolean => error instanceof pg.DatabaseError && ROLLED_BACK.test(error.code ?? "");
 
 /** Whether a statement was cancelled because it took too long. */
 export const isTimeout = (error: unknown): boolean => (error as { cause?: { code?: string } }).cause?.code === QUERY_CANCELED;

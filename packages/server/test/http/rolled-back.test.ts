@@ -5,7 +5,7 @@ test.for([
   { table: "lane", method: "POST", path: "/v1/queues", body: { name: "unlucky" } },
   { table: "job", method: "POST", path: "/v1/queues/emails/jobs", body: { payload: 1 } },
 ])(
-  "a request whose transaction PostgreSQL undid, as in a deadlock, may be tried again: a new $table",
+  "a request whose transaction was rolled back, as in a deadlock, may be tried again: a new $table",
   async ({ table, ...request }, { service, database }) => {
     await service.ok("POST", "/v1/queues", { name: "emails" });
     await database.query(`create function unlucky() returns trigger language plpgsql as
@@ -16,7 +16,7 @@ test.for([
     expect([status, headers.get("retry-after"), body.error]).toEqual([
       503,
       "1",
-      { code: "UNAVAILABLE", message: "Another request was in the way of this one. Try again.", details: {} },
+      { code: "UNAVAILABLE", message: "The transaction conflicted with another one and was rolled back. Try again.", details: {} },
     ]);
     expect((await service.api(request.method, request.path, request.body)).status).toBe(201);
   },
