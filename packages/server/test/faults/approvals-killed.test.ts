@@ -21,8 +21,8 @@ test("jobs whose time to be decided is up are decided once each, though their no
   const pending = async () =>
     Number((await ask<{ jobs: string }>(dataDir, "select count(*) as jobs from job where state = 'pending_approval'"))[0]?.jobs);
   // All decisions together take longer than the way from the first of them to the kill.
-  await ask(dataDir, "create function slow() returns trigger language plpgsql as 'begin perform pg_sleep(0.3); return null; end'");
-  await ask(dataDir, "create trigger slow after insert on audit_event for each statement execute function slow()");
+  await ask(dataDir, "create function slow() returns trigger language plpgsql as 'begin perform pg_sleep(0.002); return null; end'");
+  await ask(dataDir, "create trigger slow after insert on audit_event for each row execute function slow()");
   await ask(dataDir, "update job set decide_at = moment()");
   await until(async () => (await pending()) < 2 * JOBS, "some to be decided");
   await first.kill();
