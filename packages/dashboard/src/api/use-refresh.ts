@@ -5,10 +5,13 @@ import type { Kind } from "./kinds.ts";
 /** Records that take longer to come are shown when they are there. Milliseconds. */
 const MAX_WAIT_MS = 3_000;
 
-/** Returns a function that reads the records of a kind again after a change. It waits for them, but not for long: the change is made. */
-export function useRefresh(kind: Kind): () => Promise<void> {
+/** Waits for what is read again after a change, but not for long: the change is made. */
+export const briefly = (reading: Promise<unknown>): Promise<unknown> =>
+  Promise.race([reading, new Promise((resolve) => setTimeout(resolve, MAX_WAIT_MS))]);
+
+/** Returns a function that reads the records of a kind again after a change. */
+export function useRefresh(kind: Kind): () => Promise<unknown> {
   const { id } = useWorkspace();
   const client = useQueryClient();
-  return () =>
-    Promise.race([client.invalidateQueries({ queryKey: [id, kind] }), new Promise<void>((resolve) => setTimeout(resolve, MAX_WAIT_MS))]);
+  return () => briefly(client.invalidateQueries({ queryKey: [id, kind] }));
 }

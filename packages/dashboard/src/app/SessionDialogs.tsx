@@ -78,7 +78,7 @@ function ConfirmAgain({ answer }: { answer: (confirmed: boolean) => void }) {
     required: true,
   };
   return (
-    <Dialog locked={busy} onClose={() => answer(false)} title="Confirm that it is you">
+    <Dialog onClose={() => answer(false)} title="Confirm that it is you">
       <form
         onSubmit={(event: FormEvent) => {
           event.preventDefault();
@@ -94,9 +94,7 @@ function ConfirmAgain({ answer }: { answer: (confirmed: boolean) => void }) {
         )}
         {error !== null && <ErrorState error={error} what="" title="Not confirmed" />}
         <Group justify="flex-end" mt="md">
-          <Button onClick={() => answer(false)} disabled={busy}>
-            Cancel
-          </Button>
+          <Button onClick={() => answer(false)}>Cancel</Button>
           {ways.passkeys && (
             <Button onClick={() => void confirm(async () => ({ passkey: await askPasskey() }))} disabled={busy}>
               Use a passkey

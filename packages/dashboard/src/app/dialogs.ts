@@ -18,7 +18,9 @@ export const sessionEnded = (): void => {
 };
 
 /** The person has signed in again. */
-export const sessionGoesOn = (): void => ask(null);
+export const sessionGoesOn = (): void => {
+  if (asked?.kind === "ended") ask(null);
+};
 
 /** Asks once for all requests that wait for it. */
 export function confirmAgain(): Promise<boolean> {

@@ -55,7 +55,8 @@ export class Invalidator {
     this.#timer = undefined;
     for (const queryKey of again) {
       this.#ask({ queryKey, exact: true });
-      if (isList(queryKey)) this.#ask({ queryKey: pagesOf(queryKey) });
+      const hasEnded = this.#client.isFetching({ queryKey, exact: true }) === 0;
+      if (isList(queryKey) && hasEnded) this.#ask({ queryKey: pagesOf(queryKey) });
     }
   }
 }

@@ -139,7 +139,11 @@ export class Dashboard {
   /** Waits for transitions to end: what is half transparent has too little contrast. */
   async #fadedIn(page: Page): Promise<void> {
     const isMoving = () =>
-      page.evaluate(() => document.getAnimations().some(({ effect }) => effect?.getComputedTiming().endTime !== Number.POSITIVE_INFINITY));
+      page.evaluate(() =>
+        document
+          .getAnimations()
+          .some(({ playState, effect }) => playState === "running" && effect?.getComputedTiming().endTime !== Number.POSITIVE_INFINITY),
+      );
     await vi.waitUntil(async () => !(await isMoving()), { timeout: SHOWN_MS, interval: 3 });
   }
 

@@ -47,6 +47,7 @@ export function DecideDialog({ job, ruling, onClose, onDecided, onTooLate }: Dec
       void client.invalidateQueries({ queryKey: [workspaceId, "approvals"] });
       notify({ tone: "done", text: `The job of ${job.queue} is ${done}.` });
       if (isHere()) onDecided();
+      else onClose();
     } catch (problem) {
       setBusy(false);
       setError(problem);

@@ -1,5 +1,6 @@
 import type { DeadLetterGroup, Operation } from "@tidemill/contract";
 import { useFilters } from "../../app/use-filters.ts";
+import { useHere } from "../../app/use-navigate-from-here.ts";
 import { useWorkspace } from "../../app/workspace.tsx";
 import { ConfirmDialog } from "../../ui/dialogs/ConfirmDialog.tsx";
 
@@ -20,11 +21,13 @@ const WHAT = {
 export function GroupActions({ question: { action, group }, onClose }: { question: GroupQuestion; onClose: () => void }) {
   const { api, name } = useWorkspace();
   const { set } = useFilters("operation");
+  const here = useHere();
   const { verb, consequence } = WHAT[action];
   const { count, fingerprint } = group;
   const start = async () => {
+    const isHere = here();
     const operation = await api.post<Operation>(`/jobs/${action}`, { filter: { state: "failed", fingerprint } });
-    set("operation", operation.id);
+    if (isHere()) set("operation", operation.id);
   };
   return (
     <ConfirmDialog

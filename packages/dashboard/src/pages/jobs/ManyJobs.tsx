@@ -2,6 +2,7 @@ import { Button, Menu } from "@mantine/core";
 import type { JobCount, Operation, OperationAction } from "@tidemill/contract";
 import { useState } from "react";
 import { useFilters } from "../../app/use-filters.ts";
+import { useHere } from "../../app/use-navigate-from-here.ts";
 import { useWorkspace } from "../../app/workspace.tsx";
 import { ConfirmDialog } from "../../ui/dialogs/ConfirmDialog.tsx";
 import { Icon } from "../../ui/Icon.tsx";
@@ -25,6 +26,7 @@ export interface ManyJobsProps {
 export function ManyJobs({ filter, selection }: ManyJobsProps) {
   const { api, name } = useWorkspace();
   const { set } = useFilters("operation");
+  const here = useHere();
   const [asked, setAsked] = useState<Asked | null>(null);
   const selected = [...selection.ids];
   const ask = async (action: OperationAction) => {
@@ -40,9 +42,10 @@ export function ManyJobs({ filter, selection }: ManyJobsProps) {
   };
   const start = async () => {
     if (!asked) return;
+    const isHere = here();
     const operation = await api.post<Operation>(`/jobs/${asked.action}`, asked.body);
     selection.clear();
-    set("operation", operation.id);
+    if (isHere()) set("operation", operation.id);
   };
   const which = selected.length > 0 ? `${selected.length} selected` : "All that match";
   const what = asked && MANY[asked.action];

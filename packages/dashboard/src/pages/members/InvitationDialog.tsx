@@ -53,7 +53,7 @@ export function InvitationDialog({ title, about, children, invitedAs, leave, inv
           </Button>
         </Group>
       </form>
-      {children}
+      <div inert={busy}>{children}</div>
     </Dialog>
   );
 }

@@ -2,6 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import type { Workspace } from "@tidemill/contract";
 import { operator } from "../../api/api.ts";
 import { sessionQuery } from "../../api/session.ts";
+import { briefly } from "../../api/use-refresh.ts";
 import { ConfirmDialog } from "../../ui/dialogs/ConfirmDialog.tsx";
 import { notify } from "../../ui/notices.ts";
 
@@ -27,7 +28,7 @@ export function DeleteWorkspace({ workspace: { id, name }, onClose, onDeleted }:
         await operator.delete(`/workspaces/${id}`);
         notify({ tone: "done", text: `${name} is deleted` });
         onDeleted();
-        await client.invalidateQueries(sessionQuery);
+        await briefly(client.invalidateQueries(sessionQuery));
       }}
     >
       <p>

@@ -2,6 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import type { CreatedInvitation, CreatedWorkspace, Invitation, Workspace } from "@tidemill/contract";
 import { useState } from "react";
 import { operator } from "../../api/api.ts";
+import { briefly } from "../../api/use-refresh.ts";
 import { SecretOnce } from "../../ui/dialogs/SecretOnce.tsx";
 import { InvitationDialog } from "../members/InvitationDialog.tsx";
 import { InvitationMade } from "../members/InvitationMade.tsx";
@@ -20,7 +21,7 @@ export function WorkspaceMade({ workspace, onClose }: WorkspaceMadeProps) {
   const [revoked, setRevoked] = useState<Invitation | null>(null);
   const client = useQueryClient();
   // Their list is not there while another dialog is.
-  const haveChanged = () => client.invalidateQueries({ queryKey: invitationsKey(workspace.id), refetchType: "all" });
+  const haveChanged = () => briefly(client.invalidateQueries({ queryKey: invitationsKey(workspace.id), refetchType: "all" }));
   if ("key" in workspace && !isStored) {
     return (
       <SecretOnce

@@ -33,7 +33,7 @@ export function RecordList<T>({ list, what, empty, foot, ...table }: RecordListP
   };
   return (
     <>
-      <div ref={top} />
+      <div ref={top} className={classes.top} />
       {newCount > 0 && (
         <div className={classes.bar} role="status">
           <Button variant="light" onClick={showNew}>
