@@ -51,8 +51,9 @@ export const replyProblem =
   (emit: EmitEvent) =>
   (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
     const known = asProblem(error, request);
-    if (!known || known.code === "UNAVAILABLE") {
-      emit(known && !isRolledBack(error) ? "request_refused" : "request_failed", {
+    const isFault = !known || isRolledBack(error);
+    if (isFault || known.code === "UNAVAILABLE") {
+      emit(isFault ? "request_failed" : "request_refused", {
         requestId: request.id,
         method: request.method,
         url: urlToLog(request),
