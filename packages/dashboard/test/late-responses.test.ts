@@ -2,6 +2,7 @@ import type { Page } from "playwright-core";
 import { expect } from "vitest";
 import { Handler } from "../../server/test/harness/handler.ts";
 import { until } from "../../server/test/harness/service.ts";
+import { putWorkflow } from "../../server/test/harness/workflows.ts";
 import { hold } from "./harness/answer.ts";
 import { test } from "./harness/dashboard.ts";
 
@@ -96,19 +97,17 @@ test("a list that is left while it is loaded again is loaded when it is shown th
 });
 
 test("a dialog in which somebody types stays when what it is for has happened", async ({ dashboard, service }) => {
-  await service.ok("PUT", "/v1/workflows/order", { version: "1" });
-  await service.ok("POST", "/v1/workflows/order/trigger", {});
-  const { runs } = await service.ok("POST", "/v1/work", { worker: "w", version: "1", queues: [], workflows: ["order"], wait: 10 });
-  const [{ runId, lease_token }] = runs;
+  const workflow = await putWorkflow(service);
+  const runId = await workflow.trigger();
   const steps = [{ key: "wait", type: "wait", status: "waiting", signal: "approve", timeout: 60_000 }];
-  await service.ok("POST", "/v1/work", { worker: "w", queues: [], settle: [{ id: runId, lease_token, outcome: "suspended", steps }] });
+  await workflow.end(await workflow.take(), { outcome: "suspended", steps });
   const page = await dashboard.open(`runs/${runId}`);
   await page.locator("[data-state=live]:visible").waitFor();
   await click(page, "Complete the signal");
   const dialog = page.getByRole("dialog", { name: "Complete approve" });
   await dialog.getByRole("textbox").fill('{"typed":true}');
   await service.ok("POST", "/v1/signals/approve/complete", 1);
-  await service.ok("POST", "/v1/work", { worker: "w", version: "1", queues: [], workflows: ["order"], wait: 10 });
+  await workflow.take();
   await page.getByRole("list", { name: "What the run waits for" }).getByText("approve").waitFor({ state: "detached" });
   await expect.poll(() => dialog.getByRole("textbox").inputValue()).toBe('{"typed":true}');
 });

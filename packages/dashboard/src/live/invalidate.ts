@@ -5,10 +5,7 @@ const AGAIN_MS = 1_000;
 
 const isList = (key: QueryKey): boolean => key[1] === "list";
 /** What the pages of a list are asked for by, each by a query of its own. */
-const pagesOf = ([workspaceId, , ...ofList]: QueryKey): QueryKey => {
-  const [kind, ...list] = ofList;
-  return [workspaceId, kind, "page", ...list];
-};
+const pagesOf = ([workspaceId, , kind, ...list]: QueryKey): QueryKey => [workspaceId, kind, "page", ...list];
 
 /** Makes the queries of a workspace ask again: those of some kinds, or all. Only what is shown is asked for. */
 export class Invalidator {

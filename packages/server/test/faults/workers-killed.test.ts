@@ -99,14 +99,12 @@ describe("a run that is triggered on one of two nodes while a worker waits at th
     const two = await stage.node({ DATABASE_URL: await wireUrl(database), ...SETTINGS });
     await one.client.ok("PUT", `/v1/workflows/${FLOW}`, {});
     expect((await two.client.ok("POST", "/v1/work", ask)).runs).toEqual([]);
-    const call = (client: Client, wait: number): Promise<WorkResponse> => client.ok("POST", "/v1/work", { ...ask, wait });
     // A call ends after its wait, also while the lease of a killed node has yet to end.
-    const callAgain = async (client: Client): Promise<WorkResponse> => {
-      let response = await call(client, 15);
-      while (response.runs.length === 0) response = await call(client, 15);
-      return response;
+    const call = async (client: Client): Promise<WorkResponse> => {
+      const response: WorkResponse = await client.ok("POST", "/v1/work", { ...ask, wait: 15 });
+      return response.runs.length > 0 ? response : call(client);
     };
-    const waiting = callAgain(two.client).catch(() => callAgain(one.client));
+    const waiting = call(two.client).catch(() => call(one.client));
     await two.client.ok("POST", "/v1/work", { ...ask, worker: "w2" });
     const trigger = async (): Promise<string> => (await one.client.ok("POST", `/v1/workflows/${FLOW}/trigger`, {})).runIds[0];
     return { one, two, waiting, trigger };
