@@ -1,7 +1,8 @@
-import { ActionIcon, Button, Group, Menu, TextInput } from "@mantine/core";
+import { ActionIcon, Menu, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { isZone, LOCAL_ZONE, useZone } from "../time/zone.ts";
 import { Dialog } from "../ui/dialogs/Dialog.tsx";
+import { DialogButtons } from "../ui/dialogs/DialogButtons.tsx";
 import { Icon } from "../ui/Icon.tsx";
 
 /** In which zone times are shown: the browser's, UTC, or any. Kept in the browser. */
@@ -61,12 +62,7 @@ function OtherZone({ onClose, onChoose }: { onClose: () => void; onChoose: (zone
             <option key={zone} value={zone} />
           ))}
         </datalist>
-        <Group justify="flex-end" mt="md">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" variant="filled" disabled={!isZone(name)}>
-            Show
-          </Button>
-        </Group>
+        <DialogButtons action="Show" onCancel={onClose} disabled={!isZone(name)} />
       </form>
     </Dialog>
   );

@@ -1,4 +1,4 @@
-import { Button, Group, Textarea } from "@mantine/core";
+import { Textarea } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { ApiError } from "../../api/api-error.ts";
@@ -6,6 +6,7 @@ import { usePerson } from "../../api/session.ts";
 import { useHere } from "../../app/use-navigate-from-here.ts";
 import { useWorkspace } from "../../app/workspace.tsx";
 import { Dialog } from "../../ui/dialogs/Dialog.tsx";
+import { DialogButtons } from "../../ui/dialogs/DialogButtons.tsx";
 import { ErrorState } from "../../ui/ErrorState.tsx";
 import { notify } from "../../ui/notices.ts";
 import { pathOf } from "./path-of.ts";
@@ -75,14 +76,7 @@ export function DecideDialog({ job, ruling, onClose, onDecided, onTooLate }: Dec
         {error !== null && (
           <ErrorState error={error} what="" title={tooLate ? "Somebody else has decided meanwhile" : `It is not ${done}`} />
         )}
-        <Group justify="flex-end" mt="md">
-          <Button onClick={onClose} disabled={busy}>
-            Cancel
-          </Button>
-          <Button type="submit" variant="filled" color={ruling === "reject" ? "red" : "tide"} loading={busy} disabled={tooLate}>
-            {action}
-          </Button>
-        </Group>
+        <DialogButtons action={action} onCancel={onClose} busy={busy} disabled={tooLate} danger={ruling === "reject"} />
       </form>
     </Dialog>
   );

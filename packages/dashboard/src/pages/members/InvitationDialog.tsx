@@ -1,7 +1,8 @@
-import { Button, Group, TextInput } from "@mantine/core";
+import { TextInput } from "@mantine/core";
 import type { CreatedInvitation, CreateInvitation, PersonRole } from "@tidemill/contract";
 import { type ReactNode, useState } from "react";
 import { Dialog } from "../../ui/dialogs/Dialog.tsx";
+import { DialogButtons } from "../../ui/dialogs/DialogButtons.tsx";
 import { ErrorState } from "../../ui/ErrorState.tsx";
 import { useSubmit } from "../../ui/use-submit.ts";
 import { RoleField } from "./RoleField.tsx";
@@ -44,14 +45,7 @@ export function InvitationDialog({ title, about, children, invitedAs, leave, inv
         />
         {invitedAs === undefined && <RoleField role={chosen} onChange={setChosen} />}
         {error !== null && <ErrorState error={error} what="" title="Not invited" />}
-        <Group justify="flex-end" mt="md">
-          <Button onClick={onLeave} disabled={busy}>
-            {leave}
-          </Button>
-          <Button type="submit" variant="filled" loading={busy}>
-            Make the invitation
-          </Button>
-        </Group>
+        <DialogButtons action="Make the invitation" onCancel={onLeave} cancel={leave} busy={busy} />
       </form>
       <div inert={busy}>{children}</div>
     </Dialog>

@@ -1,8 +1,8 @@
-import { Button, Group } from "@mantine/core";
 import type { Member } from "@tidemill/contract";
 import { useState } from "react";
 import { useWorkspace } from "../../app/workspace.tsx";
 import { Dialog } from "../../ui/dialogs/Dialog.tsx";
+import { DialogButtons } from "../../ui/dialogs/DialogButtons.tsx";
 import { ErrorState } from "../../ui/ErrorState.tsx";
 import { notify } from "../../ui/notices.ts";
 import { useSubmit } from "../../ui/use-submit.ts";
@@ -22,14 +22,7 @@ export function RoleDialog({ member, onClose, onChanged }: { member: Member; onC
       <form onSubmit={onSubmit}>
         <RoleField role={role} onChange={setRole} />
         {error !== null && <ErrorState error={error} what="" title="Not changed" />}
-        <Group justify="flex-end" mt="md">
-          <Button onClick={onClose} disabled={busy}>
-            Cancel
-          </Button>
-          <Button type="submit" variant="filled" loading={busy} disabled={role === member.role}>
-            Change the role
-          </Button>
-        </Group>
+        <DialogButtons action="Change the role" onCancel={onClose} busy={busy} disabled={role === member.role} />
       </form>
     </Dialog>
   );

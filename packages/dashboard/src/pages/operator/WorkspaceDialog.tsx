@@ -1,8 +1,9 @@
-import { Button, Checkbox, Group, NumberInput, Select, TextInput } from "@mantine/core";
+import { Checkbox, NumberInput, Select, TextInput } from "@mantine/core";
 import type { CreatedWorkspace, Workspace } from "@tidemill/contract";
 import { useState } from "react";
 import { operator } from "../../api/api.ts";
 import { Dialog } from "../../ui/dialogs/Dialog.tsx";
+import { DialogButtons } from "../../ui/dialogs/DialogButtons.tsx";
 import { ErrorState } from "../../ui/ErrorState.tsx";
 import { notify } from "../../ui/notices.ts";
 import { useSubmit } from "../../ui/use-submit.ts";
@@ -83,14 +84,7 @@ export function WorkspaceDialog({ workspace, onClose, onSaved }: WorkspaceDialog
             />
           ))}
         {error !== null && <ErrorState error={error} what="" title="Not saved" />}
-        <Group justify="flex-end" mt="md">
-          <Button onClick={onClose} disabled={busy}>
-            Cancel
-          </Button>
-          <Button type="submit" variant="filled" loading={busy}>
-            {workspace ? "Save" : "Make the workspace"}
-          </Button>
-        </Group>
+        <DialogButtons action={workspace ? "Save" : "Make the workspace"} onCancel={onClose} busy={busy} />
       </form>
     </Dialog>
   );

@@ -1,9 +1,10 @@
-import { Button, Group, Select, SimpleGrid, Textarea, TextInput } from "@mantine/core";
+import { Group, Select, SimpleGrid, Textarea, TextInput } from "@mantine/core";
 import type { Queue, QueueWithSecret } from "@tidemill/contract";
 import { useState } from "react";
 import { useRefresh } from "../../api/use-refresh.ts";
 import { useWorkspace } from "../../app/workspace.tsx";
 import { Dialog } from "../../ui/dialogs/Dialog.tsx";
+import { DialogButtons } from "../../ui/dialogs/DialogButtons.tsx";
 import { changesBetween, DiffDialog } from "../../ui/dialogs/DiffDialog.tsx";
 import { notify } from "../../ui/notices.ts";
 import { explained } from "./explain-error.ts";
@@ -107,12 +108,7 @@ function Form({ queue, onClose, onSecret, asking, setAsking }: FormProps) {
             </>
           )}
         </SimpleGrid>
-        <Group justify="flex-end" mt="md">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" variant="filled" disabled={changes.length === 0}>
-            Review changes
-          </Button>
-        </Group>
+        <DialogButtons action="Review changes" onCancel={onClose} disabled={changes.length === 0} />
       </form>
       {/* Outside of the form: the submit of a form in a dialog reaches the forms around it. */}
       <DiffDialog

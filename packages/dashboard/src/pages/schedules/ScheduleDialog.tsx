@@ -1,4 +1,3 @@
-import { Button, Group } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import type { Schedule } from "@tidemill/contract";
 import { type FormEvent, useState } from "react";
@@ -8,6 +7,7 @@ import { useNavigateFromHere } from "../../app/use-navigate-from-here.ts";
 import { useWorkspace } from "../../app/workspace.tsx";
 import { LOCAL_ZONE } from "../../time/zone.ts";
 import { Dialog } from "../../ui/dialogs/Dialog.tsx";
+import { DialogButtons } from "../../ui/dialogs/DialogButtons.tsx";
 import { type Change, DiffDialog } from "../../ui/dialogs/DiffDialog.tsx";
 import { ErrorState } from "../../ui/ErrorState.tsx";
 import { jsonProblem } from "../../ui/JsonInput.tsx";
@@ -64,19 +64,12 @@ export function ScheduleDialog({ schedule, onClose }: { schedule?: Read<Schedule
       <form onSubmit={(event) => void submit(event)}>
         <ScheduleFields form={form} isNew={!schedule} onChange={(changed) => setForm((old) => ({ ...old, ...changed }))} />
         {error !== null && <ErrorState error={error} what="" title="It is not created" />}
-        <Group justify="flex-end" mt="md">
-          <Button onClick={onClose} disabled={busy}>
-            Cancel
-          </Button>
-          <Button
-            type="submit"
-            variant="filled"
-            loading={busy}
-            disabled={jsonProblem(form.payload) !== null || (schedule !== undefined && changes.length === 0)}
-          >
-            {schedule ? "Review the changes" : "Create"}
-          </Button>
-        </Group>
+        <DialogButtons
+          action={schedule ? "Review the changes" : "Create"}
+          onCancel={onClose}
+          busy={busy}
+          disabled={jsonProblem(form.payload) !== null || (schedule !== undefined && changes.length === 0)}
+        />
       </form>
       {/* Outside of the form: the submit of a form in a dialog reaches the forms around it. */}
       {schedule && (

@@ -1,7 +1,8 @@
-import { Button, Group, TextInput } from "@mantine/core";
+import { TextInput } from "@mantine/core";
 import { type ReactNode, useState } from "react";
 import { ErrorState } from "../ErrorState.tsx";
 import { Dialog } from "./Dialog.tsx";
+import { DialogButtons } from "./DialogButtons.tsx";
 
 /** Above this count, the name must be typed. */
 const TYPED_ABOVE = 100;
@@ -38,8 +39,8 @@ export function ConfirmDialog({
   count = 1,
   name,
   typed,
-  danger,
-  disabled,
+  danger = false,
+  disabled = false,
 }: ConfirmDialogProps) {
   const [text, setText] = useState("");
   const [busy, setBusy] = useState(false);
@@ -83,21 +84,14 @@ export function ConfirmDialog({
           />
         )}
         {error !== null && <ErrorState error={error} what="the result" title="It was not done" />}
-        <Group justify="flex-end" mt="md">
-          <Button onClick={close} disabled={busy}>
-            Cancel
-          </Button>
-          <Button
-            type="submit"
-            variant="filled"
-            color={danger ? "red" : "tide"}
-            loading={busy}
-            disabled={disabled || (mustType && text !== name)}
-            data-autofocus={!mustType || undefined}
-          >
-            {action}
-          </Button>
-        </Group>
+        <DialogButtons
+          action={action}
+          onCancel={close}
+          busy={busy}
+          disabled={disabled || (mustType && text !== name)}
+          danger={danger}
+          focused={!mustType}
+        />
       </form>
     </Dialog>
   );
