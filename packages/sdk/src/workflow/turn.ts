@@ -5,12 +5,14 @@ interface Host {
   readonly setImmediate?: (callback: () => void) => unknown;
 }
 
-const { process, setImmediate: immediate } = globalThis as Host;
+const { process, setImmediate: immediate = (callback) => setTimeout(callback, 0) } = globalThis as Host;
 const nextTick = isNode() ? process?.nextTick : undefined;
 
-/** Turns after which the event loop goes on: a long replay would keep all that other runs wait for. */
+/** Turns of all runs after which the event loop goes on: long replays would keep all else waiting. */
 const MAX_TICKS = 16;
 let ticks = 0;
+/** What goes on with the next turn of the event loop. */
+let waiting: (() => void)[] = [];
 
 /**
  * Resolves when all that promises could bring about has happened. On Node it seldom takes a turn of the event loop for that, which takes
@@ -25,12 +27,13 @@ export const turn = (): Promise<void> =>
   });
 
 function turnOfLoop(resolve: () => void): void {
-  const end = () => {
+  if (waiting.push(resolve) > 1) return;
+  immediate(() => {
+    const ready = waiting;
+    waiting = [];
     ticks = 0;
-    resolve();
-  };
-  if (immediate) immediate(end);
-  else setTimeout(end, 0);
+    for (const goOn of ready) goOn();
+  });
 }
 
 /** Wakes one waiter when something has changed. */
