@@ -20,13 +20,16 @@ let waiting: (() => void)[] = [];
  */
 export const turn = (): Promise<void> =>
   new Promise((resolve) => {
-    if (!nextTick || ticks === MAX_TICKS) return turnOfLoop(resolve);
+    if (!nextTick || ticks === MAX_TICKS) return goOnWithLoop(resolve);
     ticks += 1;
     // Node calls it when no microtask is left, if one has asked for it.
     queueMicrotask(() => nextTick(resolve));
   });
 
-function turnOfLoop(resolve: () => void): void {
+/** Resolves in the next turn of the event loop. */
+export const turnOfLoop = (): Promise<void> => new Promise(goOnWithLoop);
+
+function goOnWithLoop(resolve: () => void): void {
   if (waiting.push(resolve) > 1) return;
   immediate(() => {
     const ready = waiting;
@@ -40,6 +43,11 @@ function turnOfLoop(resolve: () => void): void {
 export class Changes {
   #changed = false;
   #wake: (() => void) | null = null;
+
+  /** Whether something has changed that the caller has not seen. */
+  get isNew(): boolean {
+    return this.#changed;
+  }
 
   notify(): void {
     this.#changed = true;

@@ -63,6 +63,18 @@ describe("an execution is suspended", () => {
     expect(await run.execute()).toEqual({ outcome: "completed", result: "b" });
   });
 
+  test("not while the workflow may come to a step in the next turn of the event loop", async () => {
+    const run = new MemoryRun(async ({ step }: Context) => {
+      const soon = async () => {
+        await new Promise((resolve) => setImmediate(resolve));
+        return step.run("soon", () => "done");
+      };
+      await Promise.all([step.sleep("timer", "1h"), soon()]);
+    });
+    expect(await run.execute()).toMatchObject({ outcome: "suspended", steps: [{ key: "soon", status: "completed" }] });
+    expect(run.calls).toEqual([["timer"]]);
+  });
+
   test("with failures that the workflow has caught", async () => {
     const run = new MemoryRun(async ({ step }: Context) => {
       await step.run("pay", () => Promise.reject(new Error("no"))).catch(() => {});
