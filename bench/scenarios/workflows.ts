@@ -10,8 +10,8 @@ import { type Figure, median, thousands } from "../table.ts";
 const ROUNDS = { alone: 20, together: 6, trigger: 4 } as const;
 const RUNS = { alone: 100, together: 300, trigger: 1_000 } as const;
 /**
- * Rounds of each kind that are not measured. Clients live through all rounds, as workers do. V8 optimizes functions that have been called 3,000
- * times, which one run at a time takes longest to reach.
+ * Rounds of each kind that are not measured. Clients live through all rounds, as workers do: V8 optimizes code that has run some thousand times,
+ * which takes longest with one run at a time.
  */
 const WARM_UP = { alone: 30, together: 4, trigger: 4 } as const;
 const KINDS = ["alone", "together", "trigger"] as const;

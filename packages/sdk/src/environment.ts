@@ -4,15 +4,6 @@ interface Host {
     readonly env?: Readonly<Record<string, string | undefined>>;
     readonly stdout?: { readonly isTTY?: boolean };
   };
-  readonly navigator?: { readonly userAgent?: string };
-  readonly Bun?: unknown;
-  readonly Deno?: unknown;
-}
-
-/** Whether this is Node, and no runtime that imitates it. Node 20 has no `navigator`. */
-export function isNode(): boolean {
-  const { process, navigator, Bun, Deno } = globalThis as Host;
-  return process !== undefined && Bun === undefined && Deno === undefined && (navigator?.userAgent?.startsWith("Node.js/") ?? true);
 }
 
 /** An environment variable; undefined when it is empty or not set, and where there is no `process.env`. */

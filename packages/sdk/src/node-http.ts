@@ -1,5 +1,3 @@
-import { isNode } from "./environment.ts";
-
 /** A request, whole. */
 interface HttpRequestToSend {
   readonly method: string;
@@ -72,6 +70,9 @@ interface Socket {
 
 interface Host {
   readonly process?: { getBuiltinModule?(name: string): Http | undefined };
+  readonly navigator?: { readonly userAgent?: string };
+  readonly Bun?: unknown;
+  readonly Deno?: unknown;
 }
 
 /** How long a connection may take to open, as with `fetch`. Milliseconds. */
@@ -95,8 +96,9 @@ export function nodeHttp(): SendWhole | null {
 }
 
 function openSender(): SendWhole | null {
-  const { process } = globalThis as Host;
-  const [http, https] = ["node:http", "node:https"].map((name) => (isNode() ? process?.getBuiltinModule?.(name) : undefined));
+  const { process, navigator, Bun, Deno } = globalThis as Host;
+  const isNode = Bun === undefined && Deno === undefined && (navigator?.userAgent?.startsWith("Node.js/") ?? true);
+  const [http, https] = ["node:http", "node:https"].map((name) => (isNode ? process?.getBuiltinModule?.(name) : undefined));
   if (!http || !https) return null;
   const [plain, encrypted] = [senderOf(http, "connect"), senderOf(https, "secureConnect")];
   return (request) => (request.server.protocol === "https:" ? encrypted : plain)(request);

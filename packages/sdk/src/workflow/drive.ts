@@ -4,7 +4,7 @@ import { type Execution, isLeaseLost, isStuck } from "./execution.ts";
 import { notStored } from "./not-stored.ts";
 import type { ReplayCheck } from "./replay-check.ts";
 import { SleepTimers } from "./sleep-timers.ts";
-import { turn, turnOfLoop } from "./turn.ts";
+import { turn } from "./turn.ts";
 
 interface DriveOptions {
   readonly check?: ReplayCheck | null;
@@ -12,13 +12,13 @@ interface DriveOptions {
 }
 
 /**
- * Takes an execution forward until it ends. It acts only when the program has gone as far as it can without a step.
+ * Takes an execution forward until it ends. It acts only when the program has gone as far as it can without a step: after a turn of the
+ * event loop.
  *
  * 1. Outcomes are delivered one by one, in the order of the journal.
  * 2. Steps that are not in the journal begin when the program has asked for all that are, and when what it has seen is stored (I8).
  * 3. In development, a replay of the journal so far must ask for the same steps, before they begin.
- * 4. The execution is suspended when no step is in progress, the program waits for a step that waits, and it has asked for nothing more in a
- *    turn of the event loop.
+ * 4. The execution is suspended when no step is in progress, and the program waits for a step that waits.
  *
  * @param onlyUndoes whether the program is only asked what undoes its steps: then no step begins
  */
@@ -33,15 +33,12 @@ export async function drive(execution: Execution, { check = null, onlyUndoes = f
     if (onlyUndoes && execution.toUndo.every(({ key }) => execution.undos.has(key))) execution.finish({ kind: "suspended" });
     if (execution.deliver()) continue;
     if (execution.journal.unasked > 0 || isStuck(execution)) misfit.watch();
+    else if (onlyUndoes) execution.finish({ kind: "suspended" });
     else if (check?.isDue(execution)) {
       const error = await check.afterStep(execution);
       if (error) execution.finish({ kind: "threw", error });
       continue;
-    } else if (onlyUndoes || advance(execution) === "waits") {
-      await turnOfLoop();
-      if (!execution.changes.isNew) execution.finish({ kind: "suspended" });
-      continue;
-    }
+    } else advance(execution);
     sleeps.start();
     await execution.changes.next();
   }
@@ -49,8 +46,7 @@ export async function drive(execution: Execution, { check = null, onlyUndoes = f
   patience.abort(execution.end);
 }
 
-/** Begins and stores what it may. Returns whether the program can only wait. */
-function advance(execution: Execution): "goesOn" | "waits" {
+function advance(execution: Execution): void {
   const { unbegun, waiting, executing, outbox } = execution;
   if (!outbox.hasSeen) {
     for (const begin of unbegun.values()) begin();
@@ -59,9 +55,8 @@ function advance(execution: Execution): "goesOn" | "waits" {
   // A sleep beside a step in progress begins now, not when the execution is suspended.
   if (executing.size > 0) storeWaiting(execution);
   const isBusy = executing.size > 0 || unbegun.size > 0 || outbox.hasCalls;
-  if (!isBusy && [...waiting.keys()].some((step) => step.isAwaited)) return "waits";
-  if (outbox.hasFinal || outbox.hasCalls || unbegun.size > 0) void send(execution);
-  return "goesOn";
+  if (!isBusy && [...waiting.keys()].some((step) => step.isAwaited)) execution.finish({ kind: "suspended" });
+  else if (!outbox.isSending && (outbox.hasFinal || outbox.hasCalls || unbegun.size > 0)) void send(execution);
 }
 
 function storeWaiting({ waiting, outbox }: Execution): void {

@@ -72,6 +72,11 @@ export class Outbox {
     return this.#items.some(({ what }) => typeof what === "function");
   }
 
+  /** Whether a call is under way. What is added meanwhile waits for it. */
+  get isSending(): boolean {
+    return this.#sending > 0;
+  }
+
   /** Whether there is an outcome that must not be lost. */
   get hasFinal(): boolean {
     return this.#items.some(isFinal);

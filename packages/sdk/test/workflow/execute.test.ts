@@ -161,6 +161,37 @@ describe("steps at the same time", () => {
     expect(await run.execute()).toMatchObject({ result: first });
   });
 
+  test("a program that takes some ticks to go on after an outcome does so before the next one, when they end and in replays", async () => {
+    const tick = () => new Promise<void>((resolve) => process.nextTick(resolve));
+    const run = new MemoryRun(async ({ step }: Context) => {
+      const order: string[] = [];
+      const branch = async (name: string, ticks: number) => {
+        await step.run(name, () => name);
+        for (let at = 0; at < ticks; at += 1) await tick();
+        order.push(name);
+      };
+      await Promise.all([branch("a", 5), branch("b", 0)]);
+      await step.run(`first ${order[0]}`, () => {});
+      await step.sleep("pause", 1);
+      return order;
+    });
+    await run.execute();
+    expect(run.keys).toEqual(["a", "b", "first a", "pause"]);
+    run.wake();
+    expect(await run.execute()).toMatchObject({ outcome: "completed", result: ["a", "b"] });
+  });
+
+  test("outcomes that come in one turn of the event loop are stored together", async () => {
+    const run = new MemoryRun(({ step }: Context) => {
+      const soon = () => new Promise((resolve) => setImmediate(resolve));
+      return Promise.all(
+        ["a", "b", "c"].map((name) => step.run(name, soon)).concat(step.run("slow", () => new Promise((end) => setTimeout(end, 20)))),
+      );
+    });
+    await run.execute();
+    expect(run.calls[0]).toEqual(["a", "b", "c"]);
+  });
+
   test("a step that is not in the journal begins only when all remembered ones have been delivered", async () => {
     const executed: string[] = [];
     const run = new MemoryRun(

@@ -63,16 +63,19 @@ describe("an execution is suspended", () => {
     expect(await run.execute()).toEqual({ outcome: "completed", result: "b" });
   });
 
-  test("not while the workflow may come to a step in the next turn of the event loop", async () => {
-    const run = new MemoryRun(async ({ step }: Context) => {
-      const soon = async () => {
-        await new Promise((resolve) => setImmediate(resolve));
-        return step.run("soon", () => "done");
-      };
-      await Promise.all([step.sleep("timer", "1h"), soon()]);
-    });
-    expect(await run.execute()).toMatchObject({ outcome: "suspended", steps: [{ key: "soon", status: "completed" }] });
-    expect(run.calls).toEqual([["timer"]]);
+  test("not while the workflow may come to a step in the next turn of the event loop, also beside another run", async () => {
+    const open = () =>
+      new MemoryRun(async ({ step }: Context) => {
+        const soon = async () => {
+          await new Promise((resolve) => setImmediate(resolve));
+          return step.run("soon", () => "done");
+        };
+        await Promise.all([step.sleep("timer", "1h"), soon()]);
+      });
+    const runs = [open(), open(), open()];
+    const outcomes = await Promise.all(runs.map((run) => run.execute()));
+    for (const outcome of outcomes) expect(outcome).toMatchObject({ outcome: "suspended", steps: [{ key: "soon", status: "completed" }] });
+    for (const { calls } of runs) expect(calls).toEqual([["timer"]]);
   });
 
   test("with failures that the workflow has caught", async () => {

@@ -8,7 +8,7 @@ export interface DialogButtonsProps {
   readonly cancel?: string;
   /** A request is under way: neither works until its response comes. */
   readonly busy?: boolean;
-  /** The form cannot be submitted yet. */
+  /** The form cannot be submitted as it is. */
   readonly disabled?: boolean;
   readonly danger?: boolean;
   /** Whether the button that submits has the focus when the dialog opens. */
