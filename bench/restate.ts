@@ -28,6 +28,9 @@ export async function startRestate(): Promise<RestateServer | null> {
       DO_NOT_TRACK: "1",
     },
   });
+  const end = () => void child.kill();
+  // Also if the bench ends by an error.
+  process.once("exit", end);
   const adminUrl = `http://127.0.0.1:${admin}`;
   const missing = new AbortController();
   const isMissing = await Promise.race([once(child, "error").then(() => true), isHealthy(adminUrl, missing.signal).then(() => false)]);
@@ -41,7 +44,8 @@ export async function startRestate(): Promise<RestateServer | null> {
     adminUrl,
     async stop() {
       const exited = once(child, "exit");
-      child.kill();
+      process.off("exit", end);
+      end();
       await exited;
       await rm(directory, { recursive: true, force: true });
     },
