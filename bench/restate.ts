@@ -28,9 +28,8 @@ export async function startRestate(): Promise<RestateServer | null> {
       DO_NOT_TRACK: "1",
     },
   });
-  const end = () => void child.kill();
-  // Also if the bench ends by an error.
-  process.once("exit", end);
+  // If the bench ends by an error.
+  process.once("exit", () => child.kill());
   const adminUrl = `http://127.0.0.1:${admin}`;
   const missing = new AbortController();
   const isMissing = await Promise.race([once(child, "error").then(() => true), isHealthy(adminUrl, missing.signal).then(() => false)]);
@@ -44,8 +43,7 @@ export async function startRestate(): Promise<RestateServer | null> {
     adminUrl,
     async stop() {
       const exited = once(child, "exit");
-      process.off("exit", end);
-      end();
+      child.kill();
       await exited;
       await rm(directory, { recursive: true, force: true });
     },

@@ -56,7 +56,7 @@ function advance(execution: Execution): void {
   if (executing.size > 0) storeWaiting(execution);
   const isBusy = executing.size > 0 || unbegun.size > 0 || outbox.hasCalls;
   if (!isBusy && [...waiting.keys()].some((step) => step.isAwaited)) execution.finish({ kind: "suspended" });
-  else if (!outbox.isSending && (outbox.hasFinal || outbox.hasCalls || unbegun.size > 0)) void send(execution);
+  else if (outbox.hasFinal || outbox.hasCalls || unbegun.size > 0) void send(execution);
 }
 
 function storeWaiting({ waiting, outbox }: Execution): void {
@@ -70,8 +70,7 @@ function storeWaiting({ waiting, outbox }: Execution): void {
 async function send(execution: Execution): Promise<void> {
   const steps = execution.outbox.unsent;
   try {
-    await execution.outbox.send();
-    execution.changes.notify();
+    if (await execution.outbox.send()) execution.changes.notify();
   } catch (error) {
     if (execution.host.signal.aborted || isLeaseLost(error)) {
       execution.finish({ kind: "aborted" });

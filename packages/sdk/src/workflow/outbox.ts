@@ -72,11 +72,6 @@ export class Outbox {
     return this.#items.some(({ what }) => typeof what === "function");
   }
 
-  /** Whether a call is under way. What is added meanwhile waits for it. */
-  get isSending(): boolean {
-    return this.#sending > 0;
-  }
-
   /** Whether there is an outcome that must not be lost. */
   get hasFinal(): boolean {
     return this.#items.some(isFinal);
@@ -99,9 +94,12 @@ export class Outbox {
     return this.#items.some((item) => item.key === key && item.isFleeting);
   }
 
-  /** Stores what there is. One call at a time: so the journal has the order of this list. What cannot be stored is forgotten. */
-  async send(): Promise<void> {
-    if (this.#sending > 0 || this.#items.length === 0) return;
+  /**
+   * Stores what there is. One call at a time: so the journal has the order of this list. What cannot be stored is forgotten. Returns whether it
+   * has stored anything: not while another call is under way.
+   */
+  async send(): Promise<boolean> {
+    if (this.#sending > 0 || this.#items.length === 0) return false;
     const what = this.#items[0]?.what;
     try {
       await (typeof what === "function" ? this.#sendCall(what) : this.#sendBatch());
@@ -113,6 +111,7 @@ export class Outbox {
       this.#sending = 0;
     }
     this.#releaseNext();
+    return true;
   }
 
   async #sendBatch(): Promise<void> {

@@ -182,14 +182,15 @@ describe("steps at the same time", () => {
   });
 
   test("outcomes that come in one turn of the event loop are stored together", async () => {
-    const run = new MemoryRun(({ step }: Context) => {
-      const soon = () => new Promise((resolve) => setImmediate(resolve));
-      return Promise.all(
-        ["a", "b", "c"].map((name) => step.run(name, soon)).concat(step.run("slow", () => new Promise((end) => setTimeout(end, 20)))),
-      );
-    });
-    await run.execute();
-    expect(run.calls[0]).toEqual(["a", "b", "c"]);
+    const slow = Promise.withResolvers<void>();
+    const soon = () => new Promise((resolve) => setImmediate(resolve));
+    const run = new MemoryRun(({ step }: Context) =>
+      Promise.all([step.run("slow", () => slow.promise), ...["a", "b", "c"].map((name) => step.run(name, soon))]),
+    );
+    const execution = run.execute();
+    await expect.poll(() => run.calls).toEqual([["a", "b", "c"]]);
+    slow.resolve();
+    await execution;
   });
 
   test("a step that is not in the journal begins only when all remembered ones have been delivered", async () => {
