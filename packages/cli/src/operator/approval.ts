@@ -91,4 +91,4 @@ function explainState(error: unknown): never {
 }
 
 /** The job as the API shows it. */
-const recordOf = (job: JobRow, queue: string): object => parseExactly(showJob(job, queue)) as object;
+const recordOf = (job: JobRow, queue: string): object => parseExactly(showJob(job, queue).join("")) as object;

@@ -1,9 +1,9 @@
 import { ApproveJob, Job, JobPath, ListApprovals, Page, PendingJob, RejectJob } from "@tidemill/contract";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { AuditLog } from "#audit";
-import { type Api, actorOf, PAGE_END, pageOf, readPage, replies, routeDefaults, workspaceOf } from "#http";
+import { type Api, actorOf, jsonText, PAGE_END, pageOf, readPage, replies, routeDefaults, workspaceOf } from "#http";
 import { jobKey, type Ruling, readJobId, showJob, showJobId } from "#jobs";
-import { cutPage, type EmitEvent, momentMs, PAGE_RESPONSE_BYTES, type Tenants } from "#kernel";
+import { cutPage, type EmitEvent, type JsonParts, momentMs, PAGE_RESPONSE_BYTES, type Tenants } from "#kernel";
 import type { Waker } from "#lanes";
 import { decideJob } from "./decide.ts";
 import { listPending, type PendingJobRow } from "./list.ts";
@@ -18,7 +18,7 @@ export interface ApprovalRoutes {
 const { tags, security } = routeDefaults("Approvals");
 const JSON_TYPE = "application/json; charset=utf-8";
 
-const showPending = (job: PendingJobRow): string =>
+const showPending = (job: PendingJobRow): JsonParts =>
   showJob(job, job.queue, `,"decide_at":${JSON.stringify(job.decide_at)},"on_timeout":${JSON.stringify(job.on_timeout)}`);
 
 /** Lists and decides jobs that are pending approval. Source: contract §5. */
@@ -116,6 +116,6 @@ export function mountApprovals(api: Api, { tenants, audit, emit, waker }: Approv
     emit("jobs_decided", { decision: ruling.decision, by: "caller", count: 1 });
     if (job.state === "waiting") waker.wake([key]);
     if (job.state === "delayed") waker.wakeAt(momentMs(job.run_at));
-    return reply.type(JSON_TYPE).send(showJob(job, path.name));
+    return reply.type(JSON_TYPE).send(jsonText(showJob(job, path.name)));
   }
 }

@@ -1,7 +1,7 @@
 import { LIMITS } from "@tidemill/contract";
 import type { Attempt, AttemptResult, Deliverer } from "#engine";
 import { type Claim, showDelivered, showJobId } from "#jobs";
-import { type Clock, type EmitEvent, ProblemError, type Shares, type SlicedWork } from "#kernel";
+import { type Clock, type EmitEvent, encodeParts, ProblemError, type Shares, type SlicedWork } from "#kernel";
 import {
   type Abort,
   BlockedAddressError,
@@ -197,7 +197,7 @@ class Callback implements Attempt {
   }
 
   *#sign(endpoint: Endpoint, payload: string): SlicedWork<Signed> {
-    const body = Buffer.from(showDelivered(this.#claim, this.#jobId, endpoint.queue, payload));
+    const body = encodeParts(showDelivered(this.#claim, this.#jobId, endpoint.queue, payload));
     yield;
     // Signed when it leaves, not when the job was claimed: the receiver compares the timestamp with its own clock.
     const timestamp = Math.floor(this.#options.clock.nowMs() / 1000);

@@ -53,7 +53,7 @@ function signed(
   // A job that has not started is shown as on its first attempt.
   const attempt = Math.max(job.attempt, 1);
   const { created_at: createdAt, scheduled_for: scheduledFor } = job;
-  const body = showDelivered({ ...job, attempt, createdAt, scheduledFor }, id, queue.name, job.payload);
+  const body = showDelivered({ ...job, attempt, createdAt, scheduledFor }, id, queue.name, job.payload).join("");
   const signature = sign(signingKey(secret), id, timestamp, Buffer.from(body));
   const own = JSON.parse(queue.callback_headers) as Record<string, string>;
   return { headers: { ...own, ...signedHeaders({ id, attempt, timestamp, signature, version }) }, body };

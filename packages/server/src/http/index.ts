@@ -1,6 +1,7 @@
 export { checkHostOf } from "./allowed-hosts.ts";
 export * from "./api.ts";
 export * from "./authenticate.ts";
+export { chunksOf, MAX_CHUNK } from "./chunks.ts";
 export * from "./cursors.ts";
 export { isHeaderValue, isReservedHeader, NOT_IN_NAMES } from "./formats.ts";
 export * from "./host.ts";
@@ -18,5 +19,6 @@ export * from "./paging.ts";
 export * from "./principal.ts";
 export type { OverLimit, RateLimitDecision, RateLimiter } from "./rate-limit.ts";
 export * from "./route-defaults.ts";
+export { type LongResponse, sendingTurns } from "./sending-turns.ts";
 export * from "./server.ts";
 export { compileArrayOr, compileCheck } from "./validate.ts";

@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 import type { PageParameters } from "@tidemill/contract";
-import { invalid } from "#kernel";
+import { invalid, type JsonParts } from "#kernel";
 import { jsonItems, jsonText } from "./json-text.ts";
 
 const DEFAULT_LIMIT = 50;
@@ -10,8 +10,8 @@ export const PAGE_END =
   "A page ends early, also without records, after 10,000 records that the filters left out, or with 4 MiB of payloads and results: only " +
   "a `next_cursor` of null means the end.";
 
-/** A page as JSON text, from records that are JSON texts. */
-export const pageOf = (records: readonly string[], nextCursor: string | null): string | Readable =>
+/** A page as JSON text. */
+export const pageOf = (records: readonly JsonParts[], nextCursor: string | null): string | Readable =>
   jsonText([`{"data":[`, ...jsonItems(records), `],"next_cursor":${JSON.stringify(nextCursor)}}`]);
 
 export interface Page<Key> {

@@ -46,3 +46,6 @@ export class SendingTurns {
     for (const response of next) response.sendOne();
   };
 }
+
+/** Of all responses of the process. */
+export const sendingTurns = new SendingTurns();

@@ -24,7 +24,7 @@ import {
   routeDefaults,
   runForRequest,
 } from "#http";
-import { type Clock, invalid, parseMoment, problem, type Shares, type SlicedWork, type Tenants } from "#kernel";
+import { type Clock, invalid, type JsonParts, parseMoment, problem, type Shares, type SlicedWork, type Tenants } from "#kernel";
 import { queueNotFound } from "#lanes";
 import { checkPayloadTemplates } from "#vault";
 import type { EnqueuedJob, Enqueuer, Tenant } from "./enqueue.ts";
@@ -83,7 +83,7 @@ export function mountEnqueue(api: Api, { clock, tenants, enqueuer, shares }: Enq
       return reply
         .code(job.duplicate ? 200 : 201)
         .type(JSON_TYPE)
-        .send(showEnqueued(job, name));
+        .send(jsonText(showEnqueued(job, name)));
     },
   );
 
@@ -132,7 +132,7 @@ export function mountEnqueue(api: Api, { clock, tenants, enqueuer, shares }: Enq
   );
 }
 
-const showEnqueued = (job: EnqueuedJob, queue: string): string => showJob(job, queue, job.duplicate ? ',"duplicate":true' : "");
+const showEnqueued = (job: EnqueuedJob, queue: string): JsonParts => showJob(job, queue, job.duplicate ? ',"duplicate":true' : "");
 
 /** @param key of the whole batch */
 function* newBatch(

@@ -1,5 +1,5 @@
 import type { AttemptEntry, JobState } from "@tidemill/contract";
-import { type JobId, notFound, type ProblemError, type Timestamp, typeId, uuidOf, type WorkspaceId } from "#kernel";
+import { type JobId, type JsonParts, notFound, type ProblemError, type Timestamp, typeId, uuidOf, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
 
 /**
@@ -73,16 +73,18 @@ export const logEntry = (entry: AttemptEntry): string => JSON.stringify(entry);
  * The job as JSON text. Payload and result are copied as they were received: parsing them would lose the digits of big numbers and
  * the order of keys.
  */
-export function showJob(job: JobRow, queue: string, more = ""): string {
+export function showJob(job: JobRow, queue: string, more = ""): JsonParts {
   const { tag, concurrency_key, started_at, finished_at, schedule, scheduled_for, idempotency_key } = job;
-  return (
-    `{"id":"${showJobId(job.id)}","queue":${JSON.stringify(queue)},"state":"${job.state}","payload":${job.payload},` +
-    `"tag":${tag === null ? "null" : JSON.stringify(tag)},"priority":${job.priority},` +
-    `"concurrencyKey":${concurrency_key === null ? "null" : JSON.stringify(concurrency_key)},` +
-    `"idempotencyKey":${idempotency_key === null ? "null" : JSON.stringify(idempotency_key)},` +
-    `"attempt":${job.attempt},"attempts":${job.attempts + job.spared},"run_at":"${job.run_at}","created_at":"${job.created_at}",` +
-    `"started_at":${started_at === null ? "null" : `"${started_at}"`},"finished_at":${finished_at === null ? "null" : `"${finished_at}"`},` +
-    `"result":${job.result ?? "null"},"schedule":${schedule === null ? "null" : JSON.stringify(schedule)},` +
-    `"scheduled_for":${scheduled_for === null ? "null" : `"${scheduled_for}"`},"approval":${job.approval ?? "null"},"last_error":${job.last_error ?? "null"}${more}}`
-  );
+  return [
+    `{"id":"${showJobId(job.id)}","queue":${JSON.stringify(queue)},"state":"${job.state}","payload":`,
+    job.payload,
+    `,"tag":${tag === null ? "null" : JSON.stringify(tag)},"priority":${job.priority},` +
+      `"concurrencyKey":${concurrency_key === null ? "null" : JSON.stringify(concurrency_key)},` +
+      `"idempotencyKey":${idempotency_key === null ? "null" : JSON.stringify(idempotency_key)},` +
+      `"attempt":${job.attempt},"attempts":${job.attempts + job.spared},"run_at":"${job.run_at}","created_at":"${job.created_at}",` +
+      `"started_at":${started_at === null ? "null" : `"${started_at}"`},"finished_at":${finished_at === null ? "null" : `"${finished_at}"`},"result":`,
+    job.result ?? "null",
+    `,"schedule":${schedule === null ? "null" : JSON.stringify(schedule)},` +
+      `"scheduled_for":${scheduled_for === null ? "null" : `"${scheduled_for}"`},"approval":${job.approval ?? "null"},"last_error":${job.last_error ?? "null"}${more}}`,
+  ];
 }

@@ -1,6 +1,6 @@
 import { Job, JobPath, type JobState, JobWithLog, ListJobs, Page, QueuePath } from "@tidemill/contract";
 import type { AuditLog } from "#audit";
-import { type Api, actorOf, noContent, PAGE_END, pageOf, readPage, replies, routeDefaults, workspaceOf } from "#http";
+import { type Api, actorOf, jsonText, noContent, PAGE_END, pageOf, readPage, replies, routeDefaults, workspaceOf } from "#http";
 import { type Clock, cutPage, type Db, notFound, PAGE_RESPONSE_BYTES, type Shares, type Tenants, type WorkspaceId } from "#kernel";
 import { type Aborter, findLane, queueNotFound, type Waker } from "#lanes";
 import { cancelOrRemove } from "./cancel.ts";
@@ -91,7 +91,7 @@ export function mountJobs(api: Api, { tenants, audit, clock, enqueuer, shares, w
       const key = await jobKey(db, workspaceOf(request), request.params);
       const job = await findJob(db, key);
       if (!job) throw jobNotFound(key.id, request.params.name);
-      return reply.type(JSON_TYPE).send(showJob(job, request.params.name, `,"attempts_log":[${job.attempts_log}]`));
+      return reply.type(JSON_TYPE).send(jsonText(showJob(job, request.params.name, `,"attempts_log":[${job.attempts_log}]`)));
     },
   );
 
@@ -120,7 +120,7 @@ export function mountJobs(api: Api, { tenants, audit, clock, enqueuer, shares, w
       if (outcome.claimedBy !== null) aborter.abortJob(key.id, outcome.claimedBy);
       // The next job with its concurrency key may start.
       if (outcome.job.concurrency_key !== null) waker.wake([key]);
-      return reply.type(JSON_TYPE).send(showJob(outcome.job, request.params.name));
+      return reply.type(JSON_TYPE).send(jsonText(showJob(outcome.job, request.params.name)));
     },
   );
 
@@ -145,7 +145,7 @@ export function mountJobs(api: Api, { tenants, audit, clock, enqueuer, shares, w
       const key = await jobKey(db, workspaceOf(request), request.params);
       const job = await retryJob(db, { audit, actorId: actorOf(request), queue: request.params.name }, key);
       waker.wake([key]);
-      return reply.type(JSON_TYPE).send(showJob(job, request.params.name));
+      return reply.type(JSON_TYPE).send(jsonText(showJob(job, request.params.name)));
     },
   );
 }

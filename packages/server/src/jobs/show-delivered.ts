@@ -1,3 +1,4 @@
+import type { JsonParts } from "#kernel";
 import type { Claim } from "./claim.ts";
 
 /** What a delivery says of its job. */
@@ -8,10 +9,13 @@ export type DeliveredJob = Pick<Claim, "attempt" | "attempts" | "spared" | "tag"
  *
  * @param more members before the payload, each with a comma behind it
  */
-export const showDelivered = (job: DeliveredJob, id: string, queue: string, payload: string, more = ""): string =>
+export const showDelivered = (job: DeliveredJob, id: string, queue: string, payload: string, more = ""): JsonParts => [
   `{"id":"${id}","queue":${JSON.stringify(queue)},"attempt":${job.attempt},"attempts":${job.attempts + job.spared},` +
-  `"tag":${quoted(job.tag)},"created_at":"${job.createdAt}","schedule":${quoted(job.schedule)},` +
-  `"scheduled_for":${quoted(job.scheduledFor)},${more}"payload":${payload}}`;
+    `"tag":${quoted(job.tag)},"created_at":"${job.createdAt}","schedule":${quoted(job.schedule)},` +
+    `"scheduled_for":${quoted(job.scheduledFor)},${more}"payload":`,
+  payload,
+  "}",
+];
 
 /** JSON of a text or null. Mostly null, for which `JSON.stringify` takes longer. */
 const quoted = (text: string | null): string => (text === null ? "null" : JSON.stringify(text));

@@ -37,6 +37,7 @@ export * from "./heap-growth.ts";
 export * from "./ids.ts";
 export * from "./json/canonical.ts";
 export * from "./json/depth.ts";
+export * from "./json/json-parts.ts";
 export * from "./json/pauses.ts";
 export * from "./json/syntax-error.ts";
 export * from "./json/tokens.ts";

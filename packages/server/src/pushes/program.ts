@@ -41,6 +41,6 @@ export const hookProgram = (tokens: ExecutionTokens): Program => ({
     const token = await tokens.of(claim);
     if (!token) return null;
     const text = pushHook({ claim: { ...claim, leaseUntil: toMoment(untilMs) }, workflow, token });
-    return { kind: "body", text, redactor: null };
+    return { kind: "body", text: [text], redactor: null };
   },
 });

@@ -2,7 +2,7 @@ import { LIMITS } from "@tidemill/contract";
 import { CallbackTimeoutError, POSTPONE_MS, postponementOf, signedHeaders } from "#callbacks";
 import type { Attempt, AttemptResult } from "#engine";
 import type { Claim } from "#jobs";
-import { type Clock, type EmitEvent, ProblemError, type Shares, type SlicedWork } from "#kernel";
+import { type Clock, type EmitEvent, encodeParts, ProblemError, type Shares, type SlicedWork } from "#kernel";
 import {
   type Abort,
   BlockedAddressError,
@@ -93,7 +93,7 @@ export class Push implements Attempt {
     if (resolution.kind === "failed") return this.#receive(resolution);
     this.#host = endpoint.host;
     this.#options.hosts.begin(endpoint.host, resolution.addresses);
-    this.#post(endpoint, Buffer.from(body.text), timeoutMs);
+    this.#post(endpoint, encodeParts(body.text), timeoutMs);
   }
 
   #post(endpoint: Endpoint, body: Buffer, timeoutMs: number): void {

@@ -56,7 +56,12 @@ export function mountSchedules(api: Api, routes: ScheduleRoutes): void {
         limit: page.limit + 1,
       });
       const { records, next } = cutPage(found, page.limit, ({ id }) => id);
-      return reply.type(JSON_TYPE).send(pageOf(records.map(showSchedule), next && sealNumber(cursorKey, "schedules", next)));
+      return reply.type(JSON_TYPE).send(
+        pageOf(
+          records.map((schedule) => [showSchedule(schedule)]),
+          next && sealNumber(cursorKey, "schedules", next),
+        ),
+      );
     },
   );
 

@@ -8,7 +8,7 @@ import {
   SkippedTicks,
 } from "@tidemill/contract";
 import { requestActor } from "#audit";
-import { type Api, replies, routeDefaults, workspaceOf } from "#http";
+import { type Api, jsonText, replies, routeDefaults, workspaceOf } from "#http";
 import { showJob } from "#jobs";
 import { momentMs } from "#kernel";
 import { scheduleNotFound } from "./not-found.ts";
@@ -136,7 +136,10 @@ export function mountRuns(api: Api, routes: ScheduleRoutes): void {
     async (request, reply) => {
       const actor = requestActor(request);
       const { job, queue } = await triggerSchedule(tenants.of(actor.workspaceId), context, actor, request.params.name);
-      return reply.code(201).type(JSON_TYPE).send(showJob(job, queue));
+      return reply
+        .code(201)
+        .type(JSON_TYPE)
+        .send(jsonText(showJob(job, queue)));
     },
   );
 }

@@ -1,6 +1,15 @@
 import type { AttemptResult, Engine } from "#engine";
 import { type Claim, showDelivered, showJobId, withdrawTaken } from "#jobs";
-import { type EmitEvent, type JobId, type SharedResource, type Tenants, type Timestamp, type Transactional, tolerate } from "#kernel";
+import {
+  type EmitEvent,
+  type JobId,
+  type JsonParts,
+  type SharedResource,
+  type Tenants,
+  type Timestamp,
+  type Transactional,
+  tolerate,
+} from "#kernel";
 import { mayHoldTemplates } from "#vault";
 import { type BegunRun, type ClaimedRun, giveHook, giveRuns, isOfRun } from "#workflows";
 import { type FilledPayload, type FillSecrets, fillInput, fillSecrets } from "./fill-secrets.ts";
@@ -31,9 +40,9 @@ export interface GivenJob {
 
 /** Jobs, runs and hooks for a response, as JSON texts, and the claims behind them. */
 export interface Given {
-  readonly texts: readonly string[];
-  readonly runTexts: readonly string[];
-  readonly hookTexts: readonly string[];
+  readonly texts: readonly JsonParts[];
+  readonly runTexts: readonly JsonParts[];
+  readonly hookTexts: readonly JsonParts[];
   readonly claims: readonly GivenClaim[];
   /** Identifies the response. */
   readonly response: symbol;
@@ -62,7 +71,7 @@ export async function giveJobs(
   return {
     texts: given.filter((text) => text !== null),
     runTexts: [...runTexts.values()],
-    hookTexts: hooks.map(({ claim, queue }) => giveHook({ claim, workflow: queue, token: leaseToken(claim, worker.secret) })),
+    hookTexts: hooks.map(({ claim, queue }) => [giveHook({ claim, workflow: queue, token: leaseToken(claim, worker.secret) })]),
     claims: kept.map(({ claim }) => claim),
     response,
   };
@@ -80,11 +89,11 @@ async function giveRunsTo(
   version: string | null,
   response: symbol,
   room: ResponseRoom,
-): Promise<ReadonlyMap<JobId, string>> {
+): Promise<ReadonlyMap<JobId, JsonParts>> {
   const runs = taken.map(({ claim, queue }) => ({ claim, begun: claim.begun, workflow: queue, token: leaseToken(claim, worker.secret) }));
   const fill = ({ claim, workflow }: ClaimedRun, input: string) =>
     room.fill(input, () => fillInput(deps, claim, workflow, worker.name, input));
-  const texts = new Map<JobId, string>();
+  const texts = new Map<JobId, JsonParts>();
   const { given, left } = await giveRuns(db, worker.workspaceId, runs, version, fill);
   const idsLeft = new Set(left.map(({ claim }) => claim.id));
   const claimsLeft = taken.flatMap(({ claim }) => (idsLeft.has(claim.id) ? [claim] : []));
@@ -109,13 +118,19 @@ function giveJob(
   job: GivenJob,
   response: symbol,
   room: ResponseRoom,
-): string | null | Promise<string | null> {
+): JsonParts | null | Promise<JsonParts | null> {
   const { payload } = job.claim;
   if (!mayHoldTemplates(payload)) return giveFilled(deps, worker, job, response, { payload, redactor: null, secretLength: 0 });
   return fillJob(deps, worker, job, response, room);
 }
 
-async function fillJob(deps: GiveJobs, worker: KnownWorker, job: GivenJob, response: symbol, room: ResponseRoom): Promise<string | null> {
+async function fillJob(
+  deps: GiveJobs,
+  worker: KnownWorker,
+  job: GivenJob,
+  response: symbol,
+  room: ResponseRoom,
+): Promise<JsonParts | null> {
   const { claim, queue } = job;
   const filled = await room.fill(claim.payload, () => fillSecrets(deps, claim, queue, worker.name));
   if ("payload" in filled) return giveFilled(deps, worker, job, response, filled);
@@ -129,7 +144,7 @@ function giveFilled(
   { claim, queue }: GivenJob,
   response: symbol,
   { payload, redactor, secretLength }: FilledPayload,
-): string {
+): JsonParts {
   held.add({ claim, response, queue, redactor }, secretLength);
   return textOf(claim, queue, payload, leaseToken(claim, worker.secret));
 }
@@ -178,7 +193,7 @@ async function endAll(
 }
 
 /** The job as the worker gets it: with the fields of a callback, its trace and its lease. Source: contract §7. */
-const textOf = (claim: GivenJob["claim"], queue: string, payload: string, token: string): string => {
+const textOf = (claim: GivenJob["claim"], queue: string, payload: string, token: string): JsonParts => {
   const { traceparent, tracestate, leaseUntil } = claim;
   const trace = `"traceparent":${JSON.stringify(traceparent)},"tracestate":${JSON.stringify(tracestate)}`;
   const lease = `"lease_token":"${token}","lease_expires_at":"${leaseUntil}"`;

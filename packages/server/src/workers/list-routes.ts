@@ -29,7 +29,7 @@ export function mountWorkerList(api: Api, tenants: Tenants): void {
       const { rows, nextCursor } = nextPage(found, page.limit, ({ name }) => cursorOf(name));
       return reply.type(JSON_TYPE).send(
         pageOf(
-          rows.map((row) => JSON.stringify(row)),
+          rows.map((row) => [JSON.stringify(row)]),
           nextCursor,
         ),
       );

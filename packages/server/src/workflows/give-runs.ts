@@ -1,8 +1,8 @@
 import type { AttemptResult } from "#engine";
 import type { Claim } from "#jobs";
-import type { RunId, Timestamp, Transactional, WorkspaceId } from "#kernel";
+import type { JsonParts, RunId, Timestamp, Transactional, WorkspaceId } from "#kernel";
 import { type BegunRun, beginExecutions } from "./execution-store.ts";
-import { journalText, type StepRow, showRunId } from "./run.ts";
+import { type StepRow, showJournal, showRunId } from "./run.ts";
 import { readInputs, readJournals } from "./run-store.ts";
 import { findEnded } from "./undo/store.ts";
 
@@ -17,7 +17,7 @@ export interface ClaimedRun {
 
 /** An execution as JSON text for its worker, with its input filled in; or how it ends, because that could not be done. */
 export type GivenRun<Filled> = ClaimedRun &
-  ({ readonly text: string; readonly filled: Filled } | { readonly text: null; readonly filled: AttemptResult });
+  ({ readonly text: JsonParts; readonly filled: Filled } | { readonly text: null; readonly filled: AttemptResult });
 
 /** Executions that have begun, and those for which the response had no room. */
 export interface GivenRuns<Filled> {
@@ -64,7 +64,7 @@ export async function giveRuns<Filled extends { readonly payload: string }>(
   const given = fitting.map(async ({ run, found }): Promise<GivenRun<Filled>> => {
     const filled = await fill(run, found.input ?? inputs.get(found.id) ?? "null");
     if (!("payload" in filled)) return { ...run, text: null, filled };
-    return { ...run, text: runText(run, found, filled.payload, journalText(journals.get(found.id) ?? [])), filled };
+    return { ...run, text: runText(run, found, filled.payload, showJournal(journals.get(found.id) ?? [])), filled };
   });
   return { given: await Promise.all(given), left };
 }
@@ -87,7 +87,11 @@ export async function beginAll(
 }
 
 /** An execution as JSON text. Source: docs/run-protocol.md. */
-export const runText = (run: ClaimedRun, found: BegunRun, input: string, journal: string): string =>
+export const runText = (run: ClaimedRun, found: BegunRun, input: string, journal: JsonParts): JsonParts => [
   `{"runId":"${showRunId(found.id)}","workflowId":${JSON.stringify(run.workflow)},"version":${JSON.stringify(found.version)},` +
-  `"attempt":${found.failures + 1},"attempts":${found.attempts},"input":${input},"trigger":${found.trigger},` +
-  `"createdAt":"${found.created_at}","journal":${journal},${isUndo(run) ? '"undo":true,' : ""}"lease_token":"${run.token}","lease_expires_at":"${run.claim.leaseUntil}"}`;
+    `"attempt":${found.failures + 1},"attempts":${found.attempts},"input":`,
+  input,
+  `,"trigger":${found.trigger},"createdAt":"${found.created_at}","journal":`,
+  ...journal,
+  `,${isUndo(run) ? '"undo":true,' : ""}"lease_token":"${run.token}","lease_expires_at":"${run.claim.leaseUntil}"}`,
+];

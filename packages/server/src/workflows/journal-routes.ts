@@ -1,10 +1,10 @@
 import { JournalPage, ReadJournal, RunPath } from "@tidemill/contract";
-import { type Api, readPage, replies, routeDefaults, workspaceOf } from "#http";
+import { type Api, jsonText, readPage, replies, routeDefaults, workspaceOf } from "#http";
 import { problem, type RunId, type Tenants } from "#kernel";
 import { lockExecution } from "./execution-store.ts";
 import { type JournalPlace, readJournalPage } from "./journal-store.ts";
 import type { ProveExecution } from "./report-steps.ts";
-import { journalText, readRunId, runNotFound } from "./run.ts";
+import { readRunId, runNotFound, showJournal } from "./run.ts";
 import { findRun } from "./run-store.ts";
 
 export interface JournalRoutes {
@@ -49,7 +49,7 @@ export function mountJournal(api: Api, { tenants, prove }: JournalRoutes): void 
         ));
       if (!found) throw (await findRun(db, run)) ? problem("LEASE_LOST") : runNotFound(id);
       const next = found.next && showPlace(found.next);
-      return reply.type(JSON_TYPE).send(`{"data":${journalText(found.steps)},"next_cursor":${JSON.stringify(next)}}`);
+      return reply.type(JSON_TYPE).send(jsonText(['{"data":', ...showJournal(found.steps), `,"next_cursor":${JSON.stringify(next)}}`]));
     },
   );
 }

@@ -1,7 +1,7 @@
-import { cutPage, type Db, type RunId, type WorkspaceId } from "#kernel";
+import { cutPage, type Db, type JsonParts, type RunId, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
 import { type ListedRunRow, listRuns } from "./list-runs.ts";
-import { journalText, showRunId } from "./run.ts";
+import { showJournal, showRunId } from "./run.ts";
 import { readJournals } from "./run-store.ts";
 import { readInputs, weighJournals } from "./workflow-journals-store.ts";
 
@@ -16,7 +16,7 @@ export async function listJournals(
   workspaceId: WorkspaceId,
   laneId: LaneId,
   { after, limit }: { readonly after: RunId | null; readonly limit: number },
-): Promise<{ texts: string[]; next: RunId | null }> {
+): Promise<{ texts: JsonParts[]; next: RunId | null }> {
   const found = await listRuns(db, { workspaceId, laneId, statuses: IN_FLIGHT, before: after, limit: limit + 1 });
   const { records, next } = cutPage(found, limit, ({ id }) => id);
   if (records.length === 0) return { texts: [], next };
@@ -25,7 +25,7 @@ export async function listJournals(
   const kept = records.slice(0, countWithin(ids.map((id) => weights.get(id) ?? 0)));
   const keptIds = kept.map(({ id }) => id);
   const [inputs, journals] = [await readInputs(db, workspaceId, keptIds), await readJournals(db, workspaceId, keptIds)];
-  const texts = kept.map((run) => textOf(run, inputs.get(run.id) ?? "null", journalText(journals.get(run.id) ?? [])));
+  const texts = kept.map((run) => textOf(run, inputs.get(run.id) ?? "null", showJournal(journals.get(run.id) ?? [])));
   return { texts, next: kept.length < records.length ? (keptIds.at(-1) ?? null) : next };
 }
 
@@ -39,7 +39,11 @@ function countWithin(bytes: readonly number[]): number {
   return over === -1 ? bytes.length : over;
 }
 
-const textOf = (run: ListedRunRow, input: string, journal: string): string =>
+const textOf = (run: ListedRunRow, input: string, journal: JsonParts): JsonParts => [
   `{"runId":"${showRunId(run.id)}","workflowId":${JSON.stringify(run.workflow)},"version":${JSON.stringify(run.version)},` +
-  `"status":"${run.status}","attempt":${run.failures + 1},"attempts":${run.attempts},"input":${input},"trigger":${run.trigger},` +
-  `"createdAt":"${run.created_at}","journal":${journal}}`;
+    `"status":"${run.status}","attempt":${run.failures + 1},"attempts":${run.attempts},"input":`,
+  input,
+  `,"trigger":${run.trigger},"createdAt":"${run.created_at}","journal":`,
+  ...journal,
+  "}",
+];

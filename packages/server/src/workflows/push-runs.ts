@@ -2,7 +2,7 @@ import { LIMITS } from "@tidemill/contract";
 import type { AttemptResult } from "#engine";
 import type { RunId, Transactional, WorkspaceId } from "#kernel";
 import { beginAll, type ClaimedRun, type GivenRun, runText } from "./give-runs.ts";
-import { journalText, type StepRow } from "./run.ts";
+import { type StepRow, showJournal } from "./run.ts";
 import { readInputs, readJournals } from "./run-store.ts";
 
 /**
@@ -31,8 +31,8 @@ export async function pushRuns<Filled extends { readonly payload: string }>(
     const filled = await fill(run, one.input ?? inputs.get(one.id) ?? "null");
     if (!("payload" in filled)) return [{ ...run, text: null, filled }];
     const isSent = one.journalBytes <= LIMITS.pushedJournalBytes;
-    const text = runText(run, one, filled.payload, isSent ? journalText(journals.get(one.id) ?? []) : "null");
-    return [{ ...run, text: `{"kind":"run",${isSent ? "" : `"journalSteps":${one.steps},`}${text.slice(1)}`, filled }];
+    const [first = "", ...rest] = runText(run, one, filled.payload, isSent ? showJournal(journals.get(one.id) ?? []) : ["null"]);
+    return [{ ...run, text: [`{"kind":"run",${isSent ? "" : `"journalSteps":${one.steps},`}${first.slice(1)}`, ...rest], filled }];
   });
   return (await Promise.all(given)).flat();
 }

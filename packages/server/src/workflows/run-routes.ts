@@ -1,7 +1,7 @@
 import { ListedRun, ListRuns, Page, Run, RunPath, type RunStatus } from "@tidemill/contract";
 import { type AuditLog, requestActor } from "#audit";
-import { type Api, PAGE_END, readPage, replies, routeDefaults, workspaceOf } from "#http";
-import { cutPage, type Db, type RunId, type Tenants, type UuidSource } from "#kernel";
+import { type Api, jsonText, PAGE_END, readPage, replies, routeDefaults, workspaceOf } from "#http";
+import { cutPage, type Db, type JsonParts, type RunId, type Tenants, type UuidSource } from "#kernel";
 import { type Aborter, findLane, type PulledWaker, type Waker } from "#lanes";
 import { cancelRun } from "./cancel.ts";
 import { listRuns } from "./list-runs.ts";
@@ -27,7 +27,7 @@ const JSON_TYPE = "application/json; charset=utf-8";
 export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter }: RunRoutes): void {
   const keyOf = (workspaceId: RunKey["workspaceId"], id: string): RunKey => ({ workspaceId, id: readRunId(id) as RunId });
 
-  const show = async (db: Db, key: RunKey, run: RunWithData): Promise<string> =>
+  const show = async (db: Db, key: RunKey, run: RunWithData): Promise<JsonParts> =>
     showRun(run, { steps: await readJournal(db, key), ...(await findDetails(db, key, run)) });
 
   api.get(
@@ -83,7 +83,7 @@ export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter }: Run
       const key = keyOf(workspaceId, request.params.id);
       const run = await findRun(db, key);
       if (!run) throw runNotFound(request.params.id);
-      return reply.type(JSON_TYPE).send(await show(db, key, run));
+      return reply.type(JSON_TYPE).send(jsonText(await show(db, key, run)));
     },
   );
 
@@ -110,7 +110,7 @@ export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter }: Run
       // One whose lease is not known may be claimed at this moment, by any node.
       for (const call of withdrawn) aborter.abortJob(call.id, call.leaseId ?? NO_LEASE);
       if (enqueued.length > 0) waker.wakeWorkflows(enqueued);
-      return reply.type(JSON_TYPE).send(await show(db, key, run));
+      return reply.type(JSON_TYPE).send(jsonText(await show(db, key, run)));
     },
   );
 
@@ -137,7 +137,7 @@ export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter }: Run
       const key = keyOf(workspaceId, request.params.id);
       const { run, lane } = await retryRun(db, audit, requestActor(request), key);
       waker.wakeWorkflows([lane]);
-      return reply.type(JSON_TYPE).send(await show(db, key, run));
+      return reply.type(JSON_TYPE).send(jsonText(await show(db, key, run)));
     },
   );
 }

@@ -1,5 +1,16 @@
 import type { LastError, ListedRun, Run as RunRecord, RunStatus, RunStep } from "@tidemill/contract";
-import { fragment, notFound, type ProblemError, type RunId, type Timestamp, typeId, uuidOf, type WorkspaceId } from "#kernel";
+import { jsonItems } from "#http";
+import {
+  fragment,
+  type JsonParts,
+  notFound,
+  type ProblemError,
+  type RunId,
+  type Timestamp,
+  typeId,
+  uuidOf,
+  type WorkspaceId,
+} from "#kernel";
 import type { LaneId } from "#lanes";
 import { undoneBy } from "./undo/key.ts";
 
@@ -120,10 +131,15 @@ export interface RunDetails {
 }
 
 /** A run with its journal, as JSON text. Values are inserted as they were stored. */
-export const showRun = (run: RunWithData, details: RunDetails): string =>
-  `${JSON.stringify(showListedRun(run)).slice(0, -1)},"input":${run.input},"result":${run.result ?? "null"},"progress":${run.progress ?? "null"},` +
-  `"waitingFor":${JSON.stringify(waitingForOf(run, details))},"steps":${journalText(details.steps)},` +
-  `"hookErrors":${JSON.stringify(details.hookErrors)},"undoErrors":${JSON.stringify(undoErrorsOf(details.steps))}}`;
+export const showRun = (run: RunWithData, details: RunDetails): JsonParts => [
+  `${JSON.stringify(showListedRun(run)).slice(0, -1)},"input":`,
+  run.input,
+  `,"result":`,
+  run.result ?? "null",
+  `,"progress":${run.progress ?? "null"},"waitingFor":${JSON.stringify(waitingForOf(run, details))},"steps":`,
+  ...showJournal(details.steps),
+  `,"hookErrors":${JSON.stringify(details.hookErrors)},"undoErrors":${JSON.stringify(undoErrorsOf(details.steps))}}`,
+];
 
 /** What a run waits for that has not ended. */
 function waitingForOf({ ended_at, version }: RunRow, { steps, calls, unfit, keptFor }: RunDetails): RunRecord["waitingFor"] {
@@ -163,11 +179,13 @@ const undoErrorsOf = (steps: readonly StepRow[]): RunRecord["undoErrors"] =>
   );
 
 /** A journal as JSON text. */
-export const journalText = (steps: readonly StepRow[]): string => `[${steps.map(stepText).join(",")}]`;
+export const showJournal = (steps: readonly StepRow[]): JsonParts => ["[", ...jsonItems(steps.map(showStep)), "]"];
 
 /** A step as JSON text. */
-export const stepText = (step: StepRow): string =>
-  `{"key":${JSON.stringify(step.key)},"type":"${step.type}","status":"${step.status}","output":${step.output ?? "null"},` +
-  `"error":${step.error ?? "null"},"attempt":${step.attempt},"startedAt":${JSON.stringify(step.started_at)},` +
-  `"endedAt":${JSON.stringify(step.ended_at)},"wakeAt":${JSON.stringify(step.wake_at)},"signal":${JSON.stringify(step.signal)},` +
-  `"undoable":${step.undoable}}`;
+export const showStep = (step: StepRow): JsonParts => [
+  `{"key":${JSON.stringify(step.key)},"type":"${step.type}","status":"${step.status}","output":`,
+  step.output ?? "null",
+  `,"error":${step.error ?? "null"},"attempt":${step.attempt},"startedAt":${JSON.stringify(step.started_at)},` +
+    `"endedAt":${JSON.stringify(step.ended_at)},"wakeAt":${JSON.stringify(step.wake_at)},"signal":${JSON.stringify(step.signal)},` +
+    `"undoable":${step.undoable}}`,
+];

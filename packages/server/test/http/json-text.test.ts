@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { createApi, type JsonStream, jsonText, listen } from "#http";
+import { chunksOf, createApi, type JsonStream, jsonText, listen } from "#http";
 import { systemRandom, type WorkspaceId } from "#kernel";
 import { principalOf } from "../harness/principal.ts";
 
@@ -84,6 +84,13 @@ test("a long response of a request has the turns of its workspace", async ({ onT
   const response = await fetch(`${url}/long`, { headers: { authorization: "Bearer a" } });
   expect(await response.text()).toBe(PART.repeat(10));
   expect(stream.workspaceId).toBe(principal.workspaceId);
+});
+
+test("a long value is sent as it is, and what is short around it together", () => {
+  const value = "x".repeat(300_000);
+  const chunks = [...chunksOf(["[", value, ",", "1", ",", value, "]"])];
+  expect(chunks.map(({ length }) => length)).toEqual([1, 262_144, 37_856, 3, 262_144, 37_856, 1]);
+  expect(chunks.join("")).toBe(`[${value},1,${value}]`);
 });
 
 test("an item that is longer than a chunk is sent in several, and no character is cut in two", async () => {

@@ -144,6 +144,31 @@ describe("a run that is followed", () => {
     expect(one.shares.eventStreams.heldBy(KEY.workspaceId)).toBe(0);
   });
 
+  test.each(["running", "completed"])("that is long and %s is sent in pieces, whole and once", async (status) => {
+    const one = fixture();
+    Object.assign(one.state.run, {
+      status,
+      input: `[\n"${"x".repeat(600_000)}"]`,
+      ended_at: status === "completed" ? "2026-11-21T12:00:00Z" : null,
+    });
+    const reader = new SlowReader();
+    const stream = await opened(one, reader);
+    const pieces: string[] = [];
+    for (let piece = await reader.take(); piece !== ""; piece = await reader.take()) {
+      pieces.push(piece);
+      // Not before the rest of what is being sent.
+      if (pieces.length === 1) one.say("1");
+      await one.advance(200);
+    }
+    expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThanOrEqual(256 * 1024);
+    const [event, ...later] = pieces.join("").split("\n\n").filter(Boolean);
+    const data = JSON.parse(/^data: (.*)$/m.exec(event ?? "")?.[1] ?? "");
+    expect(data).toMatchObject({ status, input: ["x".repeat(600_000)] });
+    expect(later.map((text) => /^data: .*$/m.exec(text)?.[0])).toEqual(status === "running" ? ['data: {"progress":1}'] : []);
+    expect(stream.readableEnded).toBe(status === "completed");
+    expect(one.shares.requestMemory.heldBy(KEY.workspaceId)).toBe(0);
+  });
+
   test("sends a comment every 15 seconds, unless the reader has not taken what came before", async () => {
     const one = fixture();
     const reader = new SlowReader();

@@ -1,14 +1,14 @@
 import { Readable } from "node:stream";
-import type { StreamReader } from "#http";
-import { isAway, type PersonId, type SharedResource } from "#kernel";
+import { chunksOf, type LongResponse, MAX_CHUNK, type StreamReader, sendingTurns } from "#http";
+import { isAway, type PersonId, type SharedResource, type WorkspaceId } from "#kernel";
 import { isEnded, type RunKey } from "../run.ts";
 import type { EventCursor } from "./cursor.ts";
-import { framesFor, type RunLook } from "./frames.ts";
+import { type Frame, framesFor, lengthOfFrames, partsOf, type RunLook } from "./frames.ts";
 
 const HEARTBEAT_MS = 15_000;
 const HEARTBEAT = ": heartbeat\n\n";
-/** Smaller texts are not counted: the number of streams limits them. */
-const MIN_COUNTED_BYTES = 16 * 1024;
+/** Shorter texts are not counted: the number of streams limits them. Characters. */
+const MIN_COUNTED = 16 * 1024;
 
 export interface EventStreamOptions {
   readonly key: RunKey;
@@ -24,12 +24,15 @@ export interface EventStreamOptions {
  * The events of a run for one reader (text/event-stream). It holds no more than one look's events: as long as the reader has not taken
  * them, it gets no others, and then what has changed in all. So a slow reader leaves out what lies between.
  */
-export class RunEventStream extends Readable {
+export class RunEventStream extends Readable implements LongResponse {
+  readonly workspaceId: WorkspaceId;
   readonly #options: EventStreamOptions;
   readonly #opened = Promise.withResolvers<void>();
   readonly #heartbeat: NodeJS.Timeout;
   #cursor: EventCursor | null;
-  #heldBytes = 0;
+  #held = 0;
+  /** What is left of a long text that it is sending. */
+  #chunks: Iterator<string, void> | null = null;
   /** Whether the reader has taken all it got. */
   #isDrained = true;
   #hasChanged = true;
@@ -40,7 +43,8 @@ export class RunEventStream extends Readable {
 
   constructor(options: EventStreamOptions) {
     // So that it is read only when the response has room.
-    super({ highWaterMark: 0 });
+    super({ objectMode: true, highWaterMark: 0 });
+    this.workspaceId = options.key.workspaceId;
     this.#options = options;
     this.#cursor = options.cursor;
     this.#heartbeat = setInterval(() => this.#beat(), HEARTBEAT_MS).unref();
@@ -48,6 +52,7 @@ export class RunEventStream extends Readable {
     this.once("close", () => {
       this.#isOver = true;
       clearInterval(this.#heartbeat);
+      sendingTurns.leave(this);
       this.#giveBack();
       this.#opened.resolve();
     });
@@ -86,23 +91,23 @@ export class RunEventStream extends Readable {
   /** Takes what a look has found. It waits for its workspace's turn at the memory, if that is much. */
   async receive(look: RunLook): Promise<void> {
     try {
-      const { text, cursor } = framesFor(this.#cursor, look);
-      await this.#hold(Buffer.byteLength(text));
+      const { frames, cursor } = framesFor(this.#cursor, look);
+      await this.#hold(lengthOfFrames(frames));
       this.#isReceiving = false;
-      this.#send(text, cursor, look);
+      this.#send(frames, cursor, look);
     } catch (error) {
       this.fail(error);
     }
   }
 
-  #send(text: string, cursor: EventCursor, look: RunLook): void {
+  #send(frames: readonly Frame[], cursor: EventCursor, look: RunLook): void {
     if (this.#isOver) {
       this.#giveBack();
       return;
     }
-    this.#isNeedless = text === "" && isEnded(look.run) && this.#cursor === this.#options.cursor;
+    this.#isNeedless = frames.length === 0 && isEnded(look.run) && this.#cursor === this.#options.cursor;
     this.#cursor = cursor;
-    if (text !== "") this.#say(text);
+    if (frames.length > 0) this.#say(partsOf(frames), lengthOfFrames(frames));
     if (isEnded(look.run)) this.finish();
     else if (this.isReady) this.#options.onReady();
     this.#opened.resolve();
@@ -135,11 +140,29 @@ export class RunEventStream extends Readable {
   finish(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.push(null);
+    if (!this.#chunks) this.push(null);
     this.#opened.resolve();
   }
 
   override _read(): void {
+    if (this.#chunks) sendingTurns.next(this);
+    else this.#goOn();
+  }
+
+  sendOne(): void {
+    if (this.destroyed) return;
+    const chunk = this.#chunks?.next();
+    if (chunk && !chunk.done) {
+      this.push(chunk.value);
+      return;
+    }
+    this.#chunks = null;
+    if (this.#isOver) this.push(null);
+    else this.#goOn();
+  }
+
+  /** The reader has taken all it got. */
+  #goOn(): void {
     this.#giveBack();
     this.#isDrained = true;
     if (this.isReady) this.#options.onReady();
@@ -148,22 +171,27 @@ export class RunEventStream extends Readable {
   /** Not to a reader that has not taken what it got: it is disconnected when it takes nothing for a while (`stalled-responses.ts`). */
   #beat(): void {
     void this.checkAccess();
-    if (this.#isDrained && !this.#isReceiving && !this.#isOver) this.#say(HEARTBEAT);
+    if (this.#isDrained && !this.#isReceiving && !this.#isOver) this.#say([HEARTBEAT], HEARTBEAT.length);
   }
 
-  #say(text: string): void {
+  #say(parts: Iterable<string>, characters: number): void {
     this.#isDrained = false;
-    this.push(text);
+    if (characters <= MAX_CHUNK) {
+      this.push([...parts].join(""));
+      return;
+    }
+    this.#chunks = chunksOf(parts);
+    sendingTurns.next(this);
   }
 
-  async #hold(bytes: number): Promise<void> {
-    if (bytes < MIN_COUNTED_BYTES) return;
-    await this.#options.memory.takeInTurn(this.#options.key.workspaceId, bytes);
-    this.#heldBytes += bytes;
+  async #hold(characters: number): Promise<void> {
+    if (characters < MIN_COUNTED) return;
+    await this.#options.memory.takeInTurn(this.workspaceId, characters);
+    this.#held += characters;
   }
 
   #giveBack(): void {
-    if (this.#heldBytes > 0) this.#options.memory.giveBack(this.#options.key.workspaceId, this.#heldBytes);
-    this.#heldBytes = 0;
+    if (this.#held > 0) this.#options.memory.giveBack(this.workspaceId, this.#held);
+    this.#held = 0;
   }
 }

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { type RunDetails, type RunWithData, showListedRun, showRun, stepText } from "../run.ts";
+import { type JsonParts, lengthOfParts } from "#kernel";
+import { type RunDetails, type RunWithData, showListedRun, showRun, showStep } from "../run.ts";
 import { type EventCursor, showEventCursor } from "./cursor.ts";
 import type { PlacedStep } from "./store.ts";
 
@@ -19,38 +20,60 @@ const RETRY_MS = 1_000;
 export const needsWhole = (cursor: EventCursor | null, { retries, last_seq: last }: Pick<RunWithData, "retries" | "last_seq">): boolean =>
   cursor === null || cursor.retries !== retries || cursor.steps > last;
 
-/** The events that a reader with this cursor lacks, as text, and its next cursor. */
-export function framesFor(cursor: EventCursor | null, { run, steps, whole }: RunLook): { text: string; cursor: EventCursor } {
+/** An event as it is sent. */
+export interface Frame {
+  /** The lines before its data. */
+  readonly head: string;
+  readonly data: JsonParts;
+}
+
+/** The events that a reader with this cursor lacks, and its next cursor. */
+export function framesFor(cursor: EventCursor | null, { run, steps, whole }: RunLook): { frames: Frame[]; cursor: EventCursor } {
   const status = JSON.stringify(showListedRun(run)).replace(/\}$/, `,"result":${run.result ?? "null"}}`);
   const progress = run.progress ?? "null";
   const last = { retries: run.retries, steps: run.last_seq, status: digestOf(status), progress: digestOf(progress) };
   if (cursor === null || needsWhole(cursor, run)) {
     const shown = showRun(run, { calls: [], hookErrors: [], unfit: null, keptFor: null, ...whole, steps: ordered(steps) });
-    return { text: `retry: ${RETRY_MS}\n${frame("run", last, shown)}`, cursor: last };
+    const { head, data } = frame("run", last, shown);
+    return { frames: [{ head: `retry: ${RETRY_MS}\n${head}`, data }], cursor: last };
   }
   let at = cursor;
-  const frames: string[] = [];
+  const frames: Frame[] = [];
   for (const step of steps) {
     if (step.changed_seq <= cursor.steps) continue;
     at = { ...at, steps: Math.min(step.changed_seq, run.last_seq) };
-    frames.push(frame("step", at, stepText(step)));
+    frames.push(frame("step", at, showStep(step)));
   }
   at = { ...at, steps: run.last_seq };
   if (at.progress !== last.progress) {
     at = { ...at, progress: last.progress };
-    frames.push(frame("progress", at, `{"progress":${progress}}`));
+    frames.push(frame("progress", at, [`{"progress":${progress}}`]));
   }
   // Last, so that it ends the stream of a run that has ended.
-  if (at.status !== last.status) frames.push(frame("status", last, status));
-  return { text: frames.join(""), cursor: last };
+  if (at.status !== last.status) frames.push(frame("status", last, [status]));
+  return { frames, cursor: last };
 }
 
 /** As a journal is shown. */
 const ordered = (steps: readonly PlacedStep[]): PlacedStep[] =>
   steps.toSorted((one, other) => Number(one.status === "waiting") - Number(other.status === "waiting") || one.seq - other.seq);
 
-const frame = (event: string, cursor: EventCursor, data: string): string =>
-  `event: ${event}\nid: ${showEventCursor(cursor)}\ndata: ${singleLine(data)}\n\n`;
+/** How long events are as text, nearly. Characters. */
+export const lengthOfFrames = (frames: readonly Frame[]): number => frames.reduce((sum, { data }) => sum + lengthOfParts(data), 0);
+
+/** The text of events, in parts. */
+export function* partsOf(frames: readonly Frame[]): Generator<string, void> {
+  for (const { head, data } of frames) {
+    yield head;
+    for (const part of data) yield singleLine(part);
+    yield "\n\n";
+  }
+}
+
+const frame = (event: string, cursor: EventCursor, data: JsonParts): Frame => ({
+  head: `event: ${event}\nid: ${showEventCursor(cursor)}\ndata: `,
+  data,
+});
 
 /** Values are stored as their senders wrote them, perhaps with white space between tokens. */
 const singleLine = (json: string): string => (/[\r\n]/.test(json) ? json.replaceAll(/[\r\n]+/g, " ") : json);

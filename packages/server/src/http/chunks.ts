@@ -1,0 +1,40 @@
+/** A longer text is sent in chunks: encoding 16 MB at once holds the event loop for 40 ms. Characters. */
+export const MAX_CHUNK = 256 * 1024;
+/** A longer part of a text has chunks of its own. Characters. */
+const MAX_JOINED = 64 * 1024;
+
+/**
+ * Cuts a text into chunks.
+ *
+ * @param parts of the text. Only short ones are joined, as that copies them
+ */
+export function* chunksOf(parts: Iterable<string>): Generator<string, void> {
+  let short: string[] = [];
+  let characters = 0;
+  for (const part of parts) {
+    const isLong = part.length > MAX_JOINED;
+    if (characters > 0 && (isLong || characters + part.length > MAX_CHUNK)) {
+      yield short.join("");
+      short = [];
+      characters = 0;
+    }
+    if (isLong) yield* piecesOf(part);
+    else {
+      short.push(part);
+      characters += part.length;
+    }
+  }
+  if (characters > 0) yield short.join("");
+}
+
+function* piecesOf(text: string): Generator<string, void> {
+  for (let at = 0; at < text.length; ) {
+    let end = at + MAX_CHUNK;
+    // Both halves of a character must be encoded together.
+    if (isFirstHalf(text.charCodeAt(end - 1))) end += 1;
+    yield text.slice(at, end);
+    at = end;
+  }
+}
+
+const isFirstHalf = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff;
