@@ -17,6 +17,12 @@ declare module "fastify" {
      * number reduces it. Not on listeners that workspaces do not share.
      */
     holdBytes?: (bytes: number) => void;
+    /**
+     * As `holdBytes`, but waits for the workspace's turn, before what the response will hold is read.
+     *
+     * @throws UNAVAILABLE when that takes too long
+     */
+    holdBytesInTurn?: (bytes: number) => Promise<void>;
   }
   interface FastifyContextConfig {
     /** How large the route's response may be, if it is large. Bytes. */
@@ -34,6 +40,10 @@ export class RequestMemory {
     api.decorateRequest("heldBytes", 0);
     api.decorateReply("holdBytes", function holdBytes(this: FastifyReply, bytes: number) {
       hold(this, bytes);
+    });
+    const holdInTurn = (reply: FastifyReply, bytes: number) => this.#expectInTurn(reply, bytes);
+    api.decorateReply("holdBytesInTurn", function holdBytesInTurn(this: FastifyReply, bytes: number) {
+      return holdInTurn(this, bytes);
     });
   }
 
@@ -78,6 +88,12 @@ export class RequestMemory {
       this.#memory.take(workspaceId, bytes);
       this.#hold(request, reply, workspaceId, bytes);
     }
+  }
+
+  async #expectInTurn(reply: FastifyReply, bytes: number): Promise<void> {
+    const { request } = reply;
+    const workspaceId = request.principal?.workspaceId;
+    if (workspaceId !== undefined && bytes >= MIN_COUNTED_BYTES) await this.#take(request, reply, workspaceId, bytes);
   }
 
   async #take(request: FastifyRequest, reply: FastifyReply, workspaceId: WorkspaceId, bytes: number): Promise<void> {

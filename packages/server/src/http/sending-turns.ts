@@ -11,7 +11,7 @@ export interface LongResponse {
 const CHUNKS_IN_A_TURN = 4;
 
 /** Shares the event loop's time for long responses: clients that read fast would take all of it in one turn. Workspaces take turns. */
-export class SendingTurns {
+class SendingTurns {
   readonly #waiting = new Line<LongResponse>();
   #left = CHUNKS_IN_A_TURN;
   #isPlanned = false;

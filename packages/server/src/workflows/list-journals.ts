@@ -10,12 +10,17 @@ const IN_FLIGHT = ["running", "sleeping", "waiting"] as const;
 /** Bytes of journals and inputs in a page, unless its first run has more. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
-/** A page of the runs in flight of a workflow with their journals, newest first, as JSON texts. */
+/**
+ * A page of the runs in flight of a workflow with their journals, newest first, as JSON texts.
+ *
+ * @param hold waits for memory for the page, before it is read
+ */
 export async function listJournals(
   db: Db,
   workspaceId: WorkspaceId,
   laneId: LaneId,
   { after, limit }: { readonly after: RunId | null; readonly limit: number },
+  hold: (bytes: number) => Promise<void>,
 ): Promise<{ texts: JsonParts[]; next: RunId | null }> {
   const found = await listRuns(db, { workspaceId, laneId, statuses: IN_FLIGHT, before: after, limit: limit + 1 });
   const { records, next } = cutPage(found, limit, ({ id }) => id);
@@ -23,6 +28,7 @@ export async function listJournals(
   const ids = records.map(({ id }) => id);
   const weights = new Map((await weighJournals(db, workspaceId, ids)).map(({ id, bytes }) => [id, bytes]));
   const kept = records.slice(0, countWithin(ids.map((id) => weights.get(id) ?? 0)));
+  await hold(kept.reduce((sum, { id }) => sum + (weights.get(id) ?? 0), 0));
   const keptIds = kept.map(({ id }) => id);
   const [inputs, journals] = [await readInputs(db, workspaceId, keptIds), await readJournals(db, workspaceId, keptIds)];
   const texts = kept.map((run) => textOf(run, inputs.get(run.id) ?? "null", showJournal(journals.get(run.id) ?? [])));

@@ -1,4 +1,5 @@
 import { ListedRun, ListRuns, Page, Run, RunPath, type RunStatus } from "@tidemill/contract";
+import type { FastifyReply } from "fastify";
 import { type AuditLog, requestActor } from "#audit";
 import { type Api, jsonText, PAGE_END, readPage, replies, routeDefaults, workspaceOf } from "#http";
 import { cutPage, type Db, type JsonParts, type RunId, type Tenants, type UuidSource } from "#kernel";
@@ -29,6 +30,11 @@ export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter }: Run
 
   const show = async (db: Db, key: RunKey, run: RunWithData): Promise<JsonParts> =>
     showRun(run, { steps: await readJournal(db, key), ...(await findDetails(db, key, run)) });
+  /** What has been done must not be refused. */
+  const showChanged = (reply: FastifyReply, db: Db, key: RunKey, run: RunWithData): Promise<JsonParts> => {
+    reply.holdBytes?.(run.journal_bytes);
+    return show(db, key, run);
+  };
 
   api.get(
     "/v1/runs",
@@ -83,6 +89,7 @@ export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter }: Run
       const key = keyOf(workspaceId, request.params.id);
       const run = await findRun(db, key);
       if (!run) throw runNotFound(request.params.id);
+      await reply.holdBytesInTurn?.(run.journal_bytes);
       return reply.type(JSON_TYPE).send(jsonText(await show(db, key, run)));
     },
   );
@@ -110,7 +117,7 @@ export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter }: Run
       // One whose lease is not known may be claimed at this moment, by any node.
       for (const call of withdrawn) aborter.abortJob(call.id, call.leaseId ?? NO_LEASE);
       if (enqueued.length > 0) waker.wakeWorkflows(enqueued);
-      return reply.type(JSON_TYPE).send(jsonText(await show(db, key, run)));
+      return reply.type(JSON_TYPE).send(jsonText(await showChanged(reply, db, key, run)));
     },
   );
 
@@ -137,7 +144,7 @@ export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter }: Run
       const key = keyOf(workspaceId, request.params.id);
       const { run, lane } = await retryRun(db, audit, requestActor(request), key);
       waker.wakeWorkflows([lane]);
-      return reply.type(JSON_TYPE).send(jsonText(await show(db, key, run)));
+      return reply.type(JSON_TYPE).send(jsonText(await showChanged(reply, db, key, run)));
     },
   );
 }

@@ -46,7 +46,7 @@ export const findRun = (db: Db, { workspaceId, id }: RunKey): Promise<RunWithDat
   row(
     db,
     sql`
-      select ${LISTED}, r.input, r.result, r.progress, r.last_seq, r.retries from run r join lane l on l.workspace_id = r.workspace_id and l.id = r.lane_id and l.deleted_at is null
+      select ${LISTED}, r.input, r.result, r.progress, r.last_seq, r.journal_bytes, r.retries from run r join lane l on l.workspace_id = r.workspace_id and l.id = r.lane_id and l.deleted_at is null
       where r.workspace_id = ${workspaceId} and r.id = ${id}`,
   );
 

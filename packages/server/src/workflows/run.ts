@@ -55,6 +55,8 @@ export interface RunWithData extends RunRow {
   readonly progress: string | null;
   /** The last place in its journal. Grows with each change of it. */
   readonly last_seq: number;
+  /** Of outputs and errors in its journal. */
+  readonly journal_bytes: number;
   readonly retries: number;
 }
 

@@ -33,7 +33,9 @@ export function mountJournals(api: Api, { tenants }: { readonly tenants: Tenants
       const { after, limit } = readPage(request.query, readRunId);
       const lane = await findLane(db, workspaceId, "workflow", request.params.name);
       if (!lane) throw await laneNotFound(db, workspaceId, "workflow", request.params.name);
-      const { texts, next } = await listJournals(db, workspaceId, lane.id, { after: after as RunId | null, limit });
+      const { texts, next } = await listJournals(db, workspaceId, lane.id, { after: after as RunId | null, limit }, async (bytes) =>
+        reply.holdBytesInTurn?.(bytes),
+      );
       const cursor = next === null ? "null" : `"${showRunId(next)}"`;
       return reply.type(JSON_TYPE).send(jsonText(['{"data":[', ...jsonItems(texts), `],"next_cursor":${cursor}}`]));
     },

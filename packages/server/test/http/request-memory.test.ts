@@ -43,6 +43,10 @@ async function service(stalledResponseMs?: number) {
     await expected.promise;
     return reply.send({ small: true });
   });
+  api.get("/waits", { config: { access: "read" } }, async (_request, reply) => {
+    await reply.holdBytesInTurn?.(LARGE);
+    return { small: true };
+  });
   api.get("/small", { config: { access: "read" } }, () => ({ small: true }));
   const url = await listen(api, "127.0.0.1", 0);
   const sockets: net.Socket[] = [];
@@ -135,6 +139,17 @@ test("what a response is expected to hold counts before it is made, until it is 
   makeExpected();
   expect(await reply).toMatchObject({ status: 200 });
   await until(() => memory.total === 0, "the response is small");
+});
+
+test("a response may wait for its turn before what it will hold is read", async () => {
+  const { memory, leave, get } = await service();
+  const unread = leave("a");
+  await until(() => memory.total === LARGE, "the response counts");
+  const reply = get("a", "/waits");
+  await until(() => memory.waiting === 1, "the next one waits");
+  unread.destroy();
+  expect(await reply).toMatchObject({ status: 200 });
+  await until(() => memory.total === 0, "nothing is held");
 });
 
 test("a response that was read no longer counts", async () => {

@@ -1,20 +1,18 @@
 import { Readable } from "node:stream";
 import { chunksOf, type LongResponse, MAX_CHUNK, type StreamReader, sendingTurns } from "#http";
-import { isAway, type PersonId, type SharedResource, type WorkspaceId } from "#kernel";
+import { isAway, type PersonId, type WorkspaceId } from "#kernel";
 import { isEnded, type RunKey } from "../run.ts";
 import type { EventCursor } from "./cursor.ts";
-import { type Frame, framesFor, lengthOfFrames, partsOf, type RunLook } from "./frames.ts";
+import { framesFor, lengthOfFrames, partsOf, type RunLook } from "./frames.ts";
+import type { LookMemory } from "./look-memory.ts";
 
 const HEARTBEAT_MS = 15_000;
 const HEARTBEAT = ": heartbeat\n\n";
-/** Shorter texts are not counted: the number of streams limits them. Characters. */
-const MIN_COUNTED = 16 * 1024;
 
 export interface EventStreamOptions {
   readonly key: RunKey;
   /** What the reader has already. Null: nothing. */
   readonly cursor: EventCursor | null;
-  readonly memory: SharedResource;
   readonly reader: StreamReader;
   /** Called when the reader lacks changes and can take them. */
   readonly onReady: () => void;
@@ -30,7 +28,8 @@ export class RunEventStream extends Readable implements LongResponse {
   readonly #opened = Promise.withResolvers<void>();
   readonly #heartbeat: NodeJS.Timeout;
   #cursor: EventCursor | null;
-  #held = 0;
+  /** Of the look whose events the reader has not taken. */
+  #memory: LookMemory | null = null;
   /** What is left of a long text that it is sending. */
   #chunks: Iterator<string, void> | null = null;
   /** Whether the reader has taken all it got. */
@@ -53,7 +52,7 @@ export class RunEventStream extends Readable implements LongResponse {
       this.#isOver = true;
       clearInterval(this.#heartbeat);
       sendingTurns.leave(this);
-      this.#giveBack();
+      this.#release();
       this.#opened.resolve();
     });
   }
@@ -88,26 +87,19 @@ export class RunEventStream extends Readable implements LongResponse {
     this.#isReceiving = true;
   }
 
-  /** Takes what a look has found. It waits for its workspace's turn at the memory, if that is much. */
-  async receive(look: RunLook): Promise<void> {
-    try {
-      const { frames, cursor } = framesFor(this.#cursor, look);
-      await this.#hold(lengthOfFrames(frames));
-      this.#isReceiving = false;
-      this.#send(frames, cursor, look);
-    } catch (error) {
-      this.fail(error);
-    }
-  }
-
-  #send(frames: readonly Frame[], cursor: EventCursor, look: RunLook): void {
+  /** Takes what a look has found. */
+  receive(look: RunLook, memory: LookMemory): void {
+    this.#isReceiving = false;
+    this.#memory = memory;
     if (this.#isOver) {
-      this.#giveBack();
+      this.#release();
       return;
     }
+    const { frames, cursor } = framesFor(this.#cursor, look);
     this.#isNeedless = frames.length === 0 && isEnded(look.run) && this.#cursor === this.#options.cursor;
     this.#cursor = cursor;
     if (frames.length > 0) this.#say(partsOf(frames), lengthOfFrames(frames));
+    else this.#release();
     if (isEnded(look.run)) this.finish();
     else if (this.isReady) this.#options.onReady();
     this.#opened.resolve();
@@ -163,7 +155,7 @@ export class RunEventStream extends Readable implements LongResponse {
 
   /** The reader has taken all it got. */
   #goOn(): void {
-    this.#giveBack();
+    this.#release();
     this.#isDrained = true;
     if (this.isReady) this.#options.onReady();
   }
@@ -184,14 +176,8 @@ export class RunEventStream extends Readable implements LongResponse {
     sendingTurns.next(this);
   }
 
-  async #hold(characters: number): Promise<void> {
-    if (characters < MIN_COUNTED) return;
-    await this.#options.memory.takeInTurn(this.workspaceId, characters);
-    this.#held += characters;
-  }
-
-  #giveBack(): void {
-    if (this.#held > 0) this.#options.memory.giveBack(this.workspaceId, this.#held);
-    this.#held = 0;
+  #release(): void {
+    this.#memory?.release();
+    this.#memory = null;
   }
 }

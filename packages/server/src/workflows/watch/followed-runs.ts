@@ -31,8 +31,8 @@ export class FollowedRuns {
     const { tenants, clock, shares } = this.#options;
     const { workspaceId } = key;
     shares.eventStreams.takeOrRefuse(workspaceId);
-    const followed = this.#runs.get(nameOf(key)) ?? new FollowedRun(key, tenants.of(workspaceId), clock);
-    const stream = new RunEventStream({ key, cursor, memory: shares.requestMemory, reader, onReady: () => followed.look() });
+    const followed = this.#runs.get(nameOf(key)) ?? new FollowedRun(key, tenants.of(workspaceId), clock, shares.requestMemory);
+    const stream = new RunEventStream({ key, cursor, reader, onReady: () => followed.look() });
     this.#runs.set(nameOf(key), followed);
     followed.streams.add(stream);
     stream.once("close", () => {
