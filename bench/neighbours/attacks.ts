@@ -7,6 +7,7 @@ import { dueAtOnce } from "./attacks/due-at-once.ts";
 import { hangingPayloads } from "./attacks/hanging-payloads.ts";
 import { hangingQueues } from "./attacks/hanging-queues.ts";
 import { idleConnections } from "./attacks/idle-connections.ts";
+import { longJournals } from "./attacks/long-journals.ts";
 import { manySecrets } from "./attacks/many-secrets.ts";
 import { silentNames } from "./attacks/silent-names.ts";
 import { stalledBodies } from "./attacks/stalled-bodies.ts";
@@ -29,4 +30,5 @@ export const ATTACKS: readonly Attack[] = [
   auditedAttempts,
   dueAtOnce,
   unservedQueues,
+  longJournals,
 ];

@@ -18,7 +18,8 @@ declare module "fastify" {
      */
     holdBytes?: (bytes: number) => void;
     /**
-     * As `holdBytes`, but waits for the workspace's turn, before what the response will hold is read.
+     * As `holdBytes`, but waits for the workspace's turn, before what the response will hold is read. It waits for half of the memory at most, so
+     * that there is a turn for every response.
      *
      * @throws UNAVAILABLE when that takes too long
      */
@@ -93,7 +94,8 @@ export class RequestMemory {
   async #expectInTurn(reply: FastifyReply, bytes: number): Promise<void> {
     const { request } = reply;
     const workspaceId = request.principal?.workspaceId;
-    if (workspaceId !== undefined && bytes >= MIN_COUNTED_BYTES) await this.#take(request, reply, workspaceId, bytes);
+    if (workspaceId !== undefined && bytes >= MIN_COUNTED_BYTES)
+      await this.#take(request, reply, workspaceId, Math.min(bytes, Math.floor(this.#memory.capacity / 2)));
   }
 
   async #take(request: FastifyRequest, reply: FastifyReply, workspaceId: WorkspaceId, bytes: number): Promise<void> {

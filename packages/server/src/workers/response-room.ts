@@ -10,7 +10,7 @@ const MAX_AT_ONCE = 16;
 const MAX_GROWN = 2 * 1024 * 1024;
 
 /** What a response and its workspace have of the node's memory. */
-export interface ResponseMemory {
+interface RoomForSecrets {
   /** Whether the workspace has room for this many bytes. */
   readonly hasRoom: (bytes: number) => boolean;
   /** Counts what the response will hold; a negative number reduces it. Bytes. */
@@ -19,11 +19,11 @@ export interface ResponseMemory {
 
 /** Bounds what the values of secrets add to one response: 4 MiB, and the workspace's share of the node's memory. */
 export class ResponseRoom {
-  readonly #memory: ResponseMemory;
+  readonly #memory: RoomForSecrets;
   #grown = 0;
   readonly #filling = new FairQueue({ maxAtOnce: MAX_AT_ONCE });
 
-  constructor(memory: ResponseMemory) {
+  constructor(memory: RoomForSecrets) {
     this.#memory = memory;
   }
 

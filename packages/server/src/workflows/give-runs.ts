@@ -35,6 +35,7 @@ const MAX_BYTES = 4 * 1024 * 1024;
  * Begins executions. Runs that have ended meanwhile are left out, and of those that undo steps of runs that have ended, runs that are gone.
  *
  * @param fill fills the secrets into an input
+ * @param hold waits for memory for inputs and journals, before they are read
  */
 export async function giveRuns<Filled extends { readonly payload: string }>(
   database: Transactional,
@@ -42,6 +43,7 @@ export async function giveRuns<Filled extends { readonly payload: string }>(
   runs: readonly ClaimedRun[],
   version: string | null,
   fill: (run: ClaimedRun, input: string) => Promise<Filled | AttemptResult>,
+  hold: (bytes: number) => Promise<void>,
 ): Promise<GivenRuns<Filled>> {
   if (runs.length === 0) return { given: [], left: [] };
   const begun = await beginAll(database, workspaceId, runs, version);
@@ -55,6 +57,7 @@ export async function giveRuns<Filled extends { readonly payload: string }>(
     if (fitting.length > 0 && bytes > MAX_BYTES) left.push(run);
     else fitting.push({ run, found });
   }
+  await hold(fitting.reduce((sum, { found }) => sum + found.bytes, 0));
   const withSteps = fitting.filter(({ found }) => found.steps > 0).map(({ found }) => found.id);
   const long = fitting.filter(({ found }) => found.input === null).map(({ found }) => found.id);
   const [journals, inputs] = await Promise.all([

@@ -17,14 +17,15 @@ export class LookMemory {
   }
 
   /**
-   * Waits for the workspace's turn at so much.
+   * Waits for the workspace's turn at so much, or at half of the memory: there is a turn for every look.
    *
    * @throws UNAVAILABLE when that takes too long
    */
   async hold(bytes: number): Promise<void> {
     if (bytes < MIN_COUNTED_BYTES) return;
-    await this.#memory.takeInTurn(this.#workspaceId, bytes);
-    this.#bytes += bytes;
+    const units = Math.min(bytes, Math.floor(this.#memory.capacity / 2));
+    await this.#memory.takeInTurn(this.#workspaceId, units);
+    this.#bytes += units;
   }
 
   /** It needs less than it holds. */

@@ -1,0 +1,77 @@
+import net from "node:net";
+import { describe, expect, onTestFinished } from "vitest";
+import { EventReader } from "../harness/event-reader.ts";
+import { testWith } from "../harness/nodes.ts";
+import { operate } from "../harness/operator.ts";
+import { type Service, until } from "../harness/service.ts";
+import { putWorkflow, type TestWorkflow } from "../harness/workflows.ts";
+
+/** Requests and responses have 32 MiB of it. */
+const test = testWith({ TIDEMILL_MEMORY_MB: "384" });
+
+const STEPS = 14;
+const OUTPUT = "x".repeat(1_000_000);
+
+/** Runs that wait for a worker, with journals of 14 MB. */
+async function long(service: Service, { trigger, take, end }: TestWorkflow, count = 1): Promise<string[]> {
+  const runs = [];
+  for (let at = 0; at < count; at += 1) {
+    await trigger();
+    runs.push(await take());
+  }
+  for (const { runId, lease_token } of runs) {
+    for (let at = 0; at < STEPS; at += 1) {
+      const steps = [{ key: `s${at}`, type: "run", status: "completed", output: OUTPUT }];
+      await service.ok("POST", `/v1/runs/${runId}/steps`, { lease_token, steps });
+    }
+  }
+  for (const run of runs) await end(run, { outcome: "released" });
+  return runs.map(({ runId }) => runId);
+}
+
+/** Sends a request, and does not read its response. */
+function leave(service: Service, head: string, body = ""): net.Socket {
+  const { hostname, port } = new URL(service.node.url);
+  const socket = net.connect(Number(port), hostname);
+  onTestFinished(() => void socket.destroy());
+  socket.pause();
+  socket.write(
+    `${head} HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${service.key}\r\nContent-Type: application/json\r\n` +
+      `Content-Length: ${body.length}\r\n\r\n${body}`,
+  );
+  return socket;
+}
+
+/** Of the memory for requests and responses. */
+async function figure(service: Service, name: "held" | "waiting"): Promise<number> {
+  const { text } = await operate(service, "GET", "/metrics");
+  return Number(new RegExp(`^tidemill_share_${name}\\{resource="request_memory"\\} (\\d+)$`, "m").exec(text)?.[1]);
+}
+
+describe("a run with a long journal", () => {
+  test("is shown whole, and so it is to those who follow it", async ({ service }) => {
+    const flow = await putWorkflow(service);
+    const [runId = ""] = await long(service, flow);
+    const run = await flow.get(runId);
+    expect(run.steps.map(({ key, output }) => [key, (output as string).length])).toEqual(
+      Array.from({ length: STEPS }, (_, at) => [`s${at}`, OUTPUT.length]),
+    );
+    const reader = await EventReader.open(service, runId);
+    onTestFinished(() => reader.close());
+    await reader.untilNames("run");
+    expect(reader.last?.data).toEqual(run);
+    await until(async () => (await figure(service, "held")) === 0, "all to be taken");
+  });
+
+  test.for([
+    ["to a worker", (flow: TestWorkflow) => ["POST /v1/work", JSON.stringify({ worker: "w1", queues: [], workflows: [flow.id] })]],
+    ["to a reader", (_: TestWorkflow, runId: string) => [`GET /v1/runs/${runId}`, ""]],
+  ] as const)("is given %s when its workspace has memory for it", async ([, request], { service }) => {
+    const flow = await putWorkflow(service);
+    const sockets = (await long(service, flow, 2)).map((runId) => leave(service, ...(request(flow, runId) as [string, string])));
+    await until(async () => (await figure(service, "waiting")) === 1, "one of the two responses to wait");
+    expect(await figure(service, "held")).toBeLessThan(2 * STEPS * OUTPUT.length);
+    for (const socket of sockets) socket.destroy();
+    await until(async () => (await figure(service, "waiting")) + (await figure(service, "held")) === 0, "both to be gone");
+  });
+});
