@@ -1,3 +1,5 @@
+import type { Readable } from "node:stream";
+
 /** A longer text is sent in chunks: encoding 16 MB at once holds the event loop for 40 ms. Characters. */
 export const MAX_CHUNK = 256 * 1024;
 /** A longer part of a text has chunks of its own. Characters. */
@@ -35,6 +37,18 @@ function* piecesOf(text: string): Generator<string, void> {
     yield text.slice(at, end);
     at = end;
   }
+}
+
+/** Passes chunks on, about `MAX_CHUNK` characters of them: some are short. Returns false when there were none. */
+export function pushSome(to: Readable, chunks: Iterator<string, void>): boolean {
+  let characters = 0;
+  while (characters < MAX_CHUNK) {
+    const { value, done } = chunks.next();
+    if (done) break;
+    characters += value.length;
+    to.push(value);
+  }
+  return characters > 0;
 }
 
 const isFirstHalf = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff;

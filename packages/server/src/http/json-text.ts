@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { type JsonParts, lengthOfParts, type WorkspaceId } from "#kernel";
-import { chunksOf, MAX_CHUNK } from "./chunks.ts";
+import { chunksOf, MAX_CHUNK, pushSome } from "./chunks.ts";
 import { type LongResponse, sendingTurns } from "./sending-turns.ts";
 
 /** Whose response it is, when it is no workspace's. */
@@ -32,8 +32,8 @@ export class JsonStream extends Readable implements LongResponse {
     callback(error);
   }
 
-  sendOne(): void {
-    if (!this.destroyed) this.push(this.#chunks.next().value ?? null);
+  sendSome(): void {
+    if (!this.destroyed && !pushSome(this, this.#chunks)) this.push(null);
   }
 }
 

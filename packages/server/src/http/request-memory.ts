@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { SharedResource, WorkspaceId } from "#kernel";
+import { type SharedResource, unavailable, type WorkspaceId } from "#kernel";
 import type { Api } from "./api.ts";
 import { JsonStream } from "./json-text.ts";
 
@@ -18,10 +18,10 @@ declare module "fastify" {
      */
     holdBytes?: (bytes: number) => void;
     /**
-     * As `holdBytes`, but waits for the workspace's turn, before what the response will hold is read. It waits for half of the memory at most, so
-     * that there is a turn for every response.
+     * As `holdBytes`, but waits until the workspace has any room. Call it before what the response will hold is read. It may be more than the
+     * room: so there is a turn for every response, and none for the next one meanwhile.
      *
-     * @throws UNAVAILABLE when that takes too long
+     * @throws UNAVAILABLE when that takes too long, or when the client is gone by then
      */
     holdBytesInTurn?: (bytes: number) => Promise<void>;
   }
@@ -94,8 +94,10 @@ export class RequestMemory {
   async #expectInTurn(reply: FastifyReply, bytes: number): Promise<void> {
     const { request } = reply;
     const workspaceId = request.principal?.workspaceId;
-    if (workspaceId !== undefined && bytes >= MIN_COUNTED_BYTES)
-      await this.#take(request, reply, workspaceId, Math.min(bytes, Math.floor(this.#memory.capacity / 2)));
+    if (workspaceId === undefined || bytes < MIN_COUNTED_BYTES) return;
+    await this.#memory.takeInTurn(workspaceId, bytes, 1);
+    this.#hold(request, reply, workspaceId, bytes);
+    if (reply.raw.destroyed) throw unavailable("The client is gone.");
   }
 
   async #take(request: FastifyRequest, reply: FastifyReply, workspaceId: WorkspaceId, bytes: number): Promise<void> {

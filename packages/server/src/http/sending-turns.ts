@@ -3,8 +3,8 @@ import { Line, type WorkspaceId } from "#kernel";
 /** A long response that is being sent. */
 export interface LongResponse {
   readonly workspaceId: WorkspaceId;
-  /** Sends the next chunk. */
-  sendOne(): void;
+  /** Sends about a chunk (`MAX_CHUNK`). */
+  sendSome(): void;
 }
 
 /** How many chunks of all long responses are sent in one turn of the event loop. They take about 2 ms. */
@@ -24,7 +24,7 @@ class SendingTurns {
       return;
     }
     this.#left -= 1;
-    response.sendOne();
+    response.sendSome();
   }
 
   /** The response was ended. */
@@ -43,7 +43,7 @@ class SendingTurns {
     const next = this.#waiting.take(CHUNKS_IN_A_TURN);
     this.#left = CHUNKS_IN_A_TURN - next.length;
     if (next.length > 0) this.#plan();
-    for (const response of next) response.sendOne();
+    for (const response of next) response.sendSome();
   };
 }
 

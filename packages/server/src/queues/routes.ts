@@ -26,7 +26,7 @@ import {
   sealNumber,
 } from "#http";
 import { readLaneMetrics } from "#jobs";
-import { cutPage, SharedReads, type Tenants } from "#kernel";
+import { cutPage, PAGE_RESPONSE_BYTES, SharedReads, type Tenants } from "#kernel";
 import { type Aborter, type LaneId, queueNotFound, type Waker } from "#lanes";
 import { readCursorKey } from "#workspaces";
 import { createQueue } from "./create.ts";
@@ -59,7 +59,7 @@ export function mountQueues(api: Api, { tenants, waker, aborter, onKeyLimitChang
   api.get(
     "/v1/queues",
     {
-      config: { access: "read" },
+      config: { access: "read", responseBytes: PAGE_RESPONSE_BYTES },
       schema: {
         tags,
         security,

@@ -86,7 +86,7 @@ export const listQueues = (
       with requested as (
         select ${limit}::int as records
       ), matched as (
-        select q.*, '' as payload, null::text as result
+        select q.*, q.callback_headers as payload, null::text as result
         from (select workspace_id, id, deleted_at from lane
           where workspace_id = ${workspaceId} and (${before}::bigint is null or id < ${before}) order by id desc limit ${maxScanned}) l
         cross join lateral (select * from queue_record r where r.workspace_id = l.workspace_id and r.id = l.id offset 0) q

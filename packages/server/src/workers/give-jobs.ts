@@ -16,18 +16,7 @@ import { type FilledPayload, type FillSecrets, fillInput, fillSecrets } from "./
 import type { HeldJobs } from "./held-jobs.ts";
 import type { KnownWorker } from "./known-worker.ts";
 import { leaseToken } from "./lease-token.ts";
-import { ResponseRoom } from "./response-room.ts";
-
-/** Counts what a response will hold. */
-export interface ResponseMemory {
-  readonly hold: (bytes: number) => void;
-  /**
-   * As `hold`, but waits for the workspace's turn.
-   *
-   * @throws UNAVAILABLE when that takes too long
-   */
-  readonly holdInTurn: (bytes: number) => Promise<void>;
-}
+import { type ResponseMemory, ResponseRoom } from "./response-room.ts";
 
 export interface GiveJobs extends FillSecrets {
   readonly finish: Engine["finishForWorker"];
@@ -66,16 +55,16 @@ export async function giveJobs(
   worker: KnownWorker,
   taken: readonly GivenJob[],
   version: string | null,
-  memory: ResponseMemory,
+  hold: ResponseMemory["hold"],
 ): Promise<Given> {
   const response = Symbol();
-  const room = new ResponseRoom({ hold: memory.hold, hasRoom: (bytes) => deps.memory.roomFor(worker.workspaceId) >= bytes });
+  const room = new ResponseRoom({ hold, hasRoom: (bytes) => deps.memory.roomFor(worker.workspaceId) >= bytes });
   const runs = taken.filter(({ claim }) => isOfRun(claim));
   const hooks = taken.filter(({ claim }) => claim.kind === "hook");
   const jobs = taken.filter(({ claim }) => !isOfRun(claim) && claim.kind !== "hook");
   const [given, runTexts] = await Promise.all([
     together(jobs.map((job) => giveJob(deps, worker, job, response, room))),
-    giveRunsTo(deps, db, worker, runs, version, response, room, memory),
+    giveRunsTo(deps, db, worker, runs, version, response, room),
   ]);
   for (const { claim, queue } of hooks) deps.held.add({ claim, response, queue, redactor: null }, 0);
   const kept = [...jobs.filter((_, index) => given[index] !== null), ...runs.filter(({ claim }) => runTexts.has(claim.id)), ...hooks];
@@ -100,13 +89,12 @@ async function giveRunsTo(
   version: string | null,
   response: symbol,
   room: ResponseRoom,
-  { holdInTurn }: ResponseMemory,
 ): Promise<ReadonlyMap<JobId, JsonParts>> {
   const runs = taken.map(({ claim, queue }) => ({ claim, begun: claim.begun, workflow: queue, token: leaseToken(claim, worker.secret) }));
   const fill = ({ claim, workflow }: ClaimedRun, input: string) =>
     room.fill(input, () => fillInput(deps, claim, workflow, worker.name, input));
   const texts = new Map<JobId, JsonParts>();
-  const { given, left } = await giveRuns(db, worker.workspaceId, runs, version, fill, holdInTurn);
+  const { given, left } = await giveRuns(db, worker.workspaceId, runs, version, fill, (bytes) => room.admit(bytes));
   const idsLeft = new Set(left.map(({ claim }) => claim.id));
   const claimsLeft = taken.flatMap(({ claim }) => (idsLeft.has(claim.id) ? [claim] : []));
   if (claimsLeft.length > 0) void giveBackJobs(deps, worker, claimsLeft);

@@ -8,23 +8,36 @@ import type { FilledPayload } from "./fill-secrets.ts";
 const MAX_AT_ONCE = 16;
 /** When its payloads have grown by this, a response gets no more of them. Characters. */
 const MAX_GROWN = 2 * 1024 * 1024;
+/** Less is given in any case. */
+const MIN_COUNTED_BYTES = 16 * 1024;
 
 /** What a response and its workspace have of the node's memory. */
-interface RoomForSecrets {
+export interface ResponseMemory {
   /** Whether the workspace has room for this many bytes. */
   readonly hasRoom: (bytes: number) => boolean;
   /** Counts what the response will hold; a negative number reduces it. Bytes. */
   readonly hold: (bytes: number) => void;
 }
 
-/** Bounds what the values of secrets add to one response: 4 MiB, and the workspace's share of the node's memory. */
+/** Bounds what a response holds: values of secrets to 4 MiB, and these and journals to the workspace's share of the node's memory. */
 export class ResponseRoom {
-  readonly #memory: RoomForSecrets;
+  readonly #memory: ResponseMemory;
   #grown = 0;
   readonly #filling = new FairQueue({ maxAtOnce: MAX_AT_ONCE });
 
-  constructor(memory: RoomForSecrets) {
+  constructor(memory: ResponseMemory) {
     this.#memory = memory;
+  }
+
+  /**
+   * Counts so many bytes if the workspace has any room: it may be less than that. So each journal has its turn, and while the workspace has
+   * no room, no call of it claims.
+   */
+  admit(bytes: number): boolean {
+    const { hasRoom, hold } = this.#memory;
+    if (bytes >= MIN_COUNTED_BYTES && !hasRoom(1)) return false;
+    hold(bytes);
+    return true;
   }
 
   /** Fills a payload, or withdraws its attempt because the response has no room. */

@@ -79,7 +79,7 @@ async function answer(api: Api, deps: WorkDeps, request: FastifyRequest, reply: 
     signal,
     authenticateAgain: api.readerOf(request).reauthenticate,
     overLimit: request.overLimit,
-    memory: { hold: (bytes) => reply.holdBytes?.(bytes), holdInTurn: async (bytes) => reply.holdBytesInTurn?.(bytes) },
+    hold: (bytes) => reply.holdBytes?.(bytes),
   });
   if (signal.aborted) void undo(deps, done);
   reply.raw.once("close", () => {

@@ -4,7 +4,7 @@ import { extendClaims, findCancelled, findHeldAmong, findTakenBy, type TakenRow 
 import { type Clock, type Db, type JobId, momentMs, problem, type Transactional, toMoment, type WorkspaceId } from "#kernel";
 import { type LaneKind, laneNotFound } from "#lanes";
 import type { CodeVersions } from "./code-versions.ts";
-import { type GiveJobs, type Given, type GivenJob, giveBackJobs, giveJobs, type ResponseMemory } from "./give-jobs.ts";
+import { type GiveJobs, type Given, type GivenJob, giveBackJobs, giveJobs } from "./give-jobs.ts";
 import type { KnownWorker } from "./known-worker.ts";
 import type { PolledLane, TakenJob } from "./poll.ts";
 import type { Polls } from "./polls.ts";
@@ -30,7 +30,8 @@ export interface CallBounds {
   readonly authenticateAgain: () => Promise<void>;
   /** Set when its workspace has used up its requests: it may report outcomes, and takes no jobs. */
   readonly overLimit: OverLimit | null;
-  readonly memory: ResponseMemory;
+  /** Counts what the response will hold. Bytes. */
+  readonly hold: (bytes: number) => void;
 }
 
 /** What a call of a worker has led to. */
@@ -51,7 +52,7 @@ export async function work(
   deps: WorkDeps,
   principal: Principal,
   body: WorkRequest,
-  { signal, authenticateAgain, overLimit, memory }: CallBounds,
+  { signal, authenticateAgain, overLimit, hold }: CallBounds,
 ): Promise<WorkDone> {
   const receivedMs = deps.clock.elapsedMs();
   const { workspaceId } = principal;
@@ -88,25 +89,15 @@ export async function work(
   if (signal.aborted) stopWaiting();
   try {
     const waitMs = worker.cancelled.size > 0 || settle.length > 0 ? 0 : Math.min(wait * 1_000, validMs(principal, deps.clock));
-    const poll = {
-      worker,
-      keyId: principal.keyId,
-      lanes,
-      limit,
-      leaseSeconds: lease,
-      request,
-      waitMs,
-      signal: waiting.signal,
-      hold: memory.hold,
-    };
+    const poll = { worker, keyId: principal.keyId, lanes, limit, leaseSeconds: lease, request, waitMs, signal: waiting.signal, hold };
     const isRepeat = taken.length > 0;
-    if (isRepeat) holdOrRefuse(deps, workspaceId, taken, memory);
+    if (isRepeat) holdOrRefuse(deps, workspaceId, taken, hold);
     const polling = isRepeat || lanes.length === 0 ? { claims: [], askedMs: receivedMs } : deps.polls.take(poll);
     // Its key may have been revoked after the call was authenticated, before that could end the poll.
     if (waitMs > 0) authenticateAgain().catch(stopWaiting);
     const { claims, askedMs } = await polling;
     const jobs = isRepeat ? taken.map((claim) => ({ claim, queue: claim.queue })) : withQueues(claims, lanes);
-    const responded = await respond(deps, db, worker, jobs, settling, body.version ?? null, memory);
+    const responded = await respond(deps, db, worker, jobs, settling, { version: body.version ?? null, hold });
     return { ...responded, waitedMs: isRepeat ? null : askedMs - receivedMs };
   } finally {
     worker.onCancelled.delete(stopWaiting);
@@ -127,7 +118,7 @@ const takenBefore = async (db: Db, principal: Principal, { leaseId }: KnownWorke
  *
  * @throws UNAVAILABLE when responses of the workspace that no one takes fill its share
  */
-function holdOrRefuse({ memory }: WorkDeps, workspaceId: WorkspaceId, taken: readonly TakenRow[], { hold }: ResponseMemory): void {
+function holdOrRefuse({ memory }: WorkDeps, workspaceId: WorkspaceId, taken: readonly TakenRow[], hold: CallBounds["hold"]): void {
   if (memory.roomFor(workspaceId) < 1) throw memory.refusal(workspaceId);
   hold(taken.reduce((sum, { payload }) => sum + payload.length, 0));
 }
@@ -139,13 +130,12 @@ async function respond(
   worker: KnownWorker,
   jobs: readonly GivenJob[],
   settling: Promise<Settled[]>,
-  version: string | null,
-  memory: ResponseMemory,
+  { version, hold }: { readonly version: string | null; readonly hold: CallBounds["hold"] },
 ): Promise<Omit<WorkDone, "waitedMs">> {
   try {
     const settled = await settling;
     const cancelled = await takeCancelled(db, worker);
-    return { ...(await giveJobs(deps, db, worker, jobs, version, memory)), worker, settled, cancelled };
+    return { ...(await giveJobs(deps, db, worker, jobs, version, hold)), worker, settled, cancelled };
   } catch (error) {
     const claims = jobs.map(({ claim }) => claim);
     void giveBackJobs(deps, worker, claims);

@@ -35,7 +35,7 @@ const MAX_BYTES = 4 * 1024 * 1024;
  * Begins executions. Runs that have ended meanwhile are left out, and of those that undo steps of runs that have ended, runs that are gone.
  *
  * @param fill fills the secrets into an input
- * @param hold waits for memory for inputs and journals, before they are read
+ * @param admit whether there is memory for an input and a journal of so many bytes, which it counts. The others are left
  */
 export async function giveRuns<Filled extends { readonly payload: string }>(
   database: Transactional,
@@ -43,7 +43,7 @@ export async function giveRuns<Filled extends { readonly payload: string }>(
   runs: readonly ClaimedRun[],
   version: string | null,
   fill: (run: ClaimedRun, input: string) => Promise<Filled | AttemptResult>,
-  hold: (bytes: number) => Promise<void>,
+  admit: (bytes: number) => boolean,
 ): Promise<GivenRuns<Filled>> {
   if (runs.length === 0) return { given: [], left: [] };
   const begun = await beginAll(database, workspaceId, runs, version);
@@ -54,10 +54,9 @@ export async function giveRuns<Filled extends { readonly payload: string }>(
     const found = begun.get(run.claim.id);
     if (!found) continue;
     bytes += found.bytes;
-    if (fitting.length > 0 && bytes > MAX_BYTES) left.push(run);
+    if ((fitting.length > 0 && bytes > MAX_BYTES) || !admit(found.bytes)) left.push(run);
     else fitting.push({ run, found });
   }
-  await hold(fitting.reduce((sum, { found }) => sum + found.bytes, 0));
   const withSteps = fitting.filter(({ found }) => found.steps > 0).map(({ found }) => found.id);
   const long = fitting.filter(({ found }) => found.input === null).map(({ found }) => found.id);
   const [journals, inputs] = await Promise.all([

@@ -138,7 +138,9 @@ export const showRun = (run: RunWithData, details: RunDetails): JsonParts => [
   run.input,
   `,"result":`,
   run.result ?? "null",
-  `,"progress":${run.progress ?? "null"},"waitingFor":${JSON.stringify(waitingForOf(run, details))},"steps":`,
+  `,"progress":${run.progress ?? "null"},"waitingFor":[`,
+  ...jsonItems(waitingForOf(run, details).map((one) => [JSON.stringify(one)])),
+  '],"steps":',
   ...showJournal(details.steps),
   `,"hookErrors":${JSON.stringify(details.hookErrors)},"undoErrors":${JSON.stringify(undoErrorsOf(details.steps))}}`,
 ];
@@ -154,9 +156,10 @@ function waitingForOf({ ended_at, version }: RunRow, { steps, calls, unfit, kept
     reason: unfit.reason,
   };
   const waiting = steps.filter(({ status }) => status === "waiting");
+  const callOf = new Map(calls.map((call) => [call.key, call]));
   const ofSteps = waiting.map(({ key, type, signal, child_run_id: child, wake_at: at }) => {
     const timeout = at !== null && { timeoutAt: at };
-    if (type === "http") return { type, step: key, ...showCall(calls.find((call) => call.key === key)) };
+    if (type === "http") return { type, step: key, ...showCall(callOf.get(key)) };
     if (signal !== null) return { type: "signal" as const, step: key, signal, ...timeout };
     if (child !== null) return { type: "invoke" as const, step: key, runId: showRunId(child), ...timeout };
     return { type: "sleep" as const, step: key, ...(at !== null && { until: at }) };

@@ -4,7 +4,7 @@ import { chunksOf, createApi, type JsonStream, jsonText, listen } from "#http";
 import { systemRandom, type WorkspaceId } from "#kernel";
 import { principalOf } from "../harness/principal.ts";
 
-const PART = "x".repeat(100_000);
+const PART = "x".repeat(256 * 1024);
 
 test("a long response is sent in many turns of the event loop, also to a client that takes all of it at once", async () => {
   const stream = jsonText(Array(40).fill(PART)) as JsonStream;

@@ -1,6 +1,6 @@
 import net from "node:net";
 import { Readable } from "node:stream";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, onTestFinished, test } from "vitest";
 import { type Api, createApi, jsonText, listen } from "#http";
 import { LoopTime, SharedResource, systemRandom } from "#kernel";
 import { principalOf } from "../harness/principal.ts";
@@ -43,8 +43,14 @@ async function service(stalledResponseMs?: number) {
     await expected.promise;
     return reply.send({ small: true });
   });
+  const [admitted, made] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let [entered, reading] = [0, 0];
   api.get("/waits", { config: { access: "read" } }, async (_request, reply) => {
+    entered += 1;
+    await admitted.promise;
     await reply.holdBytesInTurn?.(LARGE);
+    reading += 1;
+    await made.promise;
     return { small: true };
   });
   api.get("/small", { config: { access: "read" } }, () => ({ small: true }));
@@ -68,6 +74,11 @@ async function service(stalledResponseMs?: number) {
   };
   return {
     memory,
+    /** Lets requests go on that wait for memory when they have been admitted, and then lets their responses be made. */
+    admit: admitted.resolve,
+    make: made.resolve,
+    entered: () => entered,
+    reading: () => reading,
     /** Lets the response be made that was expected to be large. */
     makeExpected: expected.resolve,
     connections: () => served.size,
@@ -141,15 +152,18 @@ test("what a response is expected to hold counts before it is made, until it is 
   await until(() => memory.total === 0, "the response is small");
 });
 
-test("a response may wait for its turn before what it will hold is read", async () => {
-  const { memory, leave, get } = await service();
-  const unread = leave("a");
-  await until(() => memory.total === LARGE, "the response counts");
-  const reply = get("a", "/waits");
-  await until(() => memory.waiting === 1, "the next one waits");
-  unread.destroy();
-  expect(await reply).toMatchObject({ status: 200 });
-  await until(() => memory.total === 0, "nothing is held");
+test("responses that are admitted together are read while there is any room, and then wait for it", async () => {
+  const { memory, get, admit, make, entered, reading } = await service();
+  onTestFinished(() => make());
+  onTestFinished(() => admit());
+  const replies = Array.from({ length: 3 }, () => get("a", "/waits"));
+  await until(() => entered() === 3, "all to be admitted");
+  admit();
+  await until(() => memory.waiting === 1 && reading() === 2, "the third one to wait");
+  expect(memory.total).toBe(2 * LARGE);
+  make();
+  for (const reply of await Promise.all(replies)) expect(reply.status).toBe(200);
+  await until(() => memory.total === 0, "nothing to be held");
 });
 
 test("a response that was read no longer counts", async () => {

@@ -160,17 +160,17 @@ describe("a run that is followed", () => {
   test("is read when its workspace has memory for its journal", async () => {
     const one = fixture();
     Object.assign(one.state.run, { last_seq: 1, journal_bytes: 400_000 });
-    one.shares.requestMemory.take(KEY.workspaceId, 700_000);
+    one.shares.requestMemory.take(KEY.workspaceId, 750_000);
     const stream = one.followed.open(KEY, null, { reauthenticate: async () => {}, personId: null });
     await one.advance(1_000);
     expect(one.state.journals).toBe(0);
-    one.shares.requestMemory.giveBack(KEY.workspaceId, 700_000);
+    one.shares.requestMemory.giveBack(KEY.workspaceId, 750_000);
     await one.advance(0);
     expect(one.state.journals).toBe(1);
     await stream.opened;
   });
 
-  test("counts as memory once for all readers of a look, until the last one has taken it or is gone", async () => {
+  test("counts as memory once for all readers of a look, besides what each is sent, until the last one has taken it or is gone", async () => {
     const one = fixture();
     const held = () => one.shares.requestMemory.heldBy(KEY.workspaceId);
     const readers = [new SlowReader(), new SlowReader()];
@@ -184,9 +184,12 @@ describe("a run that is followed", () => {
     Object.assign(one.state.run, { retries: 1, input: JSON.stringify("x".repeat(50_000)) });
     one.say("1");
     await one.advance(200);
-    expect(held()).toBe(50_002);
+    // The look, and what each reader is sent.
+    const ofBoth = held();
     await readers[0]?.take();
-    expect(held()).toBe(50_002);
+    const ofOne = held() - 50_002;
+    expect(ofBoth - ofOne * 2).toBe(50_002);
+    expect(ofOne).toBeGreaterThan(50_002);
     streams[1]?.destroy();
     await one.advance(0);
     expect(held()).toBe(0);
@@ -195,14 +198,48 @@ describe("a run that is followed", () => {
   test("whose workspace has no memory for its journal in time breaks off its streams, and holds none", async () => {
     const one = fixture();
     Object.assign(one.state.run, { last_seq: 1, journal_bytes: 400_000 });
-    one.shares.requestMemory.take(KEY.workspaceId, 700_000);
+    one.shares.requestMemory.take(KEY.workspaceId, 750_000);
     const stream = one.followed.open(KEY, null, { reauthenticate: async () => {}, personId: null });
     const refused = expect(stream.opened).rejects.toThrow(/memory/);
     await one.advance(5_000);
     await refused;
     expect(stream.destroyed).toBe(true);
     expect(one.state.journals).toBe(0);
-    expect(one.shares.requestMemory.heldBy(KEY.workspaceId)).toBe(700_000);
+    expect(one.shares.requestMemory.heldBy(KEY.workspaceId)).toBe(750_000);
+  });
+
+  test("is followed on by those who have its journal, while a new reader waits for memory in vain", async () => {
+    const one = fixture();
+    Object.assign(one.state.run, { last_seq: 1, journal_bytes: 400_000 });
+    const reader = new SlowReader();
+    const stream = await opened(one, reader);
+    await reader.take();
+    one.shares.requestMemory.take(KEY.workspaceId, 750_000);
+    const other = one.followed.open(KEY, null, { reauthenticate: async () => {}, personId: null });
+    const refused = expect(other.opened).rejects.toThrow(/memory/);
+    await one.advance(200);
+    one.say("1");
+    await one.advance(5_000);
+    await refused;
+    await one.advance(200);
+    expect(await reader.take()).toContain('{"progress":1}');
+    expect(stream.destroyed).toBe(false);
+  });
+
+  test("that is long is not sent on to a reader who has lost the right", async () => {
+    const one = fixture();
+    one.state.run.input = JSON.stringify("x".repeat(700_000));
+    const reader = new SlowReader();
+    let isRefused = false;
+    const stream = await opened(one, reader, async () => {
+      if (isRefused) throw problem("UNAUTHORIZED");
+    });
+    await reader.take();
+    isRefused = true;
+    await one.advance(15_000);
+    expect(stream.destroyed).toBe(true);
+    expect(stream.readableEnded).toBe(false);
+    expect(one.shares.requestMemory.heldBy(KEY.workspaceId)).toBe(0);
   });
 
   test.each(["running", "completed"])("that is long and %s is sent in pieces, whole and once", async (status) => {

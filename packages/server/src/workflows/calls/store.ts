@@ -1,6 +1,6 @@
 import type { Plan } from "@tidemill/contract";
 import type { JobKey } from "#jobs";
-import { type Db, type JobId, plainArray, type RunId, row, rows, sql, textArray, type WorkspaceId } from "#kernel";
+import { binaryTextArray, type Db, type JobId, plainArray, type RunId, row, rows, sql, textArray, type WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import type { PendingCall, RunKey } from "../run.ts";
 
@@ -109,7 +109,7 @@ export const storeAnswersAcrossWorkspaces = (tx: Db, answers: readonly Answer[])
     sql`
       with answer as (
         select * from unnest(${plainArray(answers.map((one) => one.workspaceId))}::uuid[], ${plainArray(answers.map((one) => one.id))}::uuid[],
-          ${textArray(answers.map((one) => one.output))}::text[], ${textArray(answers.map((one) => one.error))}::text[],
+          ${binaryTextArray(answers.map((one) => one.output))}::text[], ${textArray(answers.map((one) => one.error))}::text[],
           ${plainArray(answers.map((one) => one.attempt))}::int[]) a (workspace_id, id, output, error, attempt)
       ), gone as (
         delete from run_call c using answer a where c.workspace_id = any(array[a.workspace_id]) and c.id = a.id

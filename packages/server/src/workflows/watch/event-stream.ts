@@ -1,9 +1,9 @@
 import { Readable } from "node:stream";
-import { chunksOf, type LongResponse, MAX_CHUNK, type StreamReader, sendingTurns } from "#http";
+import { type LongResponse, MAX_CHUNK, pushSome, type StreamReader, sendingTurns } from "#http";
 import { isAway, type PersonId, type WorkspaceId } from "#kernel";
 import { isEnded, type RunKey } from "../run.ts";
 import type { EventCursor } from "./cursor.ts";
-import { framesFor, lengthOfFrames, partsOf, type RunLook } from "./frames.ts";
+import { chunksOfFrames, framesFor, lengthOfFrames, type RunLook, textOf } from "./frames.ts";
 import type { LookMemory } from "./look-memory.ts";
 
 const HEARTBEAT_MS = 15_000;
@@ -28,8 +28,8 @@ export class RunEventStream extends Readable implements LongResponse {
   readonly #opened = Promise.withResolvers<void>();
   readonly #heartbeat: NodeJS.Timeout;
   #cursor: EventCursor | null;
-  /** Of the look whose events the reader has not taken. */
-  #memory: LookMemory | null = null;
+  /** Gives back the memory of events that the reader has not taken. */
+  #release = (): void => {};
   /** What is left of a long text that it is sending. */
   #chunks: Iterator<string, void> | null = null;
   /** Whether the reader has taken all it got. */
@@ -90,16 +90,18 @@ export class RunEventStream extends Readable implements LongResponse {
   /** Takes what a look has found. */
   receive(look: RunLook, memory: LookMemory): void {
     this.#isReceiving = false;
-    this.#memory = memory;
     if (this.#isOver) {
-      this.#release();
+      memory.holdFor(0)();
       return;
     }
     const { frames, cursor } = framesFor(this.#cursor, look);
+    const characters = lengthOfFrames(frames);
+    this.#release = onlyOnce(memory.holdFor(Math.min(characters, MAX_CHUNK)));
     this.#isNeedless = frames.length === 0 && isEnded(look.run) && this.#cursor === this.#options.cursor;
     this.#cursor = cursor;
-    if (frames.length > 0) this.#say(partsOf(frames), lengthOfFrames(frames));
-    else this.#release();
+    if (frames.length === 0) this.#release();
+    else if (characters > MAX_CHUNK) this.#sayInTurns(chunksOfFrames(frames));
+    else this.#say(textOf(frames));
     if (isEnded(look.run)) this.finish();
     else if (this.isReady) this.#options.onReady();
     this.#opened.resolve();
@@ -124,6 +126,8 @@ export class RunEventStream extends Readable implements LongResponse {
       await this.#options.reader.reauthenticate();
     } catch (error) {
       if (isAway(error)) this.fail(error);
+      // What is left of a long text is not theirs any more.
+      else if (this.#chunks) this.destroy();
       else this.finish();
     }
   }
@@ -141,13 +145,8 @@ export class RunEventStream extends Readable implements LongResponse {
     else this.#goOn();
   }
 
-  sendOne(): void {
-    if (this.destroyed) return;
-    const chunk = this.#chunks?.next();
-    if (chunk && !chunk.done) {
-      this.push(chunk.value);
-      return;
-    }
+  sendSome(): void {
+    if (this.destroyed || !this.#chunks || pushSome(this, this.#chunks)) return;
     this.#chunks = null;
     if (this.#isOver) this.push(null);
     else this.#goOn();
@@ -163,21 +162,26 @@ export class RunEventStream extends Readable implements LongResponse {
   /** Not to a reader that has not taken what it got: it is disconnected when it takes nothing for a while (`stalled-responses.ts`). */
   #beat(): void {
     void this.checkAccess();
-    if (this.#isDrained && !this.#isReceiving && !this.#isOver) this.#say([HEARTBEAT], HEARTBEAT.length);
+    if (this.#isDrained && !this.#isReceiving && !this.#isOver) this.#say(HEARTBEAT);
   }
 
-  #say(parts: Iterable<string>, characters: number): void {
+  #say(text: string): void {
     this.#isDrained = false;
-    if (characters <= MAX_CHUNK) {
-      this.push([...parts].join(""));
-      return;
-    }
-    this.#chunks = chunksOf(parts);
+    this.push(text);
+  }
+
+  #sayInTurns(chunks: Iterator<string, void>): void {
+    this.#isDrained = false;
+    this.#chunks = chunks;
     sendingTurns.next(this);
   }
+}
 
-  #release(): void {
-    this.#memory?.release();
-    this.#memory = null;
-  }
+function onlyOnce(work: () => void): () => void {
+  let isDone = false;
+  return () => {
+    if (isDone) return;
+    isDone = true;
+    work();
+  };
 }

@@ -1,6 +1,6 @@
 import { LIMITS } from "@tidemill/contract";
 import type { Clock, Db, SharedResource } from "#kernel";
-import { type RunKey, type RunWithData, runNotFound, showRunId } from "../run.ts";
+import { type RunKey, runNotFound, showRunId } from "../run.ts";
 import { findDetails } from "../run-details.ts";
 import { findRun } from "../run-store.ts";
 import type { RunEventStream } from "./event-stream.ts";
@@ -53,8 +53,11 @@ export class FollowedRun {
     clearInterval(this.#markTimer);
   }
 
+  /** Those that have events already go first: what they lack is little, and must not wait for memory for the whole journal. */
   get #ready(): RunEventStream[] {
-    return [...this.streams].filter(({ isReady }) => isReady);
+    const ready = [...this.streams].filter(({ isReady }) => isReady);
+    const begun = ready.filter(({ cursor }) => cursor !== null);
+    return begun.length > 0 ? begun : ready;
   }
 
   async #lookNow(): Promise<void> {
@@ -84,11 +87,11 @@ export class FollowedRun {
     if (!run) throw runNotFound(showRunId(this.key.id));
     const isWhole = streams.some(({ cursor }) => needsWhole(cursor, run));
     const after = isWhole ? -1 : Math.min(...streams.map(({ cursor }) => cursor?.steps ?? -1));
-    const longest = Math.min(run.journal_bytes, (run.last_seq - after) * LIMITS.payloadBytes);
-    await memory.hold(longest + lengthOfRun(run));
+    const ofRun = isWhole ? run.input.length + (run.result?.length ?? 0) : 0;
+    await memory.hold(ofRun + Math.min(run.journal_bytes, (run.last_seq - after) * LIMITS.payloadBytes));
     // A step that is stored between the two reads comes twice.
     const steps = after < run.last_seq ? await readStepsAfter(this.#db, this.key, after) : [];
-    memory.reduceTo(steps.reduce((sum, { output }) => sum + (output?.length ?? 0), lengthOfRun(run)));
+    memory.reduceTo(steps.reduce((sum, { output, error }) => sum + (output?.length ?? 0) + (error?.length ?? 0), ofRun));
     if (!isWhole) return { run, steps, whole: null };
     return { run, steps, whole: await findDetails(this.#db, this.key, run) };
   }
@@ -101,6 +104,3 @@ export class FollowedRun {
     });
   }
 }
-
-/** How long its values are. */
-const lengthOfRun = ({ input, result }: RunWithData): number => input.length + (result?.length ?? 0);

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { chunksOf } from "#http";
 import { type JsonParts, lengthOfParts } from "#kernel";
 import { type RunDetails, type RunWithData, showListedRun, showRun, showStep } from "../run.ts";
 import { type EventCursor, showEventCursor } from "./cursor.ts";
@@ -15,6 +16,7 @@ export interface RunLook {
 
 /** How long a client waits before it connects again. Milliseconds. */
 const RETRY_MS = 1_000;
+const END = "\n\n";
 
 /** Whether a reader needs the whole run: it has nothing, or the journal was numbered anew since. */
 export const needsWhole = (cursor: EventCursor | null, { retries, last_seq: last }: Pick<RunWithData, "retries" | "last_seq">): boolean =>
@@ -61,12 +63,16 @@ const ordered = (steps: readonly PlacedStep[]): PlacedStep[] =>
 /** How long events are as text, nearly. Characters. */
 export const lengthOfFrames = (frames: readonly Frame[]): number => frames.reduce((sum, { data }) => sum + lengthOfParts(data), 0);
 
-/** The text of events, in parts. */
-export function* partsOf(frames: readonly Frame[]): Generator<string, void> {
+/** The text of short events. */
+export const textOf = (frames: readonly Frame[]): string =>
+  frames.map(({ head, data }) => `${head}${data.map(singleLine).join("")}${END}`).join("");
+
+/** The text of long events, in chunks. */
+export function* chunksOfFrames(frames: readonly Frame[]): Generator<string, void> {
   for (const { head, data } of frames) {
     yield head;
-    for (const part of data) yield singleLine(part);
-    yield "\n\n";
+    for (const chunk of chunksOf(data)) yield singleLine(chunk);
+    yield END;
   }
 }
 

@@ -8,6 +8,7 @@ export class LookMemory {
   readonly #memory: SharedResource;
   readonly #workspaceId: WorkspaceId;
   #readers: number;
+  /** Of the look. */
   #bytes = 0;
 
   constructor(memory: SharedResource, workspaceId: WorkspaceId, readers: number) {
@@ -17,30 +18,34 @@ export class LookMemory {
   }
 
   /**
-   * Waits for the workspace's turn at so much, or at half of the memory: there is a turn for every look.
+   * Counts what is about to be read, as soon as the workspace has any room.
    *
    * @throws UNAVAILABLE when that takes too long
    */
   async hold(bytes: number): Promise<void> {
     if (bytes < MIN_COUNTED_BYTES) return;
-    const units = Math.min(bytes, Math.floor(this.#memory.capacity / 2));
-    await this.#memory.takeInTurn(this.#workspaceId, units);
-    this.#bytes += units;
+    await this.#memory.takeInTurn(this.#workspaceId, bytes, 1);
+    this.#bytes += bytes;
   }
 
-  /** It needs less than it holds. */
+  /** Gives back what exceeds `bytes`. */
   reduceTo(bytes: number): void {
-    if (bytes < this.#bytes) this.#giveBack(this.#bytes - Math.max(0, bytes));
+    if (bytes < this.#bytes) this.#giveBack(this.#bytes - bytes);
   }
 
-  /** One reader has taken it, or is gone. */
-  release(): void {
-    this.#readers -= 1;
-    if (this.#readers === 0) this.#giveBack(this.#bytes);
+  /** Counts what one reader holds of its own. Returns what to call when it has taken all, or is gone. */
+  holdFor(bytes: number): () => void {
+    const counted = bytes < MIN_COUNTED_BYTES ? 0 : bytes;
+    if (counted > 0) this.#memory.take(this.#workspaceId, counted);
+    return () => {
+      if (counted > 0) this.#memory.giveBack(this.#workspaceId, counted);
+      this.#readers -= 1;
+      if (this.#readers === 0) this.reduceTo(0);
+    };
   }
 
   #giveBack(bytes: number): void {
-    if (bytes > 0) this.#memory.giveBack(this.#workspaceId, bytes);
+    this.#memory.giveBack(this.#workspaceId, bytes);
     this.#bytes -= bytes;
   }
 }
