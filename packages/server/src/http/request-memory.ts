@@ -18,8 +18,8 @@ declare module "fastify" {
      */
     holdBytes?: (bytes: number) => void;
     /**
-     * As `holdBytes`, but waits until the workspace has any room. Call it before what the response will hold is read. It may be more than the
-     * room: so there is a turn for every response, and none for the next one meanwhile.
+     * As `holdBytes`, but waits until the workspace has any room. Call it before what the response will hold is read. The response counts
+     * whole, even if that exceeds the room. The next one waits until there is room again.
      *
      * @throws UNAVAILABLE when that takes too long, or when the client is gone by then
      */

@@ -8,7 +8,7 @@ import type { FilledPayload } from "./fill-secrets.ts";
 const MAX_AT_ONCE = 16;
 /** When its payloads have grown by this, a response gets no more of them. Characters. */
 const MAX_GROWN = 2 * 1024 * 1024;
-/** Less is given in any case. */
+/** Smaller journals are not counted (`request-memory.ts`), and are given in any case. */
 const MIN_COUNTED_BYTES = 16 * 1024;
 
 /** What a response and its workspace have of the node's memory. */

@@ -53,9 +53,11 @@ export async function giveRuns<Filled extends { readonly payload: string }>(
   for (const run of runs) {
     const found = begun.get(run.claim.id);
     if (!found) continue;
-    bytes += found.bytes;
-    if ((fitting.length > 0 && bytes > MAX_BYTES) || !admit(found.bytes)) left.push(run);
-    else fitting.push({ run, found });
+    if ((fitting.length > 0 && bytes + found.bytes > MAX_BYTES) || !admit(found.bytes)) left.push(run);
+    else {
+      fitting.push({ run, found });
+      bytes += found.bytes;
+    }
   }
   const withSteps = fitting.filter(({ found }) => found.steps > 0).map(({ found }) => found.id);
   const long = fitting.filter(({ found }) => found.input === null).map(({ found }) => found.id);

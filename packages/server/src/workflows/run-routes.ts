@@ -7,7 +7,7 @@ import { type Aborter, findLane, type PulledWaker, type Waker } from "#lanes";
 import { cancelRun } from "./cancel.ts";
 import { listRuns } from "./list-runs.ts";
 import { retryRun } from "./retry.ts";
-import { type RunKey, type RunWithData, readRunId, runNotFound, showListedRun, showRun, showRunId } from "./run.ts";
+import { type RunKey, type RunWithData, readRunId, runNotFound, showListedRun, showRun, showRunId, weightOf } from "./run.ts";
 import { findDetails } from "./run-details.ts";
 import { findRun, readJournal } from "./run-store.ts";
 
@@ -30,9 +30,9 @@ export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter }: Run
 
   const show = async (db: Db, key: RunKey, run: RunWithData): Promise<JsonParts> =>
     showRun(run, { steps: await readJournal(db, key), ...(await findDetails(db, key, run)) });
-  /** What has been done must not be refused. */
+  /** Shows a run that the request has changed. It never waits for memory: the change is stored. */
   const showChanged = (reply: FastifyReply, db: Db, key: RunKey, run: RunWithData): Promise<JsonParts> => {
-    reply.holdBytes?.(run.journal_bytes);
+    reply.holdBytes?.(weightOf(run));
     return show(db, key, run);
   };
 
@@ -89,7 +89,7 @@ export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter }: Run
       const key = keyOf(workspaceId, request.params.id);
       const run = await findRun(db, key);
       if (!run) throw runNotFound(request.params.id);
-      await reply.holdBytesInTurn?.(run.journal_bytes);
+      await reply.holdBytesInTurn?.(weightOf(run));
       return reply.type(JSON_TYPE).send(jsonText(await show(db, key, run)));
     },
   );

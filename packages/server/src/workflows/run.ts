@@ -132,6 +132,13 @@ export interface RunDetails {
   readonly keptFor: string | null;
 }
 
+/** Of a step's other values as JSON text. Bytes. */
+const STEP_BYTES = 250;
+
+/** About how long a run with its journal is as JSON text. Bytes. */
+export const weightOf = ({ journal_bytes, last_seq, input, result }: RunWithData): number =>
+  journal_bytes + last_seq * STEP_BYTES + input.length + (result?.length ?? 0);
+
 /** A run with its journal, as JSON text. Values are inserted as they were stored. */
 export const showRun = (run: RunWithData, details: RunDetails): JsonParts => [
   `${JSON.stringify(showListedRun(run)).slice(0, -1)},"input":`,

@@ -283,6 +283,24 @@ describe("a page of large records", () => {
     expect([sizesOf(second), second.next_cursor]).toEqual([[large, large, 100], null]);
   });
 
+  test("queues count with their headers", async ({ service }) => {
+    const callback_headers = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`X-Header-${index}`, "x".repeat(4_000)]));
+    const names: string[] = [];
+    for (let index = 0; index < 24; index += 1)
+      names.unshift(await service.queue({ callback_url: "https://example.com/", callback_headers }));
+    const pages: string[][] = [];
+    for (let cursor: string | null = ""; cursor !== null; ) {
+      const page: { data: { name: string }[]; next_cursor: string | null } = await service.ok(
+        "GET",
+        `/v1/queues?limit=100${cursor && `&cursor=${encodeURIComponent(cursor)}`}`,
+      );
+      pages.push(page.data.map(({ name }) => name));
+      cursor = page.next_cursor;
+    }
+    expect(pages.flat()).toEqual(names);
+    expect(pages.map(({ length }) => length)).toEqual([20, 4]);
+  });
+
   test("a statement returns no more than fits on a page, and at least one record", async ({ service, engine }) => {
     const queue = await service.queue();
     const lane = await laneOf(service, queue);

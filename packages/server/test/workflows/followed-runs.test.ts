@@ -33,24 +33,11 @@ class SlowReader extends Writable {
 
 /** A run whose row a test changes, and how often it was looked at. */
 function fixture() {
-  const run = {
-    id: KEY.id,
-    status: "running",
-    trigger: "{}",
-    input: "1",
-    steps: 0,
-    last_seq: 0,
-    journal_bytes: 0,
-    retries: 0,
-    ended_at: null,
-    error: null,
-    result: null,
-  };
-  const state = { run: { ...run, progress: null as string | null }, looks: 0, marks: 0, journals: 0 };
+  const run = { id: KEY.id, status: "running", trigger: "{}", input: "1", steps: 0, retries: 0, ended_at: null, error: null, result: null };
+  const state = { run: { ...run, progress: null as string | null }, looks: 0, marks: 0 };
   const query = async ({ text }: Statement) => {
     if (text.includes("update run set watched_until")) state.marks += 1;
     if (text.includes("r.progress")) state.looks += 1;
-    if (text.includes("as changed_seq")) state.journals += 1;
     return { rows: text.includes("r.progress") ? [{ ...state.run }] : [] };
   };
   let heldMs = 0;
@@ -155,75 +142,6 @@ describe("a run that is followed", () => {
     stream.destroy();
     await one.advance(0);
     expect(one.shares.eventStreams.heldBy(KEY.workspaceId)).toBe(0);
-  });
-
-  test("is read when its workspace has memory for its journal", async () => {
-    const one = fixture();
-    Object.assign(one.state.run, { last_seq: 1, journal_bytes: 400_000 });
-    one.shares.requestMemory.take(KEY.workspaceId, 750_000);
-    const stream = one.followed.open(KEY, null, { reauthenticate: async () => {}, personId: null });
-    await one.advance(1_000);
-    expect(one.state.journals).toBe(0);
-    one.shares.requestMemory.giveBack(KEY.workspaceId, 750_000);
-    await one.advance(0);
-    expect(one.state.journals).toBe(1);
-    await stream.opened;
-  });
-
-  test("counts as memory once for all readers of a look, besides what each is sent, until the last one has taken it or is gone", async () => {
-    const one = fixture();
-    const held = () => one.shares.requestMemory.heldBy(KEY.workspaceId);
-    const readers = [new SlowReader(), new SlowReader()];
-    const streams = [];
-    for (const reader of readers) {
-      streams.push(await opened(one, reader));
-      await one.advance(200);
-      await reader.take();
-    }
-    // Retried: all read it whole again.
-    Object.assign(one.state.run, { retries: 1, input: JSON.stringify("x".repeat(50_000)) });
-    one.say("1");
-    await one.advance(200);
-    // The look, and what each reader is sent.
-    const ofBoth = held();
-    await readers[0]?.take();
-    const ofOne = held() - 50_002;
-    expect(ofBoth - ofOne * 2).toBe(50_002);
-    expect(ofOne).toBeGreaterThan(50_002);
-    streams[1]?.destroy();
-    await one.advance(0);
-    expect(held()).toBe(0);
-  });
-
-  test("whose workspace has no memory for its journal in time breaks off its streams, and holds none", async () => {
-    const one = fixture();
-    Object.assign(one.state.run, { last_seq: 1, journal_bytes: 400_000 });
-    one.shares.requestMemory.take(KEY.workspaceId, 750_000);
-    const stream = one.followed.open(KEY, null, { reauthenticate: async () => {}, personId: null });
-    const refused = expect(stream.opened).rejects.toThrow(/memory/);
-    await one.advance(5_000);
-    await refused;
-    expect(stream.destroyed).toBe(true);
-    expect(one.state.journals).toBe(0);
-    expect(one.shares.requestMemory.heldBy(KEY.workspaceId)).toBe(750_000);
-  });
-
-  test("is followed on by those who have its journal, while a new reader waits for memory in vain", async () => {
-    const one = fixture();
-    Object.assign(one.state.run, { last_seq: 1, journal_bytes: 400_000 });
-    const reader = new SlowReader();
-    const stream = await opened(one, reader);
-    await reader.take();
-    one.shares.requestMemory.take(KEY.workspaceId, 750_000);
-    const other = one.followed.open(KEY, null, { reauthenticate: async () => {}, personId: null });
-    const refused = expect(other.opened).rejects.toThrow(/memory/);
-    await one.advance(200);
-    one.say("1");
-    await one.advance(5_000);
-    await refused;
-    await one.advance(200);
-    expect(await reader.take()).toContain('{"progress":1}');
-    expect(stream.destroyed).toBe(false);
   });
 
   test("that is long is not sent on to a reader who has lost the right", async () => {

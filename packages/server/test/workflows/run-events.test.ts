@@ -41,7 +41,7 @@ describe("the events of a run", () => {
     await reader.untilNames("step a", "progress");
     expect(reader.events.find(({ event }) => event === "step")?.data).toEqual((await workflow.get(runId)).steps[0]);
     expect(reader.events.find(({ event }) => event === "progress")?.data).toEqual({ progress: { done: 1 } });
-    await workflow.end(run, { outcome: "completed", result: [2] });
+    await workflow.end(run, { outcome: "completed", result: ["$& $$ 2"] });
     await reader.untilEnded();
     const { steps, input, waitingFor, hookErrors, undoErrors, progress, ...ended } = await workflow.get(runId);
     expect(reader.last).toMatchObject({ event: "status", data: ended });

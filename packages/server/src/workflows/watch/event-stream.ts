@@ -1,18 +1,20 @@
 import { Readable } from "node:stream";
 import { type LongResponse, MAX_CHUNK, pushSome, type StreamReader, sendingTurns } from "#http";
-import { isAway, type PersonId, type WorkspaceId } from "#kernel";
+import { isAway, type PersonId, type SharedResource, type WorkspaceId } from "#kernel";
 import { isEnded, type RunKey } from "../run.ts";
 import type { EventCursor } from "./cursor.ts";
-import { chunksOfFrames, framesFor, lengthOfFrames, type RunLook, textOf } from "./frames.ts";
-import type { LookMemory } from "./look-memory.ts";
+import { chunksOfFrames, type Frame, framesFor, lengthOfFrames, type RunLook, textOf } from "./frames.ts";
 
 const HEARTBEAT_MS = 15_000;
 const HEARTBEAT = ": heartbeat\n\n";
+/** Shorter texts are not counted: the number of streams limits them. Characters. */
+const MIN_COUNTED = 16 * 1024;
 
 export interface EventStreamOptions {
   readonly key: RunKey;
   /** What the reader has already. Null: nothing. */
   readonly cursor: EventCursor | null;
+  readonly memory: SharedResource;
   readonly reader: StreamReader;
   /** Called when the reader lacks changes and can take them. */
   readonly onReady: () => void;
@@ -28,8 +30,8 @@ export class RunEventStream extends Readable implements LongResponse {
   readonly #opened = Promise.withResolvers<void>();
   readonly #heartbeat: NodeJS.Timeout;
   #cursor: EventCursor | null;
-  /** Gives back the memory of events that the reader has not taken. */
-  #release = (): void => {};
+  /** Characters. */
+  #held = 0;
   /** What is left of a long text that it is sending. */
   #chunks: Iterator<string, void> | null = null;
   /** Whether the reader has taken all it got. */
@@ -52,7 +54,7 @@ export class RunEventStream extends Readable implements LongResponse {
       this.#isOver = true;
       clearInterval(this.#heartbeat);
       sendingTurns.leave(this);
-      this.#release();
+      this.#giveBack();
       this.#opened.resolve();
     });
   }
@@ -87,21 +89,27 @@ export class RunEventStream extends Readable implements LongResponse {
     this.#isReceiving = true;
   }
 
-  /** Takes what a look has found. */
-  receive(look: RunLook, memory: LookMemory): void {
-    this.#isReceiving = false;
+  /** Takes what a look has found. It waits for its workspace's turn at the memory, if that is much. */
+  async receive(look: RunLook): Promise<void> {
+    try {
+      const { frames, cursor } = framesFor(this.#cursor, look);
+      await this.#hold(lengthOfFrames(frames));
+      this.#isReceiving = false;
+      this.#send(frames, cursor, look);
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  #send(frames: readonly Frame[], cursor: EventCursor, look: RunLook): void {
     if (this.#isOver) {
-      memory.holdFor(0)();
+      this.#giveBack();
       return;
     }
-    const { frames, cursor } = framesFor(this.#cursor, look);
-    const characters = lengthOfFrames(frames);
-    this.#release = onlyOnce(memory.holdFor(Math.min(characters, MAX_CHUNK)));
     this.#isNeedless = frames.length === 0 && isEnded(look.run) && this.#cursor === this.#options.cursor;
     this.#cursor = cursor;
-    if (frames.length === 0) this.#release();
-    else if (characters > MAX_CHUNK) this.#sayInTurns(chunksOfFrames(frames));
-    else this.#say(textOf(frames));
+    if (lengthOfFrames(frames) > MAX_CHUNK) this.#sayInTurns(chunksOfFrames(frames));
+    else if (frames.length > 0) this.#say(textOf(frames));
     if (isEnded(look.run)) this.finish();
     else if (this.isReady) this.#options.onReady();
     this.#opened.resolve();
@@ -126,10 +134,14 @@ export class RunEventStream extends Readable implements LongResponse {
       await this.#options.reader.reauthenticate();
     } catch (error) {
       if (isAway(error)) this.fail(error);
-      // What is left of a long text is not theirs any more.
-      else if (this.#chunks) this.destroy();
-      else this.finish();
+      else this.shutOut();
     }
+  }
+
+  /** The reader may not read any more: also not what is left of a long text. They may connect again. */
+  shutOut(): void {
+    if (this.#chunks) this.destroy();
+    else this.finish();
   }
 
   /** Ends it as if all was said. The reader connects again if it wants to. */
@@ -154,7 +166,7 @@ export class RunEventStream extends Readable implements LongResponse {
 
   /** The reader has taken all it got. */
   #goOn(): void {
-    this.#release();
+    this.#giveBack();
     this.#isDrained = true;
     if (this.isReady) this.#options.onReady();
   }
@@ -175,13 +187,15 @@ export class RunEventStream extends Readable implements LongResponse {
     this.#chunks = chunks;
     sendingTurns.next(this);
   }
-}
 
-function onlyOnce(work: () => void): () => void {
-  let isDone = false;
-  return () => {
-    if (isDone) return;
-    isDone = true;
-    work();
-  };
+  async #hold(characters: number): Promise<void> {
+    if (characters < MIN_COUNTED) return;
+    await this.#options.memory.takeInTurn(this.workspaceId, characters, 1);
+    this.#held += characters;
+  }
+
+  #giveBack(): void {
+    if (this.#held > 0) this.#options.memory.giveBack(this.workspaceId, this.#held);
+    this.#held = 0;
+  }
 }

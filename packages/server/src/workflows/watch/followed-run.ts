@@ -1,11 +1,9 @@
-import { LIMITS } from "@tidemill/contract";
-import type { Clock, Db, SharedResource } from "#kernel";
+import type { Clock, Db } from "#kernel";
 import { type RunKey, runNotFound, showRunId } from "../run.ts";
 import { findDetails } from "../run-details.ts";
 import { findRun } from "../run-store.ts";
 import type { RunEventStream } from "./event-stream.ts";
 import { needsWhole, type RunLook } from "./frames.ts";
-import { LookMemory } from "./look-memory.ts";
 import { markWatched, readStepsAfter } from "./store.ts";
 
 /** Between two looks at a run. Milliseconds. */
@@ -19,18 +17,16 @@ export class FollowedRun {
   readonly key: RunKey;
   readonly #db: Db;
   readonly #clock: Pick<Clock, "elapsedMs">;
-  readonly #memory: SharedResource;
   #isLooking = false;
   #lookedMs = Number.NEGATIVE_INFINITY;
   #lookTimer: NodeJS.Timeout | undefined;
   #isMarked = false;
   readonly #markTimer: NodeJS.Timeout;
 
-  constructor(key: RunKey, db: Db, clock: Pick<Clock, "elapsedMs">, memory: SharedResource) {
+  constructor(key: RunKey, db: Db, clock: Pick<Clock, "elapsedMs">) {
     this.key = key;
     this.#db = db;
     this.#clock = clock;
-    this.#memory = memory;
     this.#markTimer = setInterval(() => void this.#markAgain(), MARK_EVERY_MS).unref();
   }
 
@@ -53,11 +49,8 @@ export class FollowedRun {
     clearInterval(this.#markTimer);
   }
 
-  /** Those that have events already go first: what they lack is little, and must not wait for memory for the whole journal. */
   get #ready(): RunEventStream[] {
-    const ready = [...this.streams].filter(({ isReady }) => isReady);
-    const begun = ready.filter(({ cursor }) => cursor !== null);
-    return begun.length > 0 ? begun : ready;
+    return [...this.streams].filter(({ isReady }) => isReady);
   }
 
   async #lookNow(): Promise<void> {
@@ -67,19 +60,17 @@ export class FollowedRun {
     this.#isLooking = true;
     this.#lookedMs = this.#clock.elapsedMs();
     for (const stream of streams) stream.expect();
-    const memory = new LookMemory(this.#memory, this.key.workspaceId, streams.length);
     try {
-      const found = await this.#read(streams, memory);
-      for (const stream of streams) stream.receive(found, memory);
+      const found = await this.#read(streams);
+      for (const stream of streams) void stream.receive(found);
     } catch (error) {
-      memory.reduceTo(0);
       for (const stream of streams) stream.fail(error);
     }
     this.#isLooking = false;
     this.look();
   }
 
-  async #read(streams: readonly RunEventStream[], memory: LookMemory): Promise<RunLook> {
+  async #read(streams: readonly RunEventStream[]): Promise<RunLook> {
     // Before the first read: a change after it is notified.
     if (!this.#isMarked) await markWatched(this.#db, this.key);
     this.#isMarked = true;
@@ -87,11 +78,8 @@ export class FollowedRun {
     if (!run) throw runNotFound(showRunId(this.key.id));
     const isWhole = streams.some(({ cursor }) => needsWhole(cursor, run));
     const after = isWhole ? -1 : Math.min(...streams.map(({ cursor }) => cursor?.steps ?? -1));
-    const ofRun = isWhole ? run.input.length + (run.result?.length ?? 0) : 0;
-    await memory.hold(ofRun + Math.min(run.journal_bytes, (run.last_seq - after) * LIMITS.payloadBytes));
     // A step that is stored between the two reads comes twice.
     const steps = after < run.last_seq ? await readStepsAfter(this.#db, this.key, after) : [];
-    memory.reduceTo(steps.reduce((sum, { output, error }) => sum + (output?.length ?? 0) + (error?.length ?? 0), ofRun));
     if (!isWhole) return { run, steps, whole: null };
     return { run, steps, whole: await findDetails(this.#db, this.key, run) };
   }

@@ -31,8 +31,8 @@ export class FollowedRuns {
     const { tenants, clock, shares } = this.#options;
     const { workspaceId } = key;
     shares.eventStreams.takeOrRefuse(workspaceId);
-    const followed = this.#runs.get(nameOf(key)) ?? new FollowedRun(key, tenants.of(workspaceId), clock, shares.requestMemory);
-    const stream = new RunEventStream({ key, cursor, reader, onReady: () => followed.look() });
+    const followed = this.#runs.get(nameOf(key)) ?? new FollowedRun(key, tenants.of(workspaceId), clock);
+    const stream = new RunEventStream({ key, cursor, memory: shares.requestMemory, reader, onReady: () => followed.look() });
     this.#runs.set(nameOf(key), followed);
     followed.streams.add(stream);
     stream.once("close", () => {
@@ -67,7 +67,7 @@ export class FollowedRuns {
 
   /** Sessions or rights of a person have changed: who still may connects again. */
   personChanged(personId: PersonId): void {
-    for (const { streams } of this.#runs.values()) for (const stream of streams) if (stream.isReadBy(personId)) stream.finish();
+    for (const { streams } of this.#runs.values()) for (const stream of streams) if (stream.isReadBy(personId)) stream.shutOut();
   }
 
   /** Ends all streams, for good. */

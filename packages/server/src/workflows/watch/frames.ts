@@ -31,7 +31,7 @@ export interface Frame {
 
 /** The events that a reader with this cursor lacks, and its next cursor. */
 export function framesFor(cursor: EventCursor | null, { run, steps, whole }: RunLook): { frames: Frame[]; cursor: EventCursor } {
-  const status = JSON.stringify(showListedRun(run)).replace(/\}$/, `,"result":${run.result ?? "null"}}`);
+  const status = `${JSON.stringify(showListedRun(run)).slice(0, -1)},"result":${run.result ?? "null"}}`;
   const progress = run.progress ?? "null";
   const last = { retries: run.retries, steps: run.last_seq, status: digestOf(status), progress: digestOf(progress) };
   if (cursor === null || needsWhole(cursor, run)) {
