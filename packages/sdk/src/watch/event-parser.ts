@@ -8,16 +8,25 @@ export interface StreamEvent {
 
 /** Reads events from a stream as it comes. Comments, which keep a connection alive, are left out. */
 export class EventParser {
-  #rest = "";
+  /** Pieces of a line that has not ended. They are joined once: a run with its journal is a line of up to 32 MB. */
+  #pieces: string[] = [];
   #event = "";
   #id: string | undefined;
   #data: string[] = [];
 
   /** @returns the events that are complete now */
   push(text: string): StreamEvent[] {
-    const lines = (this.#rest + text).split(/\r\n|\n/);
-    this.#rest = lines.pop() ?? "";
-    return lines.flatMap((line) => this.#read(line) ?? []);
+    const ends = text.split("\n");
+    const rest = ends.pop() ?? "";
+    const events = ends.flatMap((end) => this.#read(this.#lineWith(end)) ?? []);
+    if (rest !== "") this.#pieces.push(rest);
+    return events;
+  }
+
+  #lineWith(end: string): string {
+    const line = this.#pieces.length === 0 ? end : [...this.#pieces, end].join("");
+    this.#pieces = [];
+    return line.endsWith("\r") ? line.slice(0, -1) : line;
   }
 
   #read(line: string): StreamEvent | null {
