@@ -18,6 +18,7 @@ export type { Authenticated, PageAuthenticator, PageScope } from "./page-request
 export * from "./paging.ts";
 export * from "./principal.ts";
 export type { OverLimit, RateLimitDecision, RateLimiter } from "./rate-limit.ts";
+export { MIN_COUNTED_BYTES } from "./request-memory.ts";
 export * from "./route-defaults.ts";
 export { type LongResponse, sendingTurns } from "./sending-turns.ts";
 export * from "./server.ts";

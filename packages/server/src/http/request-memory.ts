@@ -4,7 +4,7 @@ import type { Api } from "./api.ts";
 import { JsonStream } from "./json-text.ts";
 
 /** Smaller bodies are not counted: the number of connections limits them. */
-const MIN_COUNTED_BYTES = 16 * 1024;
+export const MIN_COUNTED_BYTES = 16 * 1024;
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -95,13 +95,12 @@ export class RequestMemory {
     const { request } = reply;
     const workspaceId = request.principal?.workspaceId;
     if (workspaceId === undefined || bytes < MIN_COUNTED_BYTES) return;
-    await this.#memory.takeInTurn(workspaceId, bytes, 1);
-    this.#hold(request, reply, workspaceId, bytes);
+    await this.#take(request, reply, workspaceId, bytes, 1);
     if (reply.raw.destroyed) throw unavailable("The client is gone.");
   }
 
-  async #take(request: FastifyRequest, reply: FastifyReply, workspaceId: WorkspaceId, bytes: number): Promise<void> {
-    await this.#memory.takeInTurn(workspaceId, bytes);
+  async #take(request: FastifyRequest, reply: FastifyReply, workspaceId: WorkspaceId, bytes: number, minRoom = bytes): Promise<void> {
+    await this.#memory.takeInTurn(workspaceId, bytes, minRoom);
     this.#hold(request, reply, workspaceId, bytes);
   }
 

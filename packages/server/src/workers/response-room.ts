@@ -1,5 +1,6 @@
 import { LIMITS } from "@tidemill/contract";
 import type { AttemptResult } from "#engine";
+import { MIN_COUNTED_BYTES } from "#http";
 import { FairQueue } from "#kernel";
 import { mayHoldTemplates } from "#vault";
 import type { FilledPayload } from "./fill-secrets.ts";
@@ -8,8 +9,6 @@ import type { FilledPayload } from "./fill-secrets.ts";
 const MAX_AT_ONCE = 16;
 /** When its payloads have grown by this, a response gets no more of them. Characters. */
 const MAX_GROWN = 2 * 1024 * 1024;
-/** Smaller journals are not counted (`request-memory.ts`), and are given in any case. */
-const MIN_COUNTED_BYTES = 16 * 1024;
 
 /** What a response and its workspace have of the node's memory. */
 export interface ResponseMemory {

@@ -1,5 +1,5 @@
 import { ListJournals, Page, RunJournal, WorkflowPath } from "@tidemill/contract";
-import { type Api, jsonItems, jsonText, PAGE_END, readPage, replies, routeDefaults, workspaceOf } from "#http";
+import { type Api, PAGE_END, pageOf, readPage, replies, routeDefaults, workspaceOf } from "#http";
 import type { RunId, Tenants } from "#kernel";
 import { findLane, laneNotFound } from "#lanes";
 import { listJournals } from "./list-journals.ts";
@@ -36,8 +36,7 @@ export function mountJournals(api: Api, { tenants }: { readonly tenants: Tenants
       const { texts, next } = await listJournals(db, workspaceId, lane.id, { after: after as RunId | null, limit }, async (bytes) =>
         reply.holdBytesInTurn?.(bytes),
       );
-      const cursor = next === null ? "null" : `"${showRunId(next)}"`;
-      return reply.type(JSON_TYPE).send(jsonText(['{"data":[', ...jsonItems(texts), `],"next_cursor":${cursor}}`]));
+      return reply.type(JSON_TYPE).send(pageOf(texts, next && showRunId(next)));
     },
   );
 }

@@ -1,7 +1,6 @@
-import { describe, expect, onTestFinished } from "vitest";
-import { Database } from "#kernel";
+import { describe, expect } from "vitest";
 import { listJournals } from "../../src/workflows/list-journals.ts";
-import { test } from "../harness/service.ts";
+import { test } from "../harness/engine.ts";
 import { laneOfWorkflow, putWorkflow, type TestWorkflow } from "../harness/workflows.ts";
 
 const done = (key: string, output: unknown) => ({ key, type: "run", status: "completed", output });
@@ -59,18 +58,16 @@ describe("the journals of a workflow", () => {
     expect(pages.flat().toSorted()).toEqual(ids.toSorted());
   });
 
-  test("are read when there is memory for the page", async ({ service }) => {
+  test("are read when there is memory for the page", async ({ service, engine }) => {
     const flow = await putWorkflow(service);
     await sleeping(flow, null, done("load", "x".repeat(900_000)));
     const { workspaceId, laneId } = await laneOfWorkflow(service, flow.id);
-    const db = new Database({ connection: { connectionString: service.database.url }, size: 1, statementTimeoutMs: 10_000 });
-    onTestFinished(() => db.close());
     const asked: number[] = [];
     const refuse = async (bytes: number) => {
       asked.push(bytes);
       throw new Error("no memory");
     };
-    await expect(listJournals(db, workspaceId, laneId, { after: null, limit: 10 }, refuse)).rejects.toThrow("no memory");
+    await expect(listJournals(engine, workspaceId, laneId, { after: null, limit: 10 }, refuse)).rejects.toThrow("no memory");
     expect(asked).toEqual([expect.closeTo(900_000, -4)]);
   });
 

@@ -8,8 +8,8 @@ import { RESOURCES, type ResourceName } from "./resources.ts";
 interface Waiting {
   readonly workspaceId: WorkspaceId;
   readonly units: number;
-  /** How much room is enough for them. */
-  readonly enough: number;
+  /** Room that suffices for them. */
+  readonly minRoom: number;
   readonly resolve: () => void;
 }
 
@@ -48,8 +48,8 @@ export class SharedResource extends FairShare {
   }
 
   /** Takes units if the workspace has room for them. When nobody holds any, also more than it may usually have. */
-  tryTake(workspaceId: WorkspaceId, units = 1, enough = units): boolean {
-    if (enough > this.roomFor(workspaceId) && this.total > 0) return false;
+  tryTake(workspaceId: WorkspaceId, units = 1, minRoom = units): boolean {
+    if (minRoom > this.roomFor(workspaceId) && this.total > 0) return false;
     this.take(workspaceId, units);
     return true;
   }
@@ -66,16 +66,16 @@ export class SharedResource extends FairShare {
   /**
    * Takes units at once, or when it is the workspace's turn.
    *
-   * @param enough how much room is enough, for what cannot be divided and must have its turn however large it is
+   * @param minRoom room that suffices: less than `units` for what cannot be divided, so that it is not refused for its size
    * @throws UNAVAILABLE when that takes too long
    */
-  takeInTurn(workspaceId: WorkspaceId, units = 1, enough = units): Promise<void> | undefined {
-    if (!this.#line.hasWorkspace(workspaceId) && this.tryTake(workspaceId, units, enough)) return undefined;
+  takeInTurn(workspaceId: WorkspaceId, units = 1, minRoom = units): Promise<void> | undefined {
+    if (!this.#line.hasWorkspace(workspaceId) && this.tryTake(workspaceId, units, minRoom)) return undefined;
     return new Promise((resolve, reject) => {
       const waiting = {
         workspaceId,
         units,
-        enough,
+        minRoom,
         resolve: () => {
           clearTimeout(timer);
           resolve();
@@ -119,7 +119,7 @@ export class SharedResource extends FairShare {
     for (let served = true; served && this.#line.size > 0 && this.free > 0; ) {
       served = false;
       for (const waiting of this.#line.firstOfEach()) {
-        if (!this.tryTake(waiting.workspaceId, waiting.units, waiting.enough)) continue;
+        if (!this.tryTake(waiting.workspaceId, waiting.units, waiting.minRoom)) continue;
         this.#line.finish(waiting);
         waiting.resolve();
         served = true;

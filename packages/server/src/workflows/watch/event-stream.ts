@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import { type LongResponse, MAX_CHUNK, pushSome, type StreamReader, sendingTurns } from "#http";
+import { type LongResponse, MAX_CHUNK, MIN_COUNTED_BYTES, pushSome, type StreamReader, sendingTurns } from "#http";
 import { isAway, type PersonId, type SharedResource, type WorkspaceId } from "#kernel";
 import { isEnded, type RunKey } from "../run.ts";
 import type { EventCursor } from "./cursor.ts";
@@ -7,8 +7,6 @@ import { chunksOfFrames, type Frame, framesFor, lengthOfFrames, type RunLook, te
 
 const HEARTBEAT_MS = 15_000;
 const HEARTBEAT = ": heartbeat\n\n";
-/** Shorter texts are not counted: the number of streams limits them. Characters. */
-const MIN_COUNTED = 16 * 1024;
 
 export interface EventStreamOptions {
   readonly key: RunKey;
@@ -189,7 +187,7 @@ export class RunEventStream extends Readable implements LongResponse {
   }
 
   async #hold(characters: number): Promise<void> {
-    if (characters < MIN_COUNTED) return;
+    if (characters < MIN_COUNTED_BYTES) return;
     await this.#options.memory.takeInTurn(this.workspaceId, characters, 1);
     this.#held += characters;
   }
