@@ -139,11 +139,14 @@ export class MemoryJournal {
     this.#end(step, end);
   }
 
-  /** Its place in the journal is that of its outcome. */
+  /** Its place in the journal is that of its outcome. It fails if there is no room for its output. */
   #end(step: RunStep, outcome: StepEnd): void {
+    const bytes = outcome.status === "completed" ? bytesOf(outcome) : 0;
+    const fits = bytes === 0 || this.#bytes + bytes <= MAX_JOURNAL.bytes;
+    const ended: StepEnd = fits ? outcome : { status: "failed", error: journalTooLargeError([step]) };
     this.#steps.delete(step.key);
-    this.#steps.set(step.key, { ...step, ...outcome, endedAt: this.#now });
-    this.#bytes += bytesOf(outcome);
+    this.#steps.set(step.key, { ...step, ...ended, endedAt: this.#now });
+    if (fits) this.#bytes += bytes;
   }
 
   get #now(): string {

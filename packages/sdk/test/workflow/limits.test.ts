@@ -198,6 +198,17 @@ describe("a journal that has no room for another step fails the run for good", (
     expect(run).toMatchObject({ status: "failed", attempt: 1, error, events: [] });
   });
 
+  test("what a step has waited for fails the step, which a workflow may catch", async () => {
+    const program = async ({ step }: Context) => {
+      await repeat(32, () => step.run("big", () => "x".repeat(MEBIBYTE - 2)));
+      const error = await step.waitForSignal("ask", { signal: "s", timeout: "1h" }).catch((thrown: Error) => thrown);
+      return `${(error as Error).name}: ${(error as Error).message}`;
+    };
+    const { name, message } = noRoomFor("ask");
+    const run = await testWorkflow(workflow({ id: "tested" }, program), { signals: { s: 1 } });
+    expect(run).toMatchObject({ status: "completed", result: `${name}: ${message}` });
+  });
+
   test("one that fails for good keeps its own error", async () => {
     const throws = async (context: Context) => {
       await full(context);

@@ -1,3 +1,4 @@
+import { journalTooLargeError, MAX_JOURNAL } from "@tidemill/contract";
 import type { NamedClaim } from "#jobs";
 import { type Db, fragment, plainArray, type RunId, row, rows, sql, type Timestamp, type Transactional, type WorkspaceId } from "#kernel";
 import { LIVE, type RunKey } from "./run.ts";
@@ -34,9 +35,13 @@ interface ExecutionToBegin {
   readonly leaseId: number;
 }
 
+/** For PostgreSQL's `format`, which puts the key of the step in. */
+const NO_ROOM = journalTooLargeError([{ key: "%s" }]);
+
 /**
- * Begins executions: what waiting steps wait for and is over ends, in the order of the ends. The runs are running, and from now on an earlier
- * execution may not add to their journals. Returns those that have not ended meanwhile. Uses the primary keys.
+ * Begins executions: what waiting steps wait for and is over ends, in the order of the ends. A step fails if its journal has no room for what
+ * it has waited for. The runs are running, and from now on an earlier execution may not add to their journals. Returns those that have not
+ * ended meanwhile. Uses the primary keys.
  */
 export async function beginExecutions(
   database: Transactional,
@@ -74,13 +79,13 @@ function begin(
     db,
     sql`
       with begun as (
-        select workspace_id, id, last_seq from run where workspace_id = ${workspaceId} and id = any(${ids}::uuid[]) and ${LIVE}
+        select workspace_id, id, last_seq, journal_bytes from run where workspace_id = ${workspaceId} and id = any(${ids}::uuid[]) and ${LIVE}
           and (${all}::boolean or not exists (
             select from run_step s
             where s.workspace_id = run.workspace_id and s.run_id = run.id and s.status = 'waiting' and s.type <> 'sleep' offset 0))
         order by id for no key update
       ), pending as (
-        select begun.last_seq, s.workspace_id, s.run_id, s.key, s.seq, s.wake_at, s.signal, s.error, s.output, s.child_run_id, s.answered_at,
+        select begun.last_seq, begun.journal_bytes, s.workspace_id, s.run_id, s.key, s.seq, s.wake_at, s.signal, s.error, s.output, s.child_run_id, s.answered_at,
           s.signal is not null and g.id is null as is_lost, g.payload, g.completed_at,
           s.child_run_id is not null and (c.id is null or c.ended_at is not null) as has_child_ended,
           c.status as child_status, c.result as child_result, c.error as child_error, c.ended_at as child_ended_at, c.workflow as child_workflow
@@ -100,13 +105,20 @@ function begin(
           coalesce(p.answered_at, case when p.error is not null or p.is_lost then moment() end, p.completed_at, p.child_ended_at, p.wake_at) as ended_at
         from pending p where p.error is not null or p.is_lost or p.payload is not null or p.has_child_ended or p.answered_at is not null or p.wake_at <= moment()
       ), placed as (
-        select *, row_number() over (partition by run_id order by ended_at, seq) as place from over
+        select *, row_number() over next as place, bytes = 0 or journal_bytes + sum(bytes) over next <= ${MAX_JOURNAL.bytes} as fits
+        from (
+          select *, case when has_failed then 0 else coalesce(octet_length(payload), octet_length(child_result), octet_length(output), 0) end as bytes
+          from over
+        ) measured
+        window next as (partition by run_id order by ended_at, seq rows unbounded preceding)
       ), woken as (
-        update run_step s set status = case when o.has_failed then 'failed' else 'completed' end::step_status,
+        update run_step s set status = case when o.has_failed or not o.fits then 'failed' else 'completed' end::step_status,
           -- A step that invoked a run has its id as output from the first, and keeps it when it fails.
-          output = case when o.child_run_id is not null and not o.has_failed then '{"result":' || o.child_result || ',' || substr(o.output, 2)
-            when o.child_run_id is not null or o.answered_at is not null then o.output when not o.has_failed then coalesce(o.payload, 'null') end,
-          error = case when o.has_failed then coalesce(o.error, json_build_object('name', case
+          output = case when o.child_run_id is not null and not o.has_failed and o.fits then '{"result":' || o.child_result || ',' || substr(o.output, 2)
+            when o.child_run_id is not null or o.answered_at is not null and o.fits then o.output
+            when not o.has_failed and o.fits then coalesce(o.payload, 'null') end,
+          error = case when not o.fits then json_build_object('name', ${NO_ROOM.name}::text, 'message', format(${NO_ROOM.message}::text, o.key))::text
+            when o.has_failed then coalesce(o.error, json_build_object('name', case
               when o.child_run_id is null then case when o.is_lost then 'SignalTakenError' else 'SignalTimeoutError' end
               when o.child_status = 'failed' then 'WorkflowFailedError'
               when o.has_child_ended then 'WorkflowCancelledError' else 'WorkflowTimeoutError' end,
@@ -141,7 +153,7 @@ function begin(
         last_execution = greatest(r.last_execution, e.execution),
         open_lease_id = case when e.execution < r.last_execution then r.open_lease_id else e.lease_id end,
         next_attempt_at = null, last_seq = last_seq + (select count(*) from over where over.run_id = r.id),
-        journal_bytes = journal_bytes + coalesce((select sum(coalesce(octet_length(payload), octet_length(child_result), octet_length(output))) from over where over.run_id = r.id), 0)
+        journal_bytes = r.journal_bytes + coalesce((select sum(bytes) filter (where fits) from placed where placed.run_id = r.id), 0)
       from unnest(${ids}::uuid[], ${plainArray(executions.map((one) => one.execution))}::int[],
         ${plainArray(executions.map((one) => one.leaseId))}::bigint[]) as e (run_id, execution, lease_id)
       where workspace_id = ${workspaceId} and id = any(array(select id from begun)) and id = e.run_id

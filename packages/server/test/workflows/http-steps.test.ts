@@ -1,4 +1,4 @@
-import type { TakenRun } from "@tidemill/contract";
+import { MAX_JOURNAL, type TakenRun } from "@tidemill/contract";
 import { describe, expect } from "vitest";
 import { test as base } from "../harness/engine.ts";
 import { Handler } from "../harness/handler.ts";
@@ -47,6 +47,15 @@ describe("an http step", () => {
     };
     expect(server.received).toMatchObject([{ method: "PUT", raw: '{"id":1}', headers }]);
     expect(await flow.get(runId)).toMatchObject({ status: "running", waitingFor: [] });
+  });
+
+  test("fails if the journal has no room for its response", async ({ service, flow, server, call }) => {
+    server.answers = json(JSON.stringify("x".repeat(MIB - 200)));
+    const runId = await call();
+    await service.database.query("update run set journal_bytes = $1", [MAX_JOURNAL.bytes - MIB + 200]);
+    const { journal } = await flow.take();
+    expect(journal).toMatchObject([{ key: "fetch", status: "failed", output: null, error: { name: "JournalTooLargeError" } }]);
+    expect((await flow.get(runId)).steps).toEqual(journal);
   });
 
   test.for([

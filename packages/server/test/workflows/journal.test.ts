@@ -1,10 +1,16 @@
-import type { TakenRun } from "@tidemill/contract";
+import { MAX_JOURNAL, type TakenRun } from "@tidemill/contract";
 import { describe, expect } from "vitest";
-import { test } from "../harness/service.ts";
+import { uuidOf } from "#kernel";
+import { type Service, test } from "../harness/service.ts";
 import { putWorkflow } from "../harness/workflows.ts";
 
 const step = (key: string, more: object = {}) => ({ key, type: "run", status: "completed", output: key, ...more });
 const sleep = (key: string, seconds: number) => ({ key, type: "sleep", status: "waiting", sleepFor: seconds * 1_000 });
+
+const JOURNAL_LIMITS = "the journal of a run has at most 10000 steps, whose outputs and errors are 33554432 bytes together.";
+
+const setJournalBytes = (service: Service, runId: string, bytes: number) =>
+  service.database.query("update run set journal_bytes = $1 where id = $2", [bytes, uuidOf("run", runId)]);
 
 describe("the journal of a run", () => {
   test("has the outcomes of steps in the order in which they were stored", async ({ service }) => {
@@ -91,11 +97,10 @@ describe("the journal of a run", () => {
     expect((await report(0, 1)).status).toBe(200);
     await service.database.query("update run set journal_bytes = journal_bytes + 32 * 1000000");
     const { status, body } = await report(33, 35);
-    const limits = "the journal of a run has at most 10000 steps, whose outputs and errors are 33554432 bytes together.";
-    expect([status, body.error.message]).toEqual([413, `There is no room for step "s33" and 1 more: ${limits}`]);
+    expect([status, body.error.message]).toEqual([413, `There is no room for step "s33" and 1 more: ${JOURNAL_LIMITS}`]);
     expect(body.error.details).toEqual({ limit_steps: 10_000, limit_bytes: 33_554_432 });
     expect(await end(run, { outcome: "suspended", steps: [step("last", { output: large })] })).toMatchObject({ ok: true });
-    const message = `There is no room for step "last": ${limits}`;
+    const message = `There is no room for step "last": ${JOURNAL_LIMITS}`;
     expect(await get(runId)).toMatchObject({ status: "failed", error: { name: "JournalTooLargeError", message } });
   });
 
@@ -126,6 +131,48 @@ describe("the journal of a run", () => {
     expect((await report(first.lease_token, { key: "nap", type: "sleep", status: "completed" })).status).toBe(200);
     expect(await end(first, { outcome: "completed", result: 1, steps: [step("a")] })).toMatchObject({ ok: true });
     expect(await get(runId)).toMatchObject({ status: "completed", steps: [{ key: "a" }, { key: "nap", status: "completed" }] });
+  });
+
+  test("that has no room for what steps have waited for: they fail, in the order of their ends", async ({ service }) => {
+    const { trigger, take, end, get } = await putWorkflow(service);
+    const runId = await trigger();
+    const payloads = { small: '"123456"', large: "123", none: "", one: "1" };
+    const waits = Object.keys(payloads).map((key) => ({ key, type: "wait", status: "waiting", signal: `${runId}.${key}`, timeout: 60_000 }));
+    await end(await take(), { outcome: "suspended", steps: [...waits, sleep("nap", 5)] });
+    await setJournalBytes(service, runId, MAX_JOURNAL.bytes - 10);
+    for (const [key, payload] of Object.entries(payloads)) {
+      await service.ok("POST", `/v1/signals/${runId}.${key}/complete`, payload);
+      await service.advance(1);
+    }
+    await service.advance(2);
+    const failed = { status: "failed", output: null, error: { name: "JournalTooLargeError" } };
+    const journal = [
+      { key: "small", status: "completed", output: "123456" },
+      { ...failed, key: "large", error: { name: "JournalTooLargeError", message: `There is no room for step "large": ${JOURNAL_LIMITS}` } },
+      { ...failed, key: "none" },
+      { ...failed, key: "one" },
+      { key: "nap", status: "completed", output: null },
+    ];
+    const run = await take();
+    expect(run.journal).toMatchObject(journal);
+    expect((await get(runId)).steps).toMatchObject(journal);
+    expect(await end(run, { outcome: "completed", result: 1 })).toMatchObject({ ok: true });
+    const [{ bytes } = { bytes: 0 }] = await service.database.query("select journal_bytes::int as bytes from run where id = $1", [uuidOf("run", runId)]);
+    expect(bytes).toBe(MAX_JOURNAL.bytes - 2);
+  });
+
+  test("that has no room for the result of a run: the step fails, and keeps the id of the run", async ({ service }) => {
+    const [parent, child] = [await putWorkflow(service), await putWorkflow(service)];
+    const runId = await parent.trigger();
+    const run = await parent.take();
+    const invocation = { lease_token: run.lease_token, key: "bill", workflow: child.id, input: 1, timeout: 60_000 };
+    const { runId: childId } = await service.ok("POST", `/v1/runs/${runId}/invocations`, invocation);
+    await parent.end(run, { outcome: "suspended", steps: [] });
+    await setJournalBytes(service, runId, MAX_JOURNAL.bytes);
+    await child.end(await child.take(), { outcome: "completed", result: 1 });
+    expect((await parent.take()).journal).toMatchObject([
+      { key: "bill", status: "failed", output: { runId: childId }, error: { name: "JournalTooLargeError" } },
+    ]);
   });
 
   test("that is full refuses steps that the service executes, and they do nothing", async ({ service }) => {
