@@ -7,6 +7,7 @@ import { ClaimReconciler } from "./claim-reconciler.ts";
 import { ClaimsUnderWay } from "./claims-under-way.ts";
 import { deliver } from "./deliver.ts";
 import { AttemptFinisher, type FinisherOptions } from "./finish.ts";
+import { HeldMemory } from "./held-memory.ts";
 import type { AttemptResult } from "./judge.ts";
 import type { Attempt, JobKinds } from "./kinds.ts";
 import { type AttemptShares, LaneShares, type Share } from "./lane-shares.ts";
@@ -370,21 +371,22 @@ export class Dispatcher implements Outlet {
   #start(claim: Claim): void {
     const { clock, kinds, emit } = this.#options;
     const startedMs = clock.elapsedMs();
-    const attempt = deliver(kinds, claim, emit);
+    const memory = new HeldMemory(claim, this.#lanes);
+    const attempt = deliver(kinds, claim, memory, emit);
     this.#attempts.set(claim.id, { claim, attempt });
     this.#lanes.started(claim, startedMs, claim.payload.length);
     this.#finisher.started(claim);
     this.#options.report?.(claim.workspaceId, recordsOf(claim.kind));
     this.#ticker ??= setInterval(() => this.#tick(), TICK_MS);
-    void attempt.result.then((result) => this.#finish(claim, result, startedMs));
+    void attempt.result.then((result) => this.#finish(claim, result, startedMs, memory));
   }
 
-  #finish(claim: Claim, result: AttemptResult, startedMs: number): void {
+  #finish(claim: Claim, result: AttemptResult, startedMs: number, memory: HeldMemory): void {
     const { clock, emit } = this.#options;
     const nowMs = clock.elapsedMs();
     const tookMs = nowMs - startedMs;
     this.#attempts.delete(claim.id);
-    this.#lanes.ended(claim, nowMs, claim.payload.length);
+    this.#lanes.ended(claim, nowMs, memory.end());
     const outcome = this.#finisher.finish(claim, result, tookMs);
     if (result.kind === "postponed" && result.shortage) this.#pause(result.waitMs);
     emit("attempt_ended", { jobId: claim.id, attempt: claim.attempt, outcome, tookMs, inFlight: this.#attempts.size });

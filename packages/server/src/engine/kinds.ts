@@ -9,9 +9,15 @@ export interface Attempt {
   abort(): void;
 }
 
+/** Memory of the node for what an attempt reads besides the payload of its claim. It is given back when the attempt has ended. */
+export interface AttemptMemory {
+  /** Takes memory for so many characters. Returns false, and takes none, when the workspace has no room for any. */
+  tryTake(characters: number): boolean;
+}
+
 /** Delivers jobs of one kind. The dispatcher decides when. */
 export interface Deliverer {
-  start(claim: Claim): Attempt;
+  start(claim: Claim, memory: AttemptMemory): Attempt;
   /** Ends attempts that take too long. Called every 100 ms while there are any. */
   sweep(): void;
 }

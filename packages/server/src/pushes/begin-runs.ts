@@ -1,3 +1,4 @@
+import type { AttemptMemory } from "#engine";
 import type { Claim } from "#jobs";
 import { Batcher, type JobId, type Timestamp, type Transactional } from "#kernel";
 import { ENDPOINT, type FillSecrets, fillInput } from "#workers";
@@ -10,12 +11,13 @@ export interface RunToBegin {
   readonly claim: Claim & { readonly leaseUntil: Timestamp };
   readonly endpoint: Pick<Endpoint, "workflow" | "version">;
   readonly token: string;
+  readonly memory: AttemptMemory;
 }
 
 const MAX_RUNS = 100;
 const WRITERS = 2;
 
-/** Begins executions, those of a workflow that come at the same time in one statement. Returns what to send; null if the run has ended. */
+/** Begins executions, those of a workflow that come at the same time in one statement. Returns what to send; null if the run has ended, or there is no memory for it. */
 export const beginRuns = (db: Transactional, secrets: FillSecrets): Batcher<RunToBegin, Body | null> =>
   new Batcher({
     maxWeight: MAX_RUNS,
@@ -32,7 +34,7 @@ async function begin(db: Transactional, secrets: FillSecrets, group: readonly Ru
   const [first] = group;
   if (!first) return new Map();
   const { claim, endpoint } = first;
-  const runs = group.map((one) => ({ claim: one.claim, workflow: endpoint.workflow, token: one.token }));
+  const runs = group.map((one) => ({ claim: one.claim, workflow: endpoint.workflow, token: one.token, memory: one.memory }));
   const fill = (run: ClaimedRun, input: string) => fillInput(secrets, run.claim, run.workflow, ENDPOINT, input);
   const given = await pushRuns(db, claim.workspaceId, runs, endpoint.version, fill);
   return new Map(

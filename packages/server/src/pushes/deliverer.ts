@@ -1,4 +1,4 @@
-import type { Attempt, Deliverer } from "#engine";
+import type { Attempt, AttemptMemory, Deliverer } from "#engine";
 import type { Claim } from "#jobs";
 import { Push, type PushOptions } from "./push.ts";
 
@@ -15,8 +15,8 @@ export class PushDeliverer implements Deliverer {
     this.#options = options;
   }
 
-  start(claim: Claim): Attempt {
-    const push = new Push(claim, this.#options, (error) => this.#reportPostponed(error));
+  start(claim: Claim, memory: AttemptMemory): Attempt {
+    const push = new Push(claim, memory, this.#options, (error) => this.#reportPostponed(error));
     this.#running.add(push);
     const ended = () => this.#running.delete(push);
     push.result.then(ended, ended);

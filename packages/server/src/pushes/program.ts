@@ -1,3 +1,4 @@
+import type { AttemptMemory } from "#engine";
 import type { Claim } from "#jobs";
 import { type Transactional, toMoment } from "#kernel";
 import type { ExecutionTokens, FillSecrets } from "#workers";
@@ -12,11 +13,11 @@ export interface Program {
   readonly isOnce: boolean;
   timeoutMs(endpoint: Endpoint): number;
   /**
-   * What is sent. Null when there is nothing to execute any more.
+   * What is sent. Null when there is nothing to execute any more, or no memory for it.
    *
    * @param untilMs when the execution ends without a response. Milliseconds since 1970
    */
-  bodyOf(claim: Claim, endpoint: Endpoint, untilMs: number): Promise<Body | null>;
+  bodyOf(claim: Claim, endpoint: Endpoint, untilMs: number, memory: AttemptMemory): Promise<Body | null>;
 }
 
 /** Hooks have no timeout of their own: they get as long as an endpoint may take at all. */
@@ -27,9 +28,9 @@ export function runProgram(db: Transactional, tokens: ExecutionTokens, secrets: 
   return {
     isOnce: false,
     timeoutMs: ({ timeoutMs }) => timeoutMs,
-    async bodyOf(claim, endpoint, untilMs) {
+    async bodyOf(claim, endpoint, untilMs, memory) {
       const token = await tokens.of(claim);
-      return token === null ? null : begin.add({ claim: { ...claim, leaseUntil: toMoment(untilMs) }, endpoint, token });
+      return token === null ? null : begin.add({ claim: { ...claim, leaseUntil: toMoment(untilMs) }, endpoint, token, memory });
     },
   };
 }

@@ -1,6 +1,6 @@
 import { LIMITS } from "@tidemill/contract";
 import { CallbackTimeoutError, POSTPONE_MS, postponementOf, signedHeaders } from "#callbacks";
-import type { Attempt, AttemptResult } from "#engine";
+import type { Attempt, AttemptMemory, AttemptResult } from "#engine";
 import type { Claim } from "#jobs";
 import { type Clock, type EmitEvent, encodeParts, ProblemError, type Shares, type SlicedWork } from "#kernel";
 import {
@@ -40,6 +40,7 @@ class AbortedError extends Error {
 export class Push implements Attempt {
   readonly result: Promise<AttemptResult>;
   readonly #claim: Claim;
+  readonly #memory: AttemptMemory;
   readonly #id: string;
   readonly #options: PushOptions;
   readonly #onPostponed: (error: unknown) => void;
@@ -52,8 +53,9 @@ export class Push implements Attempt {
   #ended = false;
   #deadlineMs = Number.POSITIVE_INFINITY;
 
-  constructor(claim: Claim, options: PushOptions, onPostponed: (error: unknown) => void) {
+  constructor(claim: Claim, memory: AttemptMemory, options: PushOptions, onPostponed: (error: unknown) => void) {
     this.#claim = claim;
+    this.#memory = memory;
     this.#id = showWorkId(claim);
     this.#options = options;
     this.#onPostponed = onPostponed;
@@ -83,7 +85,7 @@ export class Push implements Attempt {
     const endpoint = await endpoints.of(this.#claim);
     const timeoutMs = endpoint && program.timeoutMs(endpoint);
     if (!endpoint || timeoutMs === null) return this.#end({ kind: "withdrawn" });
-    const body = await program.bodyOf(this.#claim, endpoint, clock.nowMs() + timeoutMs);
+    const body = await program.bodyOf(this.#claim, endpoint, clock.nowMs() + timeoutMs, this.#memory);
     if (body === null) return this.#end({ kind: "withdrawn" });
     if (body.kind === "unsent") return this.#end(body.result);
     this.#redactor = body.redactor;

@@ -1,38 +1,47 @@
 import { LIMITS } from "@tidemill/contract";
-import type { AttemptResult } from "#engine";
+import type { AttemptMemory, AttemptResult } from "#engine";
 import type { RunId, Transactional, WorkspaceId } from "#kernel";
+import type { BegunRun } from "./execution-store.ts";
 import { beginAll, type ClaimedRun, type GivenRun, runText } from "./give-runs.ts";
 import { type StepRow, showJournal } from "./run.ts";
 import { readInputs, readJournals } from "./run-store.ts";
 
+/** An execution that is sent, and the memory for its input and journal. */
+type RunToPush = ClaimedRun & { readonly memory: AttemptMemory };
+
+const isSentWhole = ({ journalBytes }: BegunRun): boolean => journalBytes <= LIMITS.pushedJournalBytes;
+
 /**
  * Begins executions that are sent to an endpoint, as `giveRuns` does for those of workers. A journal that is too large to be sent is null.
+ * Those are left out for which there is no memory.
  *
  * @param fill fills the secrets into an input
  */
 export async function pushRuns<Filled extends { readonly payload: string }>(
   database: Transactional,
   workspaceId: WorkspaceId,
-  runs: readonly ClaimedRun[],
+  runs: readonly RunToPush[],
   version: string | null,
   fill: (run: ClaimedRun, input: string) => Promise<Filled | AttemptResult>,
 ): Promise<GivenRun<Filled>[]> {
   const begun = await beginAll(database, workspaceId, runs, version);
-  const found = [...begun.values()];
-  const short = found.filter(({ steps, journalBytes }) => steps > 0 && journalBytes <= LIMITS.pushedJournalBytes).map(({ id }) => id);
+  const admitted = runs.flatMap((run) => {
+    const one = begun.get(run.claim.id);
+    return one && run.memory.tryTake(isSentWhole(one) ? one.bytes : one.bytes - one.journalBytes) ? [{ run, one }] : [];
+  });
+  const found = admitted.map(({ one }) => one);
+  const short = found.filter((one) => one.steps > 0 && isSentWhole(one)).map(({ id }) => id);
   const long = found.filter(({ input }) => input === null).map(({ id }) => id);
   const [journals, inputs] = await Promise.all([
     short.length > 0 ? readJournals(database, workspaceId, short) : new Map<RunId, StepRow[]>(),
     long.length > 0 ? readInputs(database, workspaceId, long) : new Map<RunId, string>(),
   ]);
-  const given = runs.map(async (run): Promise<GivenRun<Filled>[]> => {
-    const one = begun.get(run.claim.id);
-    if (!one) return [];
+  const given = admitted.map(async ({ run, one }): Promise<GivenRun<Filled>> => {
     const filled = await fill(run, one.input ?? inputs.get(one.id) ?? "null");
-    if (!("payload" in filled)) return [{ ...run, text: null, filled }];
-    const isSent = one.journalBytes <= LIMITS.pushedJournalBytes;
+    if (!("payload" in filled)) return { ...run, text: null, filled };
+    const isSent = isSentWhole(one);
     const [first = "", ...rest] = runText(run, one, filled.payload, isSent ? showJournal(journals.get(one.id) ?? []) : ["null"]);
-    return [{ ...run, text: [`{"kind":"run",${isSent ? "" : `"journalSteps":${one.steps},`}${first.slice(1)}`, ...rest], filled }];
+    return { ...run, text: [`{"kind":"run",${isSent ? "" : `"journalSteps":${one.steps},`}${first.slice(1)}`, ...rest], filled };
   });
-  return (await Promise.all(given)).flat();
+  return Promise.all(given);
 }

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { FairShare, type WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
-import { LaneShares } from "../../src/engine/lane-shares.ts";
+import { LaneShares, type Share } from "../../src/engine/lane-shares.ts";
 
 const workspace = (id: number) => `00000000-0000-0000-0000-${String(id).padStart(12, "0")}` as WorkspaceId;
 /** A lane, mostly of a workspace of its own. Those from 10,000 on are all of one workspace. */
@@ -361,6 +361,28 @@ describe("payloads that fill the memory", () => {
     lanes.wake(lane(1));
     for (const share of lanes.shares(1_000)) lanes.claimed(share, share.take, share.take * 2 ** 18);
     expect(lanes.shares(2_000)).toMatchObject([{ take: 4 }]);
+  });
+
+  test("a lane whose attempts read much besides their payloads gets few of them in a claim, until they read less", () => {
+    const lanes = lanesOf(4_096);
+    lanes.wake(lane(1));
+    const [first] = lanes.shares(1_000);
+    lanes.started(lane(1), 1_000);
+    expect(lanes.tryTakeMore(lane(1), 2 ** 18)).toBe(true);
+    lanes.claimed(first as Share, 10);
+    expect(lanes.shares(2_000)).toMatchObject([{ take: 4 }]);
+    for (let claim = 0; claim < 100; claim += 1) lanes.claimed(first as Share, 10);
+    expect(lanes.shares(3_000)).toMatchObject([{ take: 63 }]);
+  });
+
+  test("attempts read more while their workspace has any room, and then no more, and others do", () => {
+    const lanes = lanesOf(4_096);
+    const taken = () => lanes.tryTakeMore(lane(10_000), MAX_PAYLOAD / 4);
+    expect([taken(), taken(), taken(), taken()]).toEqual([true, true, true, false]);
+    expect(lanes.tryTakeMore(lane(1), 1)).toBe(true);
+    lanes.started(lane(10_000), 0);
+    lanes.ended(lane(10_000), 1, MAX_PAYLOAD / 4);
+    expect(taken()).toBe(true);
   });
 
   test.each([

@@ -1,8 +1,8 @@
 import net from "node:net";
 import { describe, expect } from "vitest";
 import { ask } from "../harness/ask.ts";
-import { operate } from "../harness/operator.ts";
 import { newWorkspace, type Service, test, until } from "../harness/service.ts";
+import { shareFigure } from "../harness/shares.ts";
 import { proofOf, settle, type Taken, take, takeOne, work } from "../harness/workers.ts";
 
 const LOST = { ok: false, code: "LEASE_LOST" };
@@ -243,10 +243,7 @@ test("a response that its worker does not read counts as memory of its workspace
   const [id] = await enqueueLarge(service, queue, 100);
   const socket = workUnread(service, { worker: "w1", queues: [queue], limit: A_CALL });
   await service.untilState({ queue, id: id as string }, "active");
-  const held = async () => {
-    const { text } = await operate(service, "GET", "/metrics");
-    return Number(/^tidemill_share_held\{resource="request_memory"\} (\d+)$/m.exec(text)?.[1]);
-  };
+  const held = () => shareFigure(service, "request_memory", "held");
   await until(async () => (await held()) > (A_CALL / 2) * LARGE, "the response to be counted");
   socket.destroy();
   await until(async () => (await held()) === 0, "the response to be gone");

@@ -137,7 +137,13 @@ describe("the journal of a run", () => {
     const { trigger, take, end, get } = await putWorkflow(service);
     const runId = await trigger();
     const payloads = { small: '"123456"', large: "123", none: "", one: "1" };
-    const waits = Object.keys(payloads).map((key) => ({ key, type: "wait", status: "waiting", signal: `${runId}.${key}`, timeout: 60_000 }));
+    const waits = Object.keys(payloads).map((key) => ({
+      key,
+      type: "wait",
+      status: "waiting",
+      signal: `${runId}.${key}`,
+      timeout: 60_000,
+    }));
     await end(await take(), { outcome: "suspended", steps: [...waits, sleep("nap", 5)] });
     await setJournalBytes(service, runId, MAX_JOURNAL.bytes - 10);
     for (const [key, payload] of Object.entries(payloads)) {
@@ -157,7 +163,9 @@ describe("the journal of a run", () => {
     expect(run.journal).toMatchObject(journal);
     expect((await get(runId)).steps).toMatchObject(journal);
     expect(await end(run, { outcome: "completed", result: 1 })).toMatchObject({ ok: true });
-    const [{ bytes } = { bytes: 0 }] = await service.database.query("select journal_bytes::int as bytes from run where id = $1", [uuidOf("run", runId)]);
+    const [{ bytes } = { bytes: 0 }] = await service.database.query("select journal_bytes::int as bytes from run where id = $1", [
+      uuidOf("run", runId),
+    ]);
     expect(bytes).toBe(MAX_JOURNAL.bytes - 2);
   });
 

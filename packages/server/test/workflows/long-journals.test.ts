@@ -1,8 +1,8 @@
 import net from "node:net";
 import { describe, expect, onTestFinished } from "vitest";
 import { testWith } from "../harness/nodes.ts";
-import { operate } from "../harness/operator.ts";
 import { type Service, until } from "../harness/service.ts";
+import { shareFigure } from "../harness/shares.ts";
 import { putWorkflow, type TestWorkflow } from "../harness/workflows.ts";
 
 /** Requests and responses have 32 MiB of it. */
@@ -50,11 +50,7 @@ async function firstEvent(service: Service, runId: string): Promise<unknown> {
   return JSON.parse(data ?? "");
 }
 
-/** Of the memory for requests and responses. */
-async function figure(service: Service, name: "held" | "waiting"): Promise<number> {
-  const { text } = await operate(service, "GET", "/metrics");
-  return Number(new RegExp(`^tidemill_share_${name}\\{resource="request_memory"\\} (\\d+)$`, "m").exec(text)?.[1]);
-}
+const figure = (service: Service, name: "held" | "waiting") => shareFigure(service, "request_memory", name);
 
 describe("a run with a long journal", () => {
   test("is shown whole, and so it is to those who follow it", async ({ service }) => {
