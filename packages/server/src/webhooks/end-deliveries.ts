@@ -1,4 +1,4 @@
-import { removeUnlockedAcrossWorkspaces } from "#jobs";
+import { removeUnlocked } from "#jobs";
 import type { Db, JobId } from "#kernel";
 import type { LaneKey } from "#lanes";
 import { cancelSomeDeliveries } from "./delivery-store.ts";
@@ -22,11 +22,7 @@ export async function endDeliveries(tx: Db, lane: LaneKey, chunk = CHUNK): Promi
   const sending: EndedDelivery[] = [];
   for (let after: JobId | null = null; ; ) {
     const ids: JobId[] = await cancelSomeDeliveries(tx, lane, { after, limit: chunk });
-    const removed = await removeUnlockedAcrossWorkspaces(
-      tx,
-      ids.map((id) => ({ ...lane, id })),
-    );
-    for (const { id, lease_id: leaseId } of removed) if (leaseId !== null) sending.push({ id, leaseId });
+    for (const { id, lease_id: leaseId } of await removeUnlocked(tx, lane, ids)) if (leaseId !== null) sending.push({ id, leaseId });
     after = ids.at(-1) ?? null;
     if (ids.length < chunk) return sending;
   }

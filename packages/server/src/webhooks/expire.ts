@@ -1,4 +1,4 @@
-import { removeUnlockedAcrossWorkspaces } from "#jobs";
+import { removeUnlocked } from "#jobs";
 import type { Db, Transactional } from "#kernel";
 import type { LaneKey } from "#lanes";
 import {
@@ -23,7 +23,11 @@ export async function endOverdueAcrossWorkspaces(db: Transactional): Promise<num
   const { found, ended } = await db.transaction(async (tx) => {
     const overdue = await findOverdueAcrossWorkspaces(tx, CHUNK);
     // Jobs before deliveries, as settles lock them.
-    await removeUnlockedAcrossWorkspaces(tx, overdue);
+    for (const deliveries of Map.groupBy(overdue, ({ laneId }) => laneId).values()) {
+      const [lane] = deliveries;
+      const ids = deliveries.map(({ id }) => id);
+      if (lane) await removeUnlocked(tx, lane, ids);
+    }
     const failed = overdue.length > 0 ? await failDeliveriesAcrossWorkspaces(tx, overdue) : [];
     return { found: overdue.length, ended: failed.length };
   });

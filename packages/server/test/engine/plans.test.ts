@@ -27,7 +27,7 @@ import {
   refuseAcrossWorkspaces,
   removeManyFailed,
   removeManyFinished,
-  removeUnlockedAcrossWorkspaces,
+  removeUnlocked,
   restoreMany,
   retryFailed,
   retryManyFailed,
@@ -150,7 +150,7 @@ const STATEMENTS: Record<string, (db: Db) => Promise<unknown>> = {
   "find expired claims": (db) =>
     findExpiredClaimsAcrossWorkspaces(db, { kinds: ["queue"], maxLosses: 3, plainKinds: ["queue"], onceKinds: [], limit: 1 }),
   "extend claims": (db) => extendClaims(db, LANE.workspaceId, [SETTLED], 30),
-  "remove jobs that are not locked": (db) => removeUnlockedAcrossWorkspaces(db, [SETTLED]),
+  "remove jobs that are not locked": (db) => removeUnlocked(db, LANE, [SETTLED.id]),
   "find calls of a run": (db) => findPendingCalls(db, { workspaceId: LANE.workspaceId, id: SETTLED.id as never }),
   "store outcomes of calls": (db) => storeAnswersAcrossWorkspaces(db, [{ ...SETTLED, output: null, error: null, attempt: 1 }]),
   "list workers": (db) => listWorkers(db, LANE.workspaceId, null, 51),

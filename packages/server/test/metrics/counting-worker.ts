@@ -6,7 +6,7 @@ import {
   makeDueAcrossWorkspaces,
   purgeFailed,
   rejectJob,
-  removeUnlockedAcrossWorkspaces,
+  removeUnlocked,
   removeUnrecorded,
   retryFailed,
   setDueAcrossWorkspaces,
@@ -112,7 +112,7 @@ export class CountingWorker {
     } else if (choice === 2) await setDueAcrossWorkspaces(engine, [{ ...key, at: null }]);
     else if (choice === 3) await makeDueAcrossWorkspaces(engine, [{ ...key, version: null, seconds: 5 * this.#upTo(2) }]);
     else if (choice === 4) await removeUnrecorded(engine, key);
-    else await removeUnlockedAcrossWorkspaces(engine, [key]);
+    else await removeUnlocked(engine, key, [id]);
   }
 
   #world(): FlowFixture {

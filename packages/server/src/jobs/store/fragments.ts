@@ -53,4 +53,3 @@ const among = (cte: string) =>
   new Fragment(`j.lane_id = any(array(select lane_id from ${cte})) and j.id = any(array(select id from ${cte}))`);
 export const AMONG_DUE = among("due");
 export const AMONG_WAS = among("was");
-export const AMONG_FOUND = among("found");

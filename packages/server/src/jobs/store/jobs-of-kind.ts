@@ -1,7 +1,8 @@
 import { type Db, type JobId, plainArray, row, rows, sql, type Timestamp, textArray } from "#kernel";
+import type { LaneKey } from "#lanes";
 import type { JobKey } from "../job.ts";
 import { COUNT_GONE, COUNT_RESCHEDULED } from "./counts.ts";
-import { AMONG_DUE, AMONG_FOUND, AMONG_WAS, ASSIGN_SLOTS_OF_GONE, ASSIGN_SLOTS_OF_WAITING } from "./fragments.ts";
+import { AMONG_DUE, AMONG_WAS, ASSIGN_SLOTS_OF_GONE, ASSIGN_SLOTS_OF_WAITING } from "./fragments.ts";
 
 /** When a job that waits is due; null: now. */
 export interface Due extends JobKey {
@@ -103,24 +104,22 @@ export const removeUnrecorded = (
   );
 
 /**
- * Deletes those of these jobs, which leave no record and have no concurrency key, that no other transaction has locked. So it never waits.
- * Returns them, with the leases of their claims. Uses the primary key.
+ * Deletes those of these jobs of a lane, which leave no record and have no concurrency key, that no other transaction has locked. So it never
+ * waits. Returns them, with the leases of their claims. Uses the primary key.
  */
-export const removeUnlockedAcrossWorkspaces = (tx: Db, jobs: readonly JobKey[]): Promise<{ id: JobId; lease_id: number | null }[]> =>
+export const removeUnlocked = (
+  tx: Db,
+  { workspaceId, laneId }: LaneKey,
+  ids: readonly JobId[],
+): Promise<{ id: JobId; lease_id: number | null }[]> =>
   rows(
     tx,
     sql`
-      with due as (
-        select * from unnest(${plainArray(jobs.map((one) => one.workspaceId))}::uuid[], ${plainArray(jobs.map((one) => one.laneId))}::bigint[],
-          ${plainArray(jobs.map((one) => one.id))}::uuid[]) as d (workspace_id, lane_id, id)
-      ), found as (
-        select j.workspace_id, j.lane_id, j.id
-        from due s join job j on j.workspace_id = any(array[s.workspace_id]) and ${AMONG_DUE} and j.lane_id = s.lane_id and j.id = s.id
-        for update of j skip locked
-      ), gone as (
-        delete from job j using found
-        where j.workspace_id = any(array[found.workspace_id]) and ${AMONG_FOUND} and j.lane_id = found.lane_id and j.id = found.id
-        returning j.workspace_id, j.lane_id, j.id, j.state, j.lease_id, null::job_state as final_state
+      with gone as (
+        delete from job where workspace_id = ${workspaceId} and lane_id = ${laneId} and id = any(array(
+          select id from job where workspace_id = ${workspaceId} and lane_id = ${laneId} and id = any(${plainArray(ids)}::uuid[])
+          for update skip locked))
+        returning workspace_id, lane_id, id, state, lease_id, null::job_state as final_state
       ), tallied as (
         ${COUNT_GONE}
       )
