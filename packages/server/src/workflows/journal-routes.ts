@@ -1,6 +1,6 @@
 import { JournalPage, ReadJournal, RunPath } from "@tidemill/contract";
 import { type Api, jsonText, readPage, replies, routeDefaults, workspaceOf } from "#http";
-import { problem, type RunId, type Tenants } from "#kernel";
+import { PAGE_RESPONSE_BYTES, problem, type RunId, type Tenants } from "#kernel";
 import { lockExecution } from "./execution-store.ts";
 import { type JournalPlace, readJournalPage } from "./journal-store.ts";
 import type { ProveExecution } from "./report-steps.ts";
@@ -20,7 +20,7 @@ export function mountJournal(api: Api, { tenants, prove }: JournalRoutes): void 
   api.get(
     "/v1/runs/:id/journal",
     {
-      config: { access: "worker" },
+      config: { access: "worker", responseBytes: PAGE_RESPONSE_BYTES },
       schema: {
         tags,
         security,

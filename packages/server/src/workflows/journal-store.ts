@@ -1,9 +1,6 @@
-import { type Db, fragment, rows, sql } from "#kernel";
+import { type Db, fragment, MAX_PAGE_BYTES, rows, sql } from "#kernel";
 import type { RunKey, StepRow } from "./run.ts";
 import { VISIBLE_OUTCOME } from "./run-store.ts";
-
-/** How much of a journal one page has, unless its first step has more. */
-const MAX_PAGE_BYTES = 4 * 1024 * 1024;
 
 /** Where a page of a journal begins: behind this step. */
 export interface JournalPlace {

@@ -7,9 +7,9 @@ import { type Aborter, findLane, type PulledWaker, type Waker } from "#lanes";
 import { cancelRun } from "./cancel.ts";
 import { listRuns } from "./list-runs.ts";
 import { retryRun } from "./retry.ts";
-import { type RunKey, type RunWithData, readRunId, runNotFound, showListedRun, showRun, showRunId, weightOf } from "./run.ts";
+import { type RunKey, type RunWithData, readRunId, runNotFound, showListedRun, showRun, showRunId } from "./run.ts";
 import { findDetails } from "./run-details.ts";
-import { findRun, readJournal } from "./run-store.ts";
+import { findRun, readJournal, weighRun } from "./run-store.ts";
 
 export interface RunRoutes {
   readonly tenants: Tenants;
@@ -30,10 +30,11 @@ export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter }: Run
 
   const show = async (db: Db, key: RunKey, run: RunWithData): Promise<JsonParts> =>
     showRun(run, { steps: await readJournal(db, key), ...(await findDetails(db, key, run)) });
-  /** Shows a run that the request has changed. It never waits for memory: the change is stored. */
-  const showChanged = (reply: FastifyReply, db: Db, key: RunKey, run: RunWithData): Promise<JsonParts> => {
-    reply.holdBytes?.(weightOf(run));
-    return show(db, key, run);
+  /** Waits for the memory of a response with the run, before the run is changed: what a request has changed must not be refused. */
+  const hold = async (reply: FastifyReply, db: Db, key: RunKey, id: string): Promise<void> => {
+    const bytes = await weighRun(db, key);
+    if (bytes === null) throw runNotFound(id);
+    await reply.holdBytesInTurn?.(bytes);
   };
 
   api.get(
@@ -87,9 +88,9 @@ export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter }: Run
       const workspaceId = workspaceOf(request);
       const db = tenants.of(workspaceId);
       const key = keyOf(workspaceId, request.params.id);
+      await hold(reply, db, key, request.params.id);
       const run = await findRun(db, key);
       if (!run) throw runNotFound(request.params.id);
-      await reply.holdBytesInTurn?.(weightOf(run));
       return reply.type(JSON_TYPE).send(jsonText(await show(db, key, run)));
     },
   );
@@ -112,12 +113,13 @@ export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter }: Run
       const workspaceId = workspaceOf(request);
       const db = tenants.of(workspaceId);
       const key = keyOf(workspaceId, request.params.id);
+      await hold(reply, db, key, request.params.id);
       const { run, leaseId, enqueued, withdrawn } = await cancelRun(db, { audit, ids }, requestActor(request), key);
       if (leaseId !== null) aborter.abortRun(key.id, leaseId);
       // One whose lease is not known may be claimed at this moment, by any node.
       for (const call of withdrawn) aborter.abortJob(call.id, call.leaseId ?? NO_LEASE);
       if (enqueued.length > 0) waker.wakeWorkflows(enqueued);
-      return reply.type(JSON_TYPE).send(jsonText(await showChanged(reply, db, key, run)));
+      return reply.type(JSON_TYPE).send(jsonText(await show(db, key, run)));
     },
   );
 
@@ -142,9 +144,10 @@ export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter }: Run
       const workspaceId = workspaceOf(request);
       const db = tenants.of(workspaceId);
       const key = keyOf(workspaceId, request.params.id);
+      await hold(reply, db, key, request.params.id);
       const { run, lane } = await retryRun(db, audit, requestActor(request), key);
       waker.wakeWorkflows([lane]);
-      return reply.type(JSON_TYPE).send(jsonText(await showChanged(reply, db, key, run)));
+      return reply.type(JSON_TYPE).send(jsonText(await show(db, key, run)));
     },
   );
 }

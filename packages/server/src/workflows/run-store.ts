@@ -1,7 +1,7 @@
 import { binaryTextArray, type Db, fragment, plainArray, type RunId, row, rows, sql, textArray, type WorkspaceId } from "#kernel";
 import type { LaneKey } from "#lanes";
 import { RECORD_RUNS } from "#usage";
-import type { RunKey, RunWithData, StepRow } from "./run.ts";
+import { type RunKey, type RunWithData, STEP_BYTES, type StepRow } from "./run.ts";
 
 export interface RunToInsert extends LaneKey, RunKey {
   readonly attempts: number;
@@ -41,14 +41,28 @@ export function insertRuns(tx: Db, runs: readonly RunToInsert[]): Promise<unknow
 export const LISTED = fragment`r.id, r.lane_id, l.name as workflow, r.status, r.version, r.failures, r.attempts, r.error, r.trigger,
   r.parent_run_id, r.idempotency_key, r.next_attempt_at, r.created_at, r.started_at, r.ended_at`;
 
+/** Runs of workflows that are not deleted. */
+const RUN_AND_LANE = fragment`run r join lane l on l.workspace_id = r.workspace_id and l.id = r.lane_id and l.deleted_at is null`;
+
 /** Finds a run of a workflow that is not deleted. Uses the primary keys. */
 export const findRun = (db: Db, { workspaceId, id }: RunKey): Promise<RunWithData | null> =>
   row(
     db,
     sql`
-      select ${LISTED}, r.input, r.result, r.progress, r.last_seq, r.journal_bytes, r.retries from run r join lane l on l.workspace_id = r.workspace_id and l.id = r.lane_id and l.deleted_at is null
+      select ${LISTED}, r.input, r.result, r.progress, r.last_seq, r.journal_bytes, r.retries from ${RUN_AND_LANE}
       where r.workspace_id = ${workspaceId} and r.id = ${id}`,
   );
+
+/** About how long a run with its journal is as JSON text, in bytes; null if `findRun` does not find it. Uses the primary keys. */
+export const weighRun = async (db: Db, { workspaceId, id }: RunKey): Promise<number | null> =>
+  (
+    await row<{ bytes: number }>(
+      db,
+      sql`
+        select r.journal_bytes + r.last_seq * ${STEP_BYTES}::int + octet_length(r.input) + coalesce(octet_length(r.result), 0) as bytes
+        from ${RUN_AND_LANE} where r.workspace_id = ${workspaceId} and r.id = ${id}`,
+    )
+  )?.bytes ?? null;
 
 /** The input of a run if it may hold templates. Uses the primary key. */
 export const findTemplatedInput = async (db: Db, { workspaceId, id }: RunKey): Promise<string | null> =>

@@ -133,11 +133,7 @@ export interface RunDetails {
 }
 
 /** Of a step's other values as JSON text. Bytes. */
-const STEP_BYTES = 250;
-
-/** About how long a run with its journal is as JSON text. Bytes. */
-export const weightOf = ({ journal_bytes, last_seq, input, result }: RunWithData): number =>
-  journal_bytes + last_seq * STEP_BYTES + input.length + (result?.length ?? 0);
+export const STEP_BYTES = 250;
 
 /** A run with its journal, as JSON text. Values are inserted as they were stored. */
 export const showRun = (run: RunWithData, details: RunDetails): JsonParts => [

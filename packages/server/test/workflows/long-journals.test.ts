@@ -1,5 +1,6 @@
 import net from "node:net";
 import { describe, expect, onTestFinished } from "vitest";
+import { uuidOf } from "#kernel";
 import { testWith } from "../harness/nodes.ts";
 import { type Service, until } from "../harness/service.ts";
 import { shareFigure } from "../harness/shares.ts";
@@ -73,5 +74,23 @@ describe("a run with a long journal", () => {
     for (const socket of unread) socket.destroy();
     expect((await reply).body.steps).toHaveLength(STEPS);
     await until(async () => (await figure(service, "held")) === 0, "nothing to be held");
+  });
+
+  test("is not changed while there is no room for the response", async ({ service }) => {
+    const runIds = await long(service, await putWorkflow(service), 3);
+    const statusOf = async (at: number) => {
+      const [run] = await service.database.query<{ status: string }>("select status from run where id = $1", [
+        uuidOf("run", runIds[at] ?? ""),
+      ]);
+      return run?.status;
+    };
+    const unread = [0, 1].map((at) => leave(service, `POST /v1/runs/${runIds[at]}/cancel`));
+    for (const at of [0, 1]) await until(async () => (await statusOf(at)) === "cancelled", `run ${at} to be cancelled`);
+    const cancel = () => service.api("POST", `/v1/runs/${runIds[2]}/cancel`);
+    expect([(await cancel()).status, await statusOf(2)]).toEqual([503, "running"]);
+    for (const socket of unread) socket.destroy();
+    await until(async () => (await figure(service, "held")) === 0, "nothing to be held");
+    const { body } = await cancel();
+    expect([body.status, body.steps.length]).toEqual(["cancelled", STEPS]);
   });
 });
