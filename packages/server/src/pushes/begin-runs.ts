@@ -36,7 +36,7 @@ async function begin(db: Transactional, secrets: FillSecrets, group: readonly Ru
   const { claim, endpoint } = first;
   const runs = group.map((one) => ({ claim: one.claim, workflow: endpoint.workflow, token: one.token, memory: one.memory }));
   const fill = (run: ClaimedRun, input: string) => fillInput(secrets, run.claim, run.workflow, ENDPOINT, input);
-  const given = await pushRuns(db, claim.workspaceId, runs, endpoint.version, fill);
+  const given = await pushRuns(db, claim.workspaceId, runs, endpoint.version, { fill, loopTime: secrets.loopTime });
   return new Map(
     given.map((one): [JobId, Body] => [
       one.claim.id,

@@ -94,7 +94,9 @@ async function giveRunsTo(
   const fill = ({ claim, workflow }: ClaimedRun, input: string) =>
     room.fill(input, () => fillInput(deps, claim, workflow, worker.name, input));
   const texts = new Map<JobId, JsonParts>();
-  const { given, left } = await giveRuns(db, worker.workspaceId, runs, version, fill, (bytes) => room.admit(bytes));
+  const { given, left } = await giveRuns(db, worker.workspaceId, runs, version, { fill, loopTime: deps.loopTime }, (bytes) =>
+    room.admit(bytes),
+  );
   const idsLeft = new Set(left.map(({ claim }) => claim.id));
   const claimsLeft = taken.flatMap(({ claim }) => (idsLeft.has(claim.id) ? [claim] : []));
   if (claimsLeft.length > 0) void giveBackJobs(deps, worker, claimsLeft);

@@ -1,8 +1,9 @@
 import type { AttemptResult } from "#engine";
 import type { Claim } from "#jobs";
-import type { JsonParts, RunId, Timestamp, Transactional, WorkspaceId } from "#kernel";
-import { type BegunRun, beginExecutions } from "./execution-store.ts";
-import { type StepRow, showJournal, showRunId } from "./run.ts";
+import type { JsonParts, LoopTime, RunId, Timestamp, Transactional, WorkspaceId } from "#kernel";
+import { type BegunRun, beginExecutions, weightOf } from "./execution-store.ts";
+import { journalText } from "./journal-text.ts";
+import { type StepRow, showRunId } from "./run.ts";
 import { readInputs, readJournals } from "./run-store.ts";
 import { findEnded } from "./undo/store.ts";
 
@@ -31,10 +32,16 @@ const isUndo = ({ claim }: ClaimedRun): boolean => claim.kind === "undo";
 /** Inputs and journals in one response, if it has more than one run. Bytes. */
 const MAX_BYTES = 4 * 1024 * 1024;
 
+/** What texts of executions need. */
+export interface RunTexts<Filled> {
+  /** Fills the secrets into an input. */
+  readonly fill: (run: ClaimedRun, input: string) => Promise<Filled | AttemptResult>;
+  readonly loopTime: LoopTime;
+}
+
 /**
  * Begins executions. Runs that have ended meanwhile are left out, and of those that undo steps of runs that have ended, runs that are gone.
  *
- * @param fill fills the secrets into an input
  * @param admit whether there is memory for an input and a journal of so many bytes, which it counts. The others are left
  */
 export async function giveRuns<Filled extends { readonly payload: string }>(
@@ -42,7 +49,7 @@ export async function giveRuns<Filled extends { readonly payload: string }>(
   workspaceId: WorkspaceId,
   runs: readonly ClaimedRun[],
   version: string | null,
-  fill: (run: ClaimedRun, input: string) => Promise<Filled | AttemptResult>,
+  { fill, loopTime }: RunTexts<Filled>,
   admit: (bytes: number) => boolean,
 ): Promise<GivenRuns<Filled>> {
   if (runs.length === 0) return { given: [], left: [] };
@@ -53,10 +60,11 @@ export async function giveRuns<Filled extends { readonly payload: string }>(
   for (const run of runs) {
     const found = begun.get(run.claim.id);
     if (!found) continue;
-    if ((fitting.length > 0 && bytes + found.bytes > MAX_BYTES) || !admit(found.bytes)) left.push(run);
+    const weight = weightOf(found);
+    if ((fitting.length > 0 && bytes + weight > MAX_BYTES) || !admit(weight)) left.push(run);
     else {
       fitting.push({ run, found });
-      bytes += found.bytes;
+      bytes += weight;
     }
   }
   const withSteps = fitting.filter(({ found }) => found.steps > 0).map(({ found }) => found.id);
@@ -68,7 +76,8 @@ export async function giveRuns<Filled extends { readonly payload: string }>(
   const given = fitting.map(async ({ run, found }): Promise<GivenRun<Filled>> => {
     const filled = await fill(run, found.input ?? inputs.get(found.id) ?? "null");
     if (!("payload" in filled)) return { ...run, text: null, filled };
-    return { ...run, text: runText(run, found, filled.payload, showJournal(journals.get(found.id) ?? [])), filled };
+    const journal = await journalText(loopTime, workspaceId, journals.get(found.id) ?? []);
+    return { ...run, text: runText(run, found, filled.payload, journal), filled };
   });
   return { given: await Promise.all(given), left };
 }

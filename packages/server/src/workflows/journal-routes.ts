@@ -1,6 +1,6 @@
 import { JournalPage, ReadJournal, RunPath } from "@tidemill/contract";
 import { type Api, jsonText, readPage, replies, routeDefaults, workspaceOf } from "#http";
-import { PAGE_RESPONSE_BYTES, problem, type RunId, type Tenants } from "#kernel";
+import { PAGE_RESPONSE_BYTES, problem, type RunId, runAtOnce, type Tenants } from "#kernel";
 import { lockExecution } from "./execution-store.ts";
 import { type JournalPlace, readJournalPage } from "./journal-store.ts";
 import type { ProveExecution } from "./report-steps.ts";
@@ -49,7 +49,9 @@ export function mountJournal(api: Api, { tenants, prove }: JournalRoutes): void 
         ));
       if (!found) throw (await findRun(db, run)) ? problem("LEASE_LOST") : runNotFound(id);
       const next = found.next && showPlace(found.next);
-      return reply.type(JSON_TYPE).send(jsonText(['{"data":', ...showJournal(found.steps), `,"next_cursor":${JSON.stringify(next)}}`]));
+      return reply
+        .type(JSON_TYPE)
+        .send(jsonText(['{"data":', ...runAtOnce(showJournal(found.steps)), `,"next_cursor":${JSON.stringify(next)}}`]));
     },
   );
 }

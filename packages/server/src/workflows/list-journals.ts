@@ -1,7 +1,8 @@
-import { cutPage, type Db, type JsonParts, type RunId, type WorkspaceId } from "#kernel";
+import { cutPage, type Db, type JsonParts, type LoopTime, type RunId, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
+import { journalText } from "./journal-text.ts";
 import { type ListedRunRow, listRuns } from "./list-runs.ts";
-import { showJournal, showRunId } from "./run.ts";
+import { showRunId } from "./run.ts";
 import { readJournals } from "./run-store.ts";
 import { readInputs, weighJournals } from "./workflow-journals-store.ts";
 
@@ -21,6 +22,7 @@ export async function listJournals(
   laneId: LaneId,
   { after, limit }: { readonly after: RunId | null; readonly limit: number },
   hold: (bytes: number) => Promise<void>,
+  loopTime: LoopTime,
 ): Promise<{ texts: JsonParts[]; next: RunId | null }> {
   const found = await listRuns(db, { workspaceId, laneId, statuses: IN_FLIGHT, before: after, limit: limit + 1 });
   const { records, next } = cutPage(found, limit, ({ id }) => id);
@@ -31,7 +33,11 @@ export async function listJournals(
   await hold(kept.reduce((sum, { id }) => sum + (weights.get(id) ?? 0), 0));
   const keptIds = kept.map(({ id }) => id);
   const [inputs, journals] = [await readInputs(db, workspaceId, keptIds), await readJournals(db, workspaceId, keptIds)];
-  const texts = kept.map((run) => textOf(run, inputs.get(run.id) ?? "null", showJournal(journals.get(run.id) ?? [])));
+  const texts: JsonParts[] = [];
+  for (const run of kept) {
+    const journal = await journalText(loopTime, workspaceId, journals.get(run.id) ?? []);
+    texts.push(textOf(run, inputs.get(run.id) ?? "null", journal));
+  }
   return { texts, next: kept.length < records.length ? (keptIds.at(-1) ?? null) : next };
 }
 

@@ -1,9 +1,10 @@
 import { LIMITS } from "@tidemill/contract";
-import type { AttemptMemory, AttemptResult } from "#engine";
+import type { AttemptMemory } from "#engine";
 import type { RunId, Transactional, WorkspaceId } from "#kernel";
-import type { BegunRun } from "./execution-store.ts";
-import { beginAll, type ClaimedRun, type GivenRun, runText } from "./give-runs.ts";
-import { type StepRow, showJournal } from "./run.ts";
+import { type BegunRun, weightOf } from "./execution-store.ts";
+import { beginAll, type ClaimedRun, type GivenRun, type RunTexts, runText } from "./give-runs.ts";
+import { journalText } from "./journal-text.ts";
+import type { StepRow } from "./run.ts";
 import { readInputs, readJournals } from "./run-store.ts";
 
 /** An execution that is sent, and the memory for its input and journal. */
@@ -14,20 +15,18 @@ const isSentWhole = ({ journalBytes }: BegunRun): boolean => journalBytes <= LIM
 /**
  * Begins executions that are sent to an endpoint, as `giveRuns` does for those of workers. A journal that is too large to be sent is null.
  * Those are left out for which there is no memory.
- *
- * @param fill fills the secrets into an input
  */
 export async function pushRuns<Filled extends { readonly payload: string }>(
   database: Transactional,
   workspaceId: WorkspaceId,
   runs: readonly RunToPush[],
   version: string | null,
-  fill: (run: ClaimedRun, input: string) => Promise<Filled | AttemptResult>,
+  { fill, loopTime }: RunTexts<Filled>,
 ): Promise<GivenRun<Filled>[]> {
   const begun = await beginAll(database, workspaceId, runs, version);
   const admitted = runs.flatMap((run) => {
     const one = begun.get(run.claim.id);
-    return one && run.memory.tryTake(isSentWhole(one) ? one.bytes : one.bytes - one.journalBytes) ? [{ run, one }] : [];
+    return one && run.memory.tryTake(isSentWhole(one) ? weightOf(one) : one.inputBytes) ? [{ run, one }] : [];
   });
   const found = admitted.map(({ one }) => one);
   const short = found.filter((one) => one.steps > 0 && isSentWhole(one)).map(({ id }) => id);
@@ -40,7 +39,8 @@ export async function pushRuns<Filled extends { readonly payload: string }>(
     const filled = await fill(run, one.input ?? inputs.get(one.id) ?? "null");
     if (!("payload" in filled)) return { ...run, text: null, filled };
     const isSent = isSentWhole(one);
-    const [first = "", ...rest] = runText(run, one, filled.payload, isSent ? showJournal(journals.get(one.id) ?? []) : ["null"]);
+    const journal = isSent ? await journalText(loopTime, workspaceId, journals.get(one.id) ?? []) : ["null"];
+    const [first = "", ...rest] = runText(run, one, filled.payload, journal);
     return { ...run, text: [`{"kind":"run",${isSent ? "" : `"journalSteps":${one.steps},`}${first.slice(1)}`, ...rest], filled };
   });
   return Promise.all(given);

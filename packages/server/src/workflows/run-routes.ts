@@ -2,12 +2,12 @@ import { ListedRun, ListRuns, Page, Run, RunPath, type RunStatus } from "@tidemi
 import type { FastifyReply } from "fastify";
 import { type AuditLog, requestActor } from "#audit";
 import { type Api, jsonText, PAGE_END, readPage, replies, routeDefaults, workspaceOf } from "#http";
-import { cutPage, type Db, type JsonParts, type RunId, type Tenants, type UuidSource } from "#kernel";
+import { cutPage, type Db, type JsonParts, type RunId, type Shares, type Tenants, type UuidSource } from "#kernel";
 import { type Aborter, findLane, type PulledWaker, type Waker } from "#lanes";
 import { cancelRun } from "./cancel.ts";
 import { listRuns } from "./list-runs.ts";
 import { retryRun } from "./retry.ts";
-import { type RunKey, type RunWithData, readRunId, runNotFound, showListedRun, showRun, showRunId } from "./run.ts";
+import { type RunKey, type RunWithData, readRunId, runNotFound, STEP_BYTES, showListedRun, showRun, showRunId } from "./run.ts";
 import { findDetails } from "./run-details.ts";
 import { findRun, readJournal, weighRun } from "./run-store.ts";
 
@@ -15,6 +15,7 @@ export interface RunRoutes {
   readonly tenants: Tenants;
   readonly audit: AuditLog;
   readonly ids: UuidSource;
+  readonly shares: Pick<Shares, "loopTime">;
   readonly waker: Pick<Waker, "wake"> & PulledWaker;
   readonly aborter: Pick<Aborter, "abortRun" | "abortJob">;
 }
@@ -25,11 +26,14 @@ const NO_LEASE = 0;
 const JSON_TYPE = "application/json; charset=utf-8";
 
 /** The endpoints of runs. Source: specification, Signals and runs; contract §11. */
-export function mountRuns(api: Api, { tenants, audit, ids, waker, aborter }: RunRoutes): void {
+export function mountRuns(api: Api, { tenants, audit, ids, shares, waker, aborter }: RunRoutes): void {
   const keyOf = (workspaceId: RunKey["workspaceId"], id: string): RunKey => ({ workspaceId, id: readRunId(id) as RunId });
 
-  const show = async (db: Db, key: RunKey, run: RunWithData): Promise<JsonParts> =>
-    showRun(run, { steps: await readJournal(db, key), ...(await findDetails(db, key, run)) });
+  const show = async (db: Db, key: RunKey, run: RunWithData): Promise<JsonParts> => {
+    const steps = await readJournal(db, key);
+    const details = await findDetails(db, key, run);
+    return shares.loopTime.run(key.workspaceId, steps.length * STEP_BYTES, showRun(run, { ...details, steps }));
+  };
   /** Waits for the memory of a response with the run, before the run is changed: what a request has changed must not be refused. */
   const hold = async (reply: FastifyReply, db: Db, key: RunKey, id: string): Promise<void> => {
     const bytes = await weighRun(db, key);

@@ -6,6 +6,7 @@ import {
   notFound,
   type ProblemError,
   type RunId,
+  type SlicedWork,
   type Timestamp,
   typeId,
   uuidOf,
@@ -132,25 +133,29 @@ export interface RunDetails {
   readonly keptFor: string | null;
 }
 
-/** Of a step's other values as JSON text. Bytes. */
+/** Of a step's values as JSON text, besides its output and error. Bytes. */
 export const STEP_BYTES = 250;
 
 /** A run with its journal, as JSON text. Values are inserted as they were stored. */
-export const showRun = (run: RunWithData, details: RunDetails): JsonParts => [
-  `${JSON.stringify(showListedRun(run)).slice(0, -1)},"input":`,
-  run.input,
-  `,"result":`,
-  run.result ?? "null",
-  `,"progress":${run.progress ?? "null"},"waitingFor":[`,
-  ...jsonItems(waitingForOf(run, details).map((one) => [JSON.stringify(one)])),
-  '],"steps":',
-  ...showJournal(details.steps),
-  `,"hookErrors":${JSON.stringify(details.hookErrors)},"undoErrors":${JSON.stringify(undoErrorsOf(details.steps))}}`,
-];
+export function* showRun(run: RunWithData, details: RunDetails): SlicedWork<JsonParts> {
+  const waitingFor = yield* showWaitingFor(run, details);
+  const journal = yield* showJournal(details.steps);
+  return [
+    `${JSON.stringify(showListedRun(run)).slice(0, -1)},"input":`,
+    run.input,
+    `,"result":`,
+    run.result ?? "null",
+    `,"progress":${run.progress ?? "null"},"waitingFor":`,
+    ...waitingFor,
+    ',"steps":',
+    ...journal,
+    `,"hookErrors":${JSON.stringify(details.hookErrors)},"undoErrors":${JSON.stringify(undoErrorsOf(details.steps))}}`,
+  ];
+}
 
 /** What a run waits for that has not ended. */
-function waitingForOf({ ended_at, version }: RunRow, { steps, calls, unfit, keptFor }: RunDetails): RunRecord["waitingFor"] {
-  if (ended_at !== null) return [];
+function* showWaitingFor({ ended_at, version }: RunRow, { steps, calls, unfit, keptFor }: RunDetails): SlicedWork<JsonParts> {
+  if (ended_at !== null) return ["[]"];
   const code = unfit && {
     type: "code" as const,
     step: unfit.step,
@@ -160,15 +165,16 @@ function waitingForOf({ ended_at, version }: RunRow, { steps, calls, unfit, kept
   };
   const waiting = steps.filter(({ status }) => status === "waiting");
   const callOf = new Map(calls.map((call) => [call.key, call]));
-  const ofSteps = waiting.map(({ key, type, signal, child_run_id: child, wake_at: at }) => {
+  const ofStep = ({ key, type, signal, child_run_id: child, wake_at: at }: StepRow): RunRecord["waitingFor"][number] => {
     const timeout = at !== null && { timeoutAt: at };
     if (type === "http") return { type, step: key, ...showCall(callOf.get(key)) };
     if (signal !== null) return { type: "signal" as const, step: key, signal, ...timeout };
     if (child !== null) return { type: "invoke" as const, step: key, runId: showRunId(child), ...timeout };
     return { type: "sleep" as const, step: key, ...(at !== null && { until: at }) };
-  });
+  };
   const worker = keptFor === null ? [] : [{ type: "worker" as const, version: keptFor }];
-  return [...(code ? [code] : []), ...worker, ...ofSteps];
+  const others = [...(code ? [code] : []), ...worker].map((one) => [JSON.stringify(one)]);
+  return yield* listInSlices(waiting, (step) => [JSON.stringify(ofStep(step))], others);
 }
 
 /** Nothing of a call that has its outcome: its run goes on. */
@@ -187,7 +193,40 @@ const undoErrorsOf = (steps: readonly StepRow[]): RunRecord["undoErrors"] =>
   );
 
 /** A journal as JSON text. */
-export const showJournal = (steps: readonly StepRow[]): JsonParts => ["[", ...jsonItems(steps.map(showStep)), "]"];
+export const showJournal = (steps: readonly StepRow[]): SlicedWork<JsonParts> => listInSlices(steps, showStep);
+
+/** Steps that are shown before the event loop may do something else. They take about 0.3 ms. */
+export const STEPS_IN_A_SLICE = 50;
+/** Longer values of steps stay strings of their own. Characters. */
+const MAX_JOINED = 1_024;
+
+function* listInSlices(
+  steps: readonly StepRow[],
+  show: (step: StepRow) => JsonParts,
+  before: readonly JsonParts[] = [],
+): SlicedWork<JsonParts> {
+  const parts: string[] = [];
+  let short = ["[", ...jsonItems(before)];
+  const join = () => {
+    parts.push(short.join(""));
+    short = [];
+  };
+  for (const [index, step] of steps.entries()) {
+    if (index + before.length > 0) short.push(",");
+    for (const part of show(step)) {
+      if (part.length > MAX_JOINED) {
+        join();
+        parts.push(part);
+      } else short.push(part);
+    }
+    if (index % STEPS_IN_A_SLICE < STEPS_IN_A_SLICE - 1) continue;
+    join();
+    yield;
+  }
+  short.push("]");
+  join();
+  return parts;
+}
 
 /** A step as JSON text. */
 export const showStep = (step: StepRow): JsonParts => [

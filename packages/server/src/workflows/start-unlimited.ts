@@ -49,6 +49,6 @@ function heldRunOf({ workspaceId, id, input, holder }: TriggerToStore, stored: S
   return {
     holder,
     claim: { ...job, ...lease, ...none, revision, limited: false },
-    begun: { ...run, steps: 0, bytes: Buffer.byteLength(input), journalBytes: 0 },
+    begun: { ...run, inputBytes: Buffer.byteLength(input), steps: 0, journalBytes: 0 },
   };
 }

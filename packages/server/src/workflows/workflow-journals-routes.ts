@@ -1,6 +1,6 @@
 import { ListJournals, Page, RunJournal, WorkflowPath } from "@tidemill/contract";
 import { type Api, PAGE_END, pageOf, readPage, replies, routeDefaults, workspaceOf } from "#http";
-import type { RunId, Tenants } from "#kernel";
+import type { RunId, Shares, Tenants } from "#kernel";
 import { findLane, laneNotFound } from "#lanes";
 import { listJournals } from "./list-journals.ts";
 import { readRunId, showRunId } from "./run.ts";
@@ -9,7 +9,10 @@ const { tags, security } = routeDefaults("Workflows");
 const JSON_TYPE = "application/json; charset=utf-8";
 
 /** The endpoint of journals, for checks of new code before it is deployed. */
-export function mountJournals(api: Api, { tenants }: { readonly tenants: Tenants }): void {
+export function mountJournals(
+  api: Api,
+  { tenants, shares }: { readonly tenants: Tenants; readonly shares: Pick<Shares, "loopTime"> },
+): void {
   api.get(
     "/v1/workflows/:name/journals",
     {
@@ -33,9 +36,9 @@ export function mountJournals(api: Api, { tenants }: { readonly tenants: Tenants
       const { after, limit } = readPage(request.query, readRunId);
       const lane = await findLane(db, workspaceId, "workflow", request.params.name);
       if (!lane) throw await laneNotFound(db, workspaceId, "workflow", request.params.name);
-      const { texts, next } = await listJournals(db, workspaceId, lane.id, { after: after as RunId | null, limit }, async (bytes) =>
-        reply.holdBytesInTurn?.(bytes),
-      );
+      const hold = async (bytes: number) => reply.holdBytesInTurn?.(bytes);
+      const page = { after: after as RunId | null, limit };
+      const { texts, next } = await listJournals(db, workspaceId, lane.id, page, hold, shares.loopTime);
       return reply.type(JSON_TYPE).send(pageOf(texts, next && showRunId(next)));
     },
   );

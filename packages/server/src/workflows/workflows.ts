@@ -98,9 +98,9 @@ export function createWorkflows({
       mountEvents(api, { tenants, ids, clock, shares, waker, proveReport });
       mountJournal(api, { tenants, prove });
       mountSignals(api, { tenants, audit, shares, waker, proveReport });
-      mountJournals(api, { tenants });
+      mountJournals(api, { tenants, shares });
       mountInvoke(api, { tenants, ids, shares, waker, proveReport });
-      mountRuns(api, { tenants, audit, ids, waker, aborter });
+      mountRuns(api, { tenants, audit, ids, shares, waker, aborter });
       mountSteps(api, { tenants, ids, waker, shares, proveReport, steps });
       mountRunEvents(api, { tenants, followed });
     },

@@ -1,6 +1,6 @@
 import { Writable } from "node:stream";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { problem, type RunId, SharedResource, type Statement, unavailable, type WorkspaceId } from "#kernel";
+import { LoopTime, problem, type RunId, SharedResource, type Statement, unavailable, type WorkspaceId } from "#kernel";
 import { FollowedRuns } from "../../src/workflows/watch/followed-runs.ts";
 
 const KEY = { workspaceId: "w" as WorkspaceId, id: "01994a5b-0000-7000-8000-000000000000" as RunId };
@@ -49,6 +49,7 @@ function fixture() {
   const shares = {
     eventStreams: new SharedResource({ name: "event_streams", capacity: 100 }),
     requestMemory: new SharedResource({ name: "request_memory", capacity: 1_000_000 }),
+    loopTime: new LoopTime(),
   };
   const followed = new FollowedRuns({ tenants: { of: () => ({ query }) } as never, clock, shares });
   const say = (progress: string) => {

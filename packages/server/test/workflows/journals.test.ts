@@ -1,4 +1,5 @@
 import { describe, expect } from "vitest";
+import { LoopTime } from "#kernel";
 import { listJournals } from "../../src/workflows/list-journals.ts";
 import { test } from "../harness/engine.ts";
 import { laneOfWorkflow, putWorkflow, type TestWorkflow } from "../harness/workflows.ts";
@@ -67,7 +68,9 @@ describe("the journals of a workflow", () => {
       asked.push(bytes);
       throw new Error("no memory");
     };
-    await expect(listJournals(engine, workspaceId, laneId, { after: null, limit: 10 }, refuse)).rejects.toThrow("no memory");
+    await expect(listJournals(engine, workspaceId, laneId, { after: null, limit: 10 }, refuse, new LoopTime())).rejects.toThrow(
+      "no memory",
+    );
     expect(asked).toEqual([expect.closeTo(900_000, -4)]);
   });
 

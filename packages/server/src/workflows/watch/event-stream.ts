@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { type LongResponse, MAX_CHUNK, MIN_COUNTED_BYTES, pushSome, type StreamReader, sendingTurns } from "#http";
-import { isAway, type PersonId, type SharedResource, type WorkspaceId } from "#kernel";
-import { isEnded, type RunKey } from "../run.ts";
+import { isAway, type PersonId, type Shares, type WorkspaceId } from "#kernel";
+import { isEnded, type RunKey, STEP_BYTES } from "../run.ts";
 import type { EventCursor } from "./cursor.ts";
 import { chunksOfFrames, type Frame, framesFor, lengthOfFrames, type RunLook, textOf } from "./frames.ts";
 
@@ -12,7 +12,7 @@ export interface EventStreamOptions {
   readonly key: RunKey;
   /** What the reader has already. Null: nothing. */
   readonly cursor: EventCursor | null;
-  readonly memory: SharedResource;
+  readonly shares: Pick<Shares, "requestMemory" | "loopTime">;
   readonly reader: StreamReader;
   /** Called when the reader lacks changes and can take them. */
   readonly onReady: () => void;
@@ -90,23 +90,25 @@ export class RunEventStream extends Readable implements LongResponse {
   /** Takes what a look has found. It waits for its workspace's turn at the memory, if that is much. */
   async receive(look: RunLook): Promise<void> {
     try {
-      const { frames, cursor } = framesFor(this.#cursor, look);
-      await this.#hold(lengthOfFrames(frames));
+      const { loopTime } = this.#options.shares;
+      const { frames, cursor } = await loopTime.run(this.workspaceId, look.steps.length * STEP_BYTES, framesFor(this.#cursor, look));
+      const characters = lengthOfFrames(frames);
+      await this.#hold(characters);
       this.#isReceiving = false;
-      this.#send(frames, cursor, look);
+      this.#send(frames, characters, cursor, look);
     } catch (error) {
       this.fail(error);
     }
   }
 
-  #send(frames: readonly Frame[], cursor: EventCursor, look: RunLook): void {
+  #send(frames: readonly Frame[], characters: number, cursor: EventCursor, look: RunLook): void {
     if (this.#isOver) {
       this.#giveBack();
       return;
     }
     this.#isNeedless = frames.length === 0 && isEnded(look.run) && this.#cursor === this.#options.cursor;
     this.#cursor = cursor;
-    if (lengthOfFrames(frames) > MAX_CHUNK) this.#sayInTurns(chunksOfFrames(frames));
+    if (characters > MAX_CHUNK) this.#sayInTurns(chunksOfFrames(frames));
     else if (frames.length > 0) this.#say(textOf(frames));
     if (isEnded(look.run)) this.finish();
     else if (this.isReady) this.#options.onReady();
@@ -188,12 +190,12 @@ export class RunEventStream extends Readable implements LongResponse {
 
   async #hold(characters: number): Promise<void> {
     if (characters < MIN_COUNTED_BYTES) return;
-    await this.#options.memory.takeInTurn(this.workspaceId, characters, 1);
+    await this.#options.shares.requestMemory.takeInTurn(this.workspaceId, characters, 1);
     this.#held += characters;
   }
 
   #giveBack(): void {
-    if (this.#held > 0) this.#options.memory.giveBack(this.workspaceId, this.#held);
+    if (this.#held > 0) this.#options.shares.requestMemory.giveBack(this.workspaceId, this.#held);
     this.#held = 0;
   }
 }

@@ -8,7 +8,7 @@ import { FollowedRun } from "./followed-run.ts";
 export interface FollowedRunsOptions {
   readonly tenants: Tenants;
   readonly clock: Pick<Clock, "elapsedMs">;
-  readonly shares: Pick<Shares, "eventStreams" | "requestMemory">;
+  readonly shares: Pick<Shares, "eventStreams" | "requestMemory" | "loopTime">;
 }
 
 /** The runs whose events this node's readers get. Without a change of a run, it is not looked at. */
@@ -32,7 +32,7 @@ export class FollowedRuns {
     const { workspaceId } = key;
     shares.eventStreams.takeOrRefuse(workspaceId);
     const followed = this.#runs.get(nameOf(key)) ?? new FollowedRun(key, tenants.of(workspaceId), clock);
-    const stream = new RunEventStream({ key, cursor, memory: shares.requestMemory, reader, onReady: () => followed.look() });
+    const stream = new RunEventStream({ key, cursor, shares, reader, onReady: () => followed.look() });
     this.#runs.set(nameOf(key), followed);
     followed.streams.add(stream);
     stream.once("close", () => {

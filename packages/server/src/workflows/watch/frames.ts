@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { chunksOf } from "#http";
-import { type JsonParts, lengthOfParts } from "#kernel";
-import { type RunDetails, type RunWithData, showListedRun, showRun, showStep } from "../run.ts";
+import { type JsonParts, lengthOfParts, type SlicedWork } from "#kernel";
+import { type RunDetails, type RunWithData, STEPS_IN_A_SLICE, showListedRun, showRun, showStep } from "../run.ts";
 import { type EventCursor, showEventCursor } from "./cursor.ts";
 import type { PlacedStep } from "./store.ts";
 
@@ -30,18 +30,22 @@ export interface Frame {
 }
 
 /** The events that a reader with this cursor lacks, and its next cursor. */
-export function framesFor(cursor: EventCursor | null, { run, steps, whole }: RunLook): { frames: Frame[]; cursor: EventCursor } {
+export function* framesFor(
+  cursor: EventCursor | null,
+  { run, steps, whole }: RunLook,
+): SlicedWork<{ frames: Frame[]; cursor: EventCursor }> {
   const status = `${JSON.stringify(showListedRun(run)).slice(0, -1)},"result":${run.result ?? "null"}}`;
   const progress = run.progress ?? "null";
   const last = { retries: run.retries, steps: run.last_seq, status: digestOf(status), progress: digestOf(progress) };
   if (cursor === null || needsWhole(cursor, run)) {
-    const shown = showRun(run, { calls: [], hookErrors: [], unfit: null, keptFor: null, ...whole, steps: ordered(steps) });
+    const shown = yield* showRun(run, { calls: [], hookErrors: [], unfit: null, keptFor: null, ...whole, steps: ordered(steps) });
     const { head, data } = frame("run", last, shown);
     return { frames: [{ head: `retry: ${RETRY_MS}\n${head}`, data }], cursor: last };
   }
   let at = cursor;
   const frames: Frame[] = [];
-  for (const step of steps) {
+  for (const [index, step] of steps.entries()) {
+    if (index % STEPS_IN_A_SLICE === STEPS_IN_A_SLICE - 1) yield;
     if (step.changed_seq <= cursor.steps) continue;
     at = { ...at, steps: Math.min(step.changed_seq, run.last_seq) };
     frames.push(frame("step", at, showStep(step)));
