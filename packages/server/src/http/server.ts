@@ -28,6 +28,7 @@ import { compileAhead } from "./compile-ahead.ts";
 import { Connections, type ConnectionsOptions } from "./connections.ts";
 import { type JsonBodyOptions, parseJsonBody, RawJson, readRawBody } from "./json-body.ts";
 import { JsonStream } from "./json-text.ts";
+import { sliceLongLists } from "./long-lists.ts";
 import { runForRequest } from "./loop-time.ts";
 import { nearRoute } from "./near-route.ts";
 import { pageScopeOf, rewritePageUrl } from "./page-requests.ts";
@@ -230,6 +231,7 @@ export function createApi(options: ApiOptions): Api {
     }
     return receiving ? void receiving.then(() => done(), done) : done();
   });
+  if (shares) sliceLongLists(api as unknown as Api, shares.loopTime);
   api.addHook("onSend", (request, reply, payload, done) => {
     if (payload instanceof JsonStream && request.principal) payload.workspaceId = request.principal.workspaceId;
     requestMemory?.respond(request, reply, payload);

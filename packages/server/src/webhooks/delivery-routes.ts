@@ -1,6 +1,6 @@
 import { DeliveryPath, Delivery as DeliveryRecord, DeliveryWithPayload, ListDeliveries, Page, WebhookPath } from "@tidemill/contract";
 import { type Api, nextPage, readPage, replies, routeDefaults, workspaceOf } from "#http";
-import type { Db, WorkspaceId } from "#kernel";
+import { type Db, PAGE_RESPONSE_BYTES, type WorkspaceId } from "#kernel";
 import { laneNotFound } from "#lanes";
 import { deliveryNotFound, readDeliveryId, showDelivery, showDeliveryId } from "./delivery.ts";
 import { findDelivery, listDeliveries } from "./delivery-store.ts";
@@ -48,7 +48,7 @@ export function mountDeliveries(api: Api, { tenants, waker, ...context }: Webhoo
   api.get(
     "/v1/webhooks/:name/deliveries",
     {
-      config: { access: "read" },
+      config: { access: "read", responseBytes: PAGE_RESPONSE_BYTES },
       schema: {
         tags,
         security,

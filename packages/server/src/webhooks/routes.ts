@@ -9,7 +9,7 @@ import {
 } from "@tidemill/contract";
 import type { FastifyRequest } from "fastify";
 import { type Api, actorOf, nextPage, noContent, openNumber, principalOf, readPage, replies, routeDefaults, sealNumber } from "#http";
-import type { Tenants } from "#kernel";
+import { PAGE_RESPONSE_BYTES, type Tenants } from "#kernel";
 import { type Aborter, type LaneId, laneNotFound, type Waker } from "#lanes";
 import { readCursorKey } from "#workspaces";
 import { createWebhook } from "./create.ts";
@@ -38,7 +38,7 @@ export function mountWebhooks(api: Api, { tenants, waker, aborter, ...context }:
   api.get(
     "/v1/webhooks",
     {
-      config: { access: "read" },
+      config: { access: "read", responseBytes: PAGE_RESPONSE_BYTES },
       schema: {
         tags,
         security,

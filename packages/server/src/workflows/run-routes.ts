@@ -2,7 +2,7 @@ import { ListedRun, ListRuns, Page, Run, RunPath, type RunStatus } from "@tidemi
 import type { FastifyReply } from "fastify";
 import { type AuditLog, requestActor } from "#audit";
 import { type Api, jsonText, PAGE_END, readPage, replies, routeDefaults, workspaceOf } from "#http";
-import { cutPage, type Db, type JsonParts, type RunId, type Shares, type Tenants, type UuidSource } from "#kernel";
+import { cutPage, type Db, type JsonParts, PAGE_RESPONSE_BYTES, type RunId, type Shares, type Tenants, type UuidSource } from "#kernel";
 import { type Aborter, findLane, type PulledWaker, type Waker } from "#lanes";
 import { cancelRun } from "./cancel.ts";
 import { listRuns } from "./list-runs.ts";
@@ -44,7 +44,7 @@ export function mountRuns(api: Api, { tenants, audit, ids, shares, waker, aborte
   api.get(
     "/v1/runs",
     {
-      config: { access: "read" },
+      config: { access: "read", responseBytes: PAGE_RESPONSE_BYTES },
       schema: {
         tags,
         security,
