@@ -4,8 +4,6 @@ import { bytesOf, unescapedLayers } from "./escapes.ts";
 export interface EncodedValue {
   /** One character per byte. */
   readonly bytes: string;
-  /** Name of the secret. */
-  readonly secret: string;
   /** How many base64 digits before it also hold bits of the value. */
   readonly digitsBefore: number;
   /** How many after it do. */
@@ -29,29 +27,29 @@ export const isShort = (value: string): boolean => value.length < MIN_VALUE_LENG
  * The value as it is, without its own escapes, in other character sets, and quoted for forms, shells, SQL and CSV. Encodings are made
  * one at a time; null stands for one that is too short, or equal to another.
  */
-export function* textEncodings(secret: string, value: string): Iterable<EncodedValue | null> {
+export function* textEncodings(value: string): Iterable<EncodedValue | null> {
   const bytes = bytesOf(value);
-  yield encodedValue(secret, bytes);
+  yield encodedValue(bytes);
   if (isShort(value)) return;
   const known = new Set([bytes]);
   for (const other of otherTexts(value, bytes)) {
     const isNew = other !== null && other.length >= MIN_ENCODED_LENGTH && !known.has(other);
     if (isNew) known.add(other);
-    yield isNew ? encodedValue(secret, other) : null;
+    yield isNew ? encodedValue(other) : null;
   }
 }
 
 /** The value as hexadecimal, decimal and base64 digits, one at a time. Line breaks, commas and colons may stand between the digits. */
-export function* digitEncodings(secret: string, value: string): Iterable<EncodedValue | null> {
+export function* digitEncodings(value: string): Iterable<EncodedValue | null> {
   if (isShort(value)) return;
-  for (const digits of inDigits(Buffer.from(value))) yield long(encodedValue(secret, digits));
+  for (const digits of inDigits(Buffer.from(value))) yield long(encodedValue(digits));
   const packed = new Set([bytesOf(value), bytesOf(JSON.stringify(value).slice(1, -1)), utf16(value).toString("latin1")]);
-  for (const bytes of packed) for (const lead of [0, 1, 2]) yield long(inBase64(secret, bytes, lead));
+  for (const bytes of packed) for (const lead of [0, 1, 2]) yield long(inBase64(bytes, lead));
 }
 
 const long = (encoded: EncodedValue): EncodedValue | null => (encoded.bytes.length >= MIN_ENCODED_LENGTH ? encoded : null);
 
-const encodedValue = (secret: string, bytes: string): EncodedValue => ({ bytes, secret, digitsBefore: 0, digitsAfter: 0 });
+const encodedValue = (bytes: string): EncodedValue => ({ bytes, digitsBefore: 0, digitsAfter: 0 });
 
 /** Null where work was done that gives no text yet. */
 function* otherTexts(value: string, bytes: string): Iterable<string | null> {
@@ -104,13 +102,12 @@ function* inDigits(bytes: Buffer): Iterable<string> {
 }
 
 /** Three bytes make four digits, so the digits of a value depend on how many bytes stand before it, modulo three. */
-function inBase64(secret: string, bytes: string, lead: number): EncodedValue {
+function inBase64(bytes: string, lead: number): EncodedValue {
   const first = 8 * lead;
   const end = first + 8 * bytes.length;
   const digits = Buffer.from("\0".repeat(lead) + bytes, "latin1").toString("base64");
   return {
     bytes: digits.slice(Math.ceil(first / 6), Math.floor(end / 6)),
-    secret,
     digitsBefore: first % 6 === 0 ? 0 : 1,
     digitsAfter: end % 6 === 0 ? 0 : 1,
   };

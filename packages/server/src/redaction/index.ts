@@ -1,2 +1,3 @@
 export * from "./keep-result.ts";
 export * from "./redact.ts";
+export { FormCache, type KnownForms } from "./value-forms.ts";

@@ -1,21 +1,22 @@
 import { LIMITS } from "@tidemill/contract";
 import type { SlicedWork } from "#kernel";
+import { DIGIT_ALPHABET, TEXT_ALPHABET } from "./alphabets.ts";
 import { decodings } from "./decode.ts";
 import { EmbeddedTexts } from "./embedded-texts.ts";
-import { digitEncodings, type EncodedValue, isShort, MAX_NUMBER_LENGTH, textEncodings } from "./encodings.ts";
+import { isShort, MAX_NUMBER_LENGTH } from "./encodings.ts";
 import { bytesOf } from "./escapes.ts";
-import { type Alphabet, DIGIT_ALPHABET, TEXT_ALPHABET, ValueFinder } from "./find-values.ts";
+import { ValueFinder } from "./find-values.ts";
 import { type Match, Matches } from "./matches.ts";
 import { growthOf, replaceInJson, replaceMatches } from "./replace.ts";
+import { type KnownForms, makeForms, type ValueForms } from "./value-forms.ts";
 import { WorkBudget } from "./work-budget.ts";
 
 type NamedValue = readonly [value: string, secret: string];
 
 /** The variants of a longer value take a while. Characters. */
 const LONG_VALUE = 4_096;
-/** Of making one encoding of a value. */
-const STEPS_PER_ENCODING = 500;
-const STEPS_PER_CHARACTER = 4;
+/** Of adding a form of a value to a finder. */
+const STEPS_PER_NEEDLE = 20;
 
 interface Finders {
   /** How many values they find. */
@@ -41,10 +42,15 @@ export class Redactor {
   #finders: Finders | undefined;
 
   readonly #values: ReadonlyMap<string, string>;
+  readonly #known: KnownForms | undefined;
 
-  /** @param secrets values by name */
-  constructor(secrets: ReadonlyMap<string, string>) {
+  /**
+   * @param secrets values by name
+   * @param known keeps forms of the values for other redactors
+   */
+  constructor(secrets: ReadonlyMap<string, string>, known?: KnownForms) {
     this.#values = secrets;
+    this.#known = known;
   }
 
   /**
@@ -80,8 +86,9 @@ export class Redactor {
     const values = [...this.#secrets].filter(([value]) => value.length <= Math.max(bytes.length, MAX_NUMBER_LENGTH));
     if (values.length === 0 || bytes === "") return [];
     const budget = new WorkBudget(Math.max(1, maxBytes / LIMITS.resultBytes));
-    const { short, long } = yield* this.#findersOf(values, budget);
-    if (budget.isExhausted) return null;
+    const finders = yield* this.#findersOf(values, budget);
+    if (!finders) return null;
+    const { short, long } = finders;
     const matches = new Matches(bytes.length);
     const embedded = new EmbeddedTexts(long);
     for (const decoded of decodings(bytes, kind, budget)) {
@@ -94,21 +101,36 @@ export class Redactor {
     return growthOf(merged) > Math.max(0, maxBytes - bytes.length) ? null : merged;
   }
 
-  /** Kept for all responses to attempts that resolved the same secrets. */
-  *#findersOf(values: readonly NamedValue[], budget: WorkBudget): SlicedWork<Finders> {
+  /** Kept for all responses to attempts that resolved the same secrets. Null: the budget is exhausted. */
+  *#findersOf(values: readonly NamedValue[], budget: WorkBudget): SlicedWork<Finders | null> {
     if (this.#finders?.values === values.length) return this.#finders;
-    const short = values.filter(([value]) => isShort(value));
-    const long = values.filter(([value]) => !isShort(value));
-    const finderOf = function* (alphabet: Alphabet, of: readonly NamedValue[], encode: Encode): SlicedWork<ValueFinder[]> {
-      return of.length === 0 ? [] : [yield* ValueFinder.of(alphabet, encodeAll(of, encode, budget), budget)];
-    };
-    const finders = {
-      values: values.length,
-      short: yield* finderOf(TEXT_ALPHABET, short, textEncodings),
-      long: [...(yield* finderOf(TEXT_ALPHABET, long, textEncodings)), ...(yield* finderOf(DIGIT_ALPHABET, long, digitEncodings))],
-    };
-    if (!budget.isExhausted) this.#finders = finders;
-    return finders;
+    const hasShort = values.some(([value]) => isShort(value));
+    const hasLong = values.some(([value]) => !isShort(value));
+    const short = hasShort ? [new ValueFinder(TEXT_ALPHABET)] : [];
+    const long = hasLong ? [new ValueFinder(TEXT_ALPHABET), new ValueFinder(DIGIT_ALPHABET)] : [];
+    for (const [value, secret] of values) {
+      const forms = yield* this.#formsOf(value, budget);
+      if (!forms) return null;
+      const [text, digits] = isShort(value) ? short : long;
+      for (const needle of forms.text) text?.add(needle, secret);
+      for (const needle of forms.digits) digits?.add(needle, secret);
+      budget.countToPause(STEPS_PER_NEEDLE * (forms.text.length + forms.digits.length));
+      yield* budget.pause();
+    }
+    this.#finders = { values: values.length, short, long };
+    return this.#finders;
+  }
+
+  /** Null: the budget is exhausted. */
+  *#formsOf(value: string, budget: WorkBudget): SlicedWork<ValueForms | null> {
+    const known = this.#known?.get(value);
+    if (known) {
+      budget.spend(known.steps);
+      return budget.isExhausted ? null : known;
+    }
+    const made = yield* makeForms(value, budget);
+    if (made) this.#known?.set(value, made);
+    return made;
   }
 }
 
@@ -133,17 +155,6 @@ function variantsOf(value: string): Set<string> {
     unix.replaceAll("\n", ""),
   ];
   return new Set(variants.filter((variant) => variant !== ""));
-}
-
-type Encode = (secret: string, value: string) => Iterable<EncodedValue | null>;
-
-function* encodeAll(values: Iterable<NamedValue>, encode: Encode, budget: WorkBudget): Iterable<EncodedValue | null> {
-  for (const [value, secret] of values) {
-    for (const encoded of encode(secret, value)) {
-      budget.countToPause(STEPS_PER_ENCODING + STEPS_PER_CHARACTER * value.length);
-      yield encoded;
-    }
-  }
 }
 
 const textOf = (bytes: string): string => Buffer.from(bytes, "latin1").toString("utf8");

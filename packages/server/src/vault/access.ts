@@ -1,5 +1,6 @@
 import type { AuditLog, NewAuditEvent } from "#audit";
 import { Batcher, type Db, type EmitEvent, type LoopTime, ProblemError, tolerate, type UuidSource, unavailable } from "#kernel";
+import { FormCache } from "#redaction";
 import { SYSTEM } from "#workspaces";
 import { accessSecretsAcrossWorkspaces, type FoundSecret } from "./access-store.ts";
 import { openSecret, type SealedSecret, UnreadableSecretError } from "./envelope.ts";
@@ -29,6 +30,7 @@ const WRITERS = 2;
 export class SecretAccess {
   readonly #options: SecretAccessOptions;
   readonly #batcher: Batcher<SecretUse, SecretResolution>;
+  readonly #forms = new FormCache();
 
   constructor(options: SecretAccessOptions) {
     this.#options = options;
@@ -114,12 +116,14 @@ export class SecretAccess {
   async #decryptGroup(group: UseGroup, found: readonly FoundSecret[]): Promise<SecretResolution> {
     const unreadable: NewAuditEvent[] = [];
     const bytes = found.reduce((sum, { sealed }) => sum + (sealed?.ciphertext.length ?? 0), 0);
-    const work = resolveGroup(group, found, (sealed) => {
+    const { workspaceId } = group.use;
+    const open = (sealed: SealedSecret) => {
       const value = this.#open(sealed);
       if (value instanceof UnreadableSecretError) unreadable.push(unreadableEvent(group, sealed.name));
       return value;
-    });
-    const resolved = await this.#options.loopTime.run(group.use.workspaceId, bytes, work);
+    };
+    const work = resolveGroup(group, found, open, this.#forms.of(workspaceId));
+    const resolved = await this.#options.loopTime.run(workspaceId, bytes, work);
     await this.#options.audit.recordAll(this.#options.db, unreadable);
     return resolved;
   }

@@ -1,5 +1,5 @@
 import type { ProblemError, SlicedWork, Timestamp } from "#kernel";
-import { Redactor } from "#redaction";
+import { type KnownForms, Redactor } from "#redaction";
 import type { FoundSecret } from "./access-store.ts";
 import { type SealedSecret, UnreadableSecretError } from "./envelope.ts";
 import { SecretError, type SecretResolution, type SecretUse } from "./secret-use.ts";
@@ -32,11 +32,13 @@ export function groupUses(uses: readonly SecretUse[]): { groups: UseGroup[]; gro
  *
  * @param found of the store, in the order of the names
  * @param open decrypts a value
+ * @param known what values are looked for as that were resolved before
  */
 export function* resolveGroup(
   { use: { queue, workflow, webhook, host } }: UseGroup,
   found: readonly FoundSecret[],
   open: (sealed: SealedSecret) => string | UnreadableSecretError | ProblemError,
+  known: KnownForms,
 ): SlicedWork<SecretResolution> {
   const values = new Map<string, string>();
   const changes: Timestamp[] = [];
@@ -56,5 +58,5 @@ export function* resolveGroup(
     changes.push(changedAt);
     yield;
   }
-  return { values, redactor: new Redactor(values), changedAt: changes.sort().at(-1) as Timestamp };
+  return { values, redactor: new Redactor(values, known), changedAt: changes.sort().at(-1) as Timestamp };
 }
