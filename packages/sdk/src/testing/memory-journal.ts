@@ -9,7 +9,7 @@ import type { VirtualClock } from "./virtual-clock.ts";
 export type StepEnd = Pick<RunStep, "status"> & Partial<Pick<RunStep, "output" | "error">>;
 
 /** What a step takes of the limit: its output or error, as JSON. */
-function bytesOf({ status, output = null, error }: StepEnd): number {
+function bytesOf({ status, output, error }: StepEnd): number {
   const value = status === "completed" ? output : error;
   return value === undefined ? 0 : new TextEncoder().encode(JSON.stringify(value)).length;
 }
@@ -139,9 +139,9 @@ export class MemoryJournal {
     this.#end(step, end);
   }
 
-  /** Its place in the journal is that of its outcome. It fails if there is no room for its output. */
+  /** Its place in the journal is that of its outcome. It fails if there is no room for what it has waited for. */
   #end(step: RunStep, outcome: StepEnd): void {
-    const bytes = outcome.status === "completed" ? bytesOf(outcome) : 0;
+    const bytes = bytesOf(outcome);
     const fits = bytes === 0 || this.#bytes + bytes <= MAX_JOURNAL.bytes;
     const ended: StepEnd = fits ? outcome : { status: "failed", error: journalTooLargeError([step]) };
     this.#steps.delete(step.key);

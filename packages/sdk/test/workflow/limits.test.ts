@@ -209,6 +209,18 @@ describe("a journal that has no room for another step fails the run for good", (
     expect(run).toMatchObject({ status: "completed", result: `${name}: ${message}` });
   });
 
+  test("a sleep ends, and a signal that fits is taken after one that does not", async () => {
+    const program = async ({ step }: Context) => {
+      await repeat(31, () => step.run("big", () => "x".repeat(MEBIBYTE - 2)));
+      await step.run("almost", () => "x".repeat(MEBIBYTE - 7));
+      await step.sleep("nap", "1h");
+      const large = await step.waitForSignal("large", { signal: "large", timeout: "1h" }).catch((error: Error) => error.name);
+      return [large, await step.waitForSignal("small", { signal: "small", timeout: "1h" })];
+    };
+    const run = await testWorkflow(workflow({ id: "tested" }, program), { signals: { large: "123456", small: 1 } });
+    expect(run).toMatchObject({ status: "completed", result: ["JournalTooLargeError", 1] });
+  });
+
   test("one that fails for good keeps its own error", async () => {
     const throws = async (context: Context) => {
       await full(context);

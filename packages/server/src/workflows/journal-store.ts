@@ -9,7 +9,7 @@ export interface JournalPlace {
 }
 
 /** About how long a step of `run_step s` is in a journal. Lengths are known without reading the texts. */
-const STEP_BYTES = fragment`octet_length(s.key) + coalesce(octet_length(s.output), 0) + coalesce(octet_length(s.error), 0) + 250`;
+const STEP_LENGTH = fragment`octet_length(s.key) + coalesce(octet_length(s.output), 0) + coalesce(octet_length(s.error), 0) + 250`;
 
 /** A step, with its place in the journal and the number of steps that were found. */
 type PlacedStep = StepRow & { readonly seq: number; readonly found: number };
@@ -30,7 +30,7 @@ export async function readJournalPage(
         select *, count(*) over () as found, row_number() over (order by waits, seq) as place,
           sum(length) over (order by waits, seq rows unbounded preceding) as bytes
         from (
-          select s.*, s.status = 'waiting' as waits, ${STEP_BYTES} as length from run_step s
+          select s.*, s.status = 'waiting' as waits, ${STEP_LENGTH} as length from run_step s
           where s.workspace_id = ${workspaceId} and s.run_id = ${id} and (s.status = 'waiting', s.seq) > (${waits}::boolean, ${seq}::int)
           order by waits, s.seq limit ${limit + 1}
         ) next

@@ -3,8 +3,8 @@ import type { LaneId } from "#lanes";
 import { journalText } from "./journal-text.ts";
 import { type ListedRunRow, listRuns } from "./list-runs.ts";
 import { showRunId } from "./run.ts";
-import { readJournals } from "./run-store.ts";
-import { readInputs, weighJournals } from "./workflow-journals-store.ts";
+import { readInputs, readJournals } from "./run-store.ts";
+import { weighJournals } from "./workflow-journals-store.ts";
 
 /** Runs that have begun and have not ended. */
 const IN_FLIGHT = ["running", "sleeping", "waiting"] as const;

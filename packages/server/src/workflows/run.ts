@@ -133,8 +133,8 @@ export interface RunDetails {
   readonly keptFor: string | null;
 }
 
-/** Of a step's values as JSON text, besides its output and error. Bytes. */
-export const STEP_BYTES = 250;
+/** Of a step as JSON text, besides its output and error: at most so much, nearly. Bytes. */
+export const STEP_BYTES = 500;
 
 /** A run with its journal, as JSON text. Values are inserted as they were stored. */
 export function* showRun(run: RunWithData, details: RunDetails): SlicedWork<JsonParts> {

@@ -9,6 +9,10 @@ const sleep = (key: string, seconds: number) => ({ key, type: "sleep", status: "
 
 const JOURNAL_LIMITS = "the journal of a run has at most 10000 steps, whose outputs and errors are 33554432 bytes together.";
 
+const NO_ROOM = { status: "failed", output: null, error: { name: "JournalTooLargeError" } };
+
+const waitOf = (key: string, signal: string) => ({ key, type: "wait", status: "waiting", signal, timeout: 60_000 });
+
 const setJournalBytes = (service: Service, runId: string, bytes: number) =>
   service.database.query("update run set journal_bytes = $1 where id = $2", [bytes, uuidOf("run", runId)]);
 
@@ -133,17 +137,11 @@ describe("the journal of a run", () => {
     expect(await get(runId)).toMatchObject({ status: "completed", steps: [{ key: "a" }, { key: "nap", status: "completed" }] });
   });
 
-  test("that has no room for what steps have waited for: they fail, in the order of their ends", async ({ service }) => {
+  test("that has no room for what a step has waited for: the step fails, and others that fit do not", async ({ service }) => {
     const { trigger, take, end, get } = await putWorkflow(service);
     const runId = await trigger();
-    const payloads = { small: '"123456"', large: "123", none: "", one: "1" };
-    const waits = Object.keys(payloads).map((key) => ({
-      key,
-      type: "wait",
-      status: "waiting",
-      signal: `${runId}.${key}`,
-      timeout: 60_000,
-    }));
+    const payloads = { small: '"123456"', large: "123", one: "1", none: "" };
+    const waits = Object.keys(payloads).map((key) => waitOf(key, `${runId}.${key}`));
     await end(await take(), { outcome: "suspended", steps: [...waits, sleep("nap", 5)] });
     await setJournalBytes(service, runId, MAX_JOURNAL.bytes - 10);
     for (const [key, payload] of Object.entries(payloads)) {
@@ -151,25 +149,40 @@ describe("the journal of a run", () => {
       await service.advance(1);
     }
     await service.advance(2);
-    const failed = { status: "failed", output: null, error: { name: "JournalTooLargeError" } };
     const journal = [
       { key: "small", status: "completed", output: "123456" },
-      { ...failed, key: "large", error: { name: "JournalTooLargeError", message: `There is no room for step "large": ${JOURNAL_LIMITS}` } },
-      { ...failed, key: "none" },
-      { ...failed, key: "one" },
+      {
+        key: "large",
+        ...NO_ROOM,
+        error: { name: "JournalTooLargeError", message: `There is no room for step "large": ${JOURNAL_LIMITS}` },
+      },
+      { key: "one", status: "completed", output: 1 },
+      { key: "none", ...NO_ROOM },
       { key: "nap", status: "completed", output: null },
     ];
     const run = await take();
     expect(run.journal).toMatchObject(journal);
     expect((await get(runId)).steps).toMatchObject(journal);
     expect(await end(run, { outcome: "completed", result: 1 })).toMatchObject({ ok: true });
-    const [{ bytes } = { bytes: 0 }] = await service.database.query("select journal_bytes::int as bytes from run where id = $1", [
-      uuidOf("run", runId),
-    ]);
-    expect(bytes).toBe(MAX_JOURNAL.bytes - 2);
   });
 
-  test("that has no room for the result of a run: the step fails, and keeps the id of the run", async ({ service }) => {
+  test("that has no room for the payload of a signal leaves it to the next wait for the signal", async ({ service }) => {
+    const { trigger, take, end } = await putWorkflow(service);
+    const runId = await trigger();
+    await end(await take(), { outcome: "suspended", steps: [waitOf("first", runId)] });
+    await setJournalBytes(service, runId, MAX_JOURNAL.bytes);
+    await service.ok("POST", `/v1/signals/${runId}/complete`, "1");
+    const run = await take();
+    expect(run.journal).toMatchObject([{ key: "first", ...NO_ROOM }]);
+    await setJournalBytes(service, runId, 0);
+    await end(run, { outcome: "suspended", steps: [waitOf("second", runId)] });
+    expect((await take()).journal).toMatchObject([{ key: "first" }, { key: "second", status: "completed", output: 1 }]);
+  });
+
+  test.for([
+    ["result", { outcome: "completed", result: 1 }],
+    ["error", { outcome: "failed", error: "€".repeat(10_000), retry: false }],
+  ] as const)("that has no room for the %s of a run: the step fails, and keeps the id of the run", async ([, outcome], { service }) => {
     const [parent, child] = [await putWorkflow(service), await putWorkflow(service)];
     const runId = await parent.trigger();
     const run = await parent.take();
@@ -177,10 +190,23 @@ describe("the journal of a run", () => {
     const { runId: childId } = await service.ok("POST", `/v1/runs/${runId}/invocations`, invocation);
     await parent.end(run, { outcome: "suspended", steps: [] });
     await setJournalBytes(service, runId, MAX_JOURNAL.bytes);
-    await child.end(await child.take(), { outcome: "completed", result: 1 });
-    expect((await parent.take()).journal).toMatchObject([
-      { key: "bill", status: "failed", output: { runId: childId }, error: { name: "JournalTooLargeError" } },
+    await child.end(await child.take(), outcome);
+    expect((await parent.take()).journal).toMatchObject([{ key: "bill", ...NO_ROOM, output: { runId: childId } }]);
+  });
+
+  test("counts the error of a run that it has room for", async ({ service }) => {
+    const [parent, child] = [await putWorkflow(service), await putWorkflow(service)];
+    const runId = await parent.trigger();
+    const run = await parent.take();
+    const invocation = { lease_token: run.lease_token, key: "bill", workflow: child.id, input: 1, timeout: 60_000 };
+    await service.ok("POST", `/v1/runs/${runId}/invocations`, invocation);
+    await parent.end(run, { outcome: "suspended", steps: [] });
+    await child.end(await child.take(), { outcome: "failed", error: "x".repeat(10_000), retry: false });
+    expect((await parent.take()).journal).toMatchObject([{ key: "bill", status: "failed", error: { name: "WorkflowFailedError" } }]);
+    const [counted] = await service.database.query<{ bytes: number }>("select journal_bytes::int as bytes from run where id = $1", [
+      uuidOf("run", runId),
     ]);
+    expect(counted?.bytes).toBeGreaterThan(10_000);
   });
 
   test("that is full refuses steps that the service executes, and they do nothing", async ({ service }) => {

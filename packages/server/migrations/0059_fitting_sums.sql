@@ -1,0 +1,4 @@
+-- Adds up values in order, and leaves out each one for which what was added before leaves no room.
+create function add_fitting(used bigint, value bigint, room bigint) returns bigint language sql immutable parallel safe
+  return case when used + value <= room then used + value else used end;
+create aggregate sum_fitting(value bigint, room bigint) (sfunc = add_fitting, stype = bigint, initcond = '0');
