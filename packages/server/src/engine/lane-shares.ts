@@ -14,9 +14,12 @@ export interface BusyLane extends LaneKey {
   lastAnswerMs: number;
   /** Responses since the window grew. */
   answered: number;
-  /** Mean length of the payloads that the last claim brought, and of what their attempts read besides. Null before the first. */
+  /** Mean length of the payloads that the last claim brought, and of what attempts read besides. Null before the first. */
   payloadLength: number | null;
-  /** About as long as the longest that an attempt has read besides its payload, of late. */
+  /** What attempts have read besides since the last claim: how many, and how much together. */
+  reads: number;
+  readCharacters: number;
+  /** The mean of that, before the last claim that knew any. */
   readLength: number;
   /** Whether it had limits when it was last claimed from. */
   limited: boolean;
@@ -54,7 +57,7 @@ const MAX_PAYLOAD_A_CLAIM = 1024 * 1024;
 const EXPECTED_PAYLOAD = 100 * 1024;
 /** Jobs in the first claim from a lane. */
 const MAX_JOBS_OF_NEW_LANE = 10;
-/** How much of an expected length remains after each claim that is shorter, or brings none. */
+/** How much of the expected length remains after each lane with shorter payloads, or none. */
 const EXPECTATION_DECAY = 0.9;
 
 /** What workspaces share of a node for attempts. */
@@ -107,6 +110,8 @@ export class LaneShares {
         lastAnswerMs: 0,
         answered: 0,
         payloadLength: null,
+        reads: 0,
+        readCharacters: 0,
         readLength: 0,
         limited: false,
       };
@@ -139,7 +144,8 @@ export class LaneShares {
   /** Takes memory for what an attempt reads besides its payload. Returns false when its workspace has no room for any. */
   tryTakeMore(key: LaneKey, characters: number): boolean {
     const lane = this.get(key);
-    lane.readLength = Math.max(lane.readLength, characters);
+    lane.reads += 1;
+    lane.readCharacters += characters;
     if (this.#payload.roomFor(key.workspaceId) < 1) return false;
     this.#payload.take(key.workspaceId, characters);
     return true;
@@ -259,9 +265,11 @@ export class LaneShares {
 
   /** Records what a claim got: a lane that gave less than its share is empty, unless it was woken meanwhile. */
   claimed({ lane, take, wakes }: Share, got: number, payloadLength = 0): void {
+    if (lane.reads > 0) lane.readLength = lane.readCharacters / lane.reads;
+    lane.reads = 0;
+    lane.readCharacters = 0;
     const length = got > 0 ? payloadLength / got + lane.readLength : 0;
     if (got > 0) lane.payloadLength = length;
-    lane.readLength *= EXPECTATION_DECAY;
     const before = this.#expectedPayload.get(lane.workspaceId) ?? EXPECTED_PAYLOAD;
     this.#expectedPayload.set(lane.workspaceId, Math.max(length, before * EXPECTATION_DECAY));
     if (got < take && lane.wakes === wakes) this.#ready.delete(lane);

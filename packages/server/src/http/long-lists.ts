@@ -1,7 +1,8 @@
-import type { FastifyReply } from "fastify";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import type { LoopTime, SlicedWork, WorkspaceId } from "#kernel";
 import type { Api } from "./api.ts";
 import { type JsonStream, jsonItems, jsonText } from "./json-text.ts";
+import { runForRequest } from "./loop-time.ts";
 
 /** A response with records in `data`. */
 interface List {
@@ -16,10 +17,11 @@ const isList = (payload: unknown): payload is List =>
 
 /** Makes lists of records into JSON text in slices of the event loop's time, one record after the other, and sends long ones in chunks. */
 export function sliceLongLists(api: Api, loopTime: LoopTime): void {
+  // Fastify sends a stream as well, but says that a serializer returns a string.
   const useText = (reply: FastifyReply, text: string | JsonStream) => void reply.serializer(() => text as string);
   api.addHook("preSerialization", (request, reply, payload, done) => {
     if (!isList(payload) || !request.principal) return done(null, payload);
-    const text = listText(loopTime, request.principal.workspaceId, payload);
+    const text = listText(loopTime, request, request.principal.workspaceId, payload);
     if (!(text instanceof Promise)) {
       useText(reply, text);
       return done(null, payload);
@@ -29,10 +31,15 @@ export function sliceLongLists(api: Api, loopTime: LoopTime): void {
 }
 
 /** Short lists wait for no turn. */
-function listText(loopTime: LoopTime, workspaceId: WorkspaceId, list: List): (string | JsonStream) | Promise<string | JsonStream> {
+function listText(
+  loopTime: LoopTime,
+  request: FastifyRequest,
+  workspaceId: WorkspaceId,
+  list: List,
+): (string | JsonStream) | Promise<string | JsonStream> {
   const work = textInSlices(list);
   const first = work.next();
-  return first.done ? first.value : loopTime.run(workspaceId, Number.POSITIVE_INFINITY, work);
+  return first.done ? first.value : runForRequest(loopTime, request, workspaceId, Number.POSITIVE_INFINITY, work);
 }
 
 function* textInSlices({ data, ...others }: List): SlicedWork<string | JsonStream> {

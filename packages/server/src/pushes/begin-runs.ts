@@ -1,8 +1,8 @@
 import type { AttemptMemory } from "#engine";
 import type { Claim } from "#jobs";
-import { Batcher, type JobId, type Timestamp, type Transactional } from "#kernel";
-import { ENDPOINT, type FillSecrets, fillInput } from "#workers";
-import { type ClaimedRun, pushRuns } from "#workflows";
+import { Batcher, type Timestamp, type Transactional } from "#kernel";
+import { ENDPOINT, type FilledPayload, type FillSecrets, fillInput } from "#workers";
+import { type ClaimedRun, type GivenRun, type InSlices, pushRuns } from "#workflows";
 import type { Body } from "./body.ts";
 import type { Endpoint } from "./endpoint.ts";
 
@@ -17,7 +17,10 @@ export interface RunToBegin {
 const MAX_RUNS = 100;
 const WRITERS = 2;
 
-/** Begins executions, those of a workflow that come at the same time in one statement. Returns what to send; null if the run has ended, or there is no memory for it. */
+/**
+ * Begins executions, those of a workflow that come at the same time in one statement. Returns what to send; null if the run has ended, or there is
+ * no memory for it.
+ */
 export const beginRuns = (db: Transactional, secrets: FillSecrets): Batcher<RunToBegin, Body | null> =>
   new Batcher({
     maxWeight: MAX_RUNS,
@@ -26,21 +29,24 @@ export const beginRuns = (db: Transactional, secrets: FillSecrets): Batcher<RunT
     write: async (runs) => {
       const groups = [...Map.groupBy(runs, ({ claim, endpoint }) => `${claim.laneId} ${endpoint.version}`).values()];
       const bodies = new Map((await Promise.all(groups.map((group) => begin(db, secrets, group)))).flatMap((some) => [...some]));
-      return runs.map(({ claim }) => bodies.get(claim.id) ?? null);
+      return runs.map(({ claim }) => bodies.get(claim.id)?.() ?? null);
     },
   });
 
-async function begin(db: Transactional, secrets: FillSecrets, group: readonly RunToBegin[]): Promise<ReadonlyMap<JobId, Body>> {
+async function begin(
+  db: Transactional,
+  secrets: FillSecrets,
+  group: readonly RunToBegin[],
+): Promise<ReadonlyMap<string, () => Promise<Body>>> {
   const [first] = group;
   if (!first) return new Map();
   const { claim, endpoint } = first;
   const runs = group.map((one) => ({ claim: one.claim, workflow: endpoint.workflow, token: one.token, memory: one.memory }));
   const fill = (run: ClaimedRun, input: string) => fillInput(secrets, run.claim, run.workflow, ENDPOINT, input);
-  const given = await pushRuns(db, claim.workspaceId, runs, endpoint.version, { fill, loopTime: secrets.loopTime });
-  return new Map(
-    given.map((one): [JobId, Body] => [
-      one.claim.id,
-      one.text === null ? { kind: "unsent", result: one.filled } : { kind: "body", text: one.text, redactor: one.filled.redactor },
-    ]),
-  );
+  const inSlices: InSlices = (characters, work) => secrets.loopTime.run(claim.workspaceId, characters, work);
+  const given = await pushRuns(db, claim.workspaceId, runs, endpoint.version, { fill, inSlices });
+  return new Map([...given].map(([id, give]) => [id, async () => bodyOf(await give())]));
 }
+
+const bodyOf = ({ text, filled }: GivenRun<FilledPayload>): Body =>
+  text === null ? { kind: "unsent", result: filled } : { kind: "body", text, redactor: filled.redactor };

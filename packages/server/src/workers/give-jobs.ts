@@ -11,7 +11,7 @@ import {
   tolerate,
 } from "#kernel";
 import { mayHoldTemplates } from "#vault";
-import { type BegunRun, type ClaimedRun, giveHook, giveRuns, isOfRun } from "#workflows";
+import { type BegunRun, type ClaimedRun, giveHook, giveRuns, type InSlices, isOfRun } from "#workflows";
 import { type FilledPayload, type FillSecrets, fillInput, fillSecrets } from "./fill-secrets.ts";
 import type { HeldJobs } from "./held-jobs.ts";
 import type { KnownWorker } from "./known-worker.ts";
@@ -93,10 +93,9 @@ async function giveRunsTo(
   const runs = taken.map(({ claim, queue }) => ({ claim, begun: claim.begun, workflow: queue, token: leaseToken(claim, worker.secret) }));
   const fill = ({ claim, workflow }: ClaimedRun, input: string) =>
     room.fill(input, () => fillInput(deps, claim, workflow, worker.name, input));
+  const inSlices: InSlices = (characters, work) => deps.loopTime.run(worker.workspaceId, characters, work);
   const texts = new Map<JobId, JsonParts>();
-  const { given, left } = await giveRuns(db, worker.workspaceId, runs, version, { fill, loopTime: deps.loopTime }, (bytes) =>
-    room.admit(bytes),
-  );
+  const { given, left } = await giveRuns(db, worker.workspaceId, runs, version, { fill, inSlices }, (bytes) => room.admit(bytes));
   const idsLeft = new Set(left.map(({ claim }) => claim.id));
   const claimsLeft = taken.flatMap(({ claim }) => (idsLeft.has(claim.id) ? [claim] : []));
   if (claimsLeft.length > 0) void giveBackJobs(deps, worker, claimsLeft);

@@ -1,5 +1,5 @@
 export { ExecutionTokens } from "./execution-tokens.ts";
-export { type FillSecrets, fillInput } from "./fill-secrets.ts";
+export { type FilledPayload, type FillSecrets, fillInput } from "./fill-secrets.ts";
 export { misfitOf, readOutcome, readReported, resultText, tooLarge } from "./outcome.ts";
 export { ENDPOINT } from "./prove-report.ts";
 export { showWorkId } from "./work-id.ts";

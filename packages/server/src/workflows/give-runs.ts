@@ -1,8 +1,8 @@
 import type { AttemptResult } from "#engine";
 import type { Claim } from "#jobs";
-import type { JsonParts, LoopTime, RunId, Timestamp, Transactional, WorkspaceId } from "#kernel";
+import type { JsonParts, RunId, Timestamp, Transactional, WorkspaceId } from "#kernel";
 import { type BegunRun, beginExecutions, weightOf } from "./execution-store.ts";
-import { journalText } from "./journal-text.ts";
+import { type InSlices, journalText } from "./journal-text.ts";
 import { type StepRow, showRunId } from "./run.ts";
 import { readInputs, readJournals } from "./run-store.ts";
 import { findEnded } from "./undo/store.ts";
@@ -36,7 +36,7 @@ const MAX_BYTES = 4 * 1024 * 1024;
 export interface RunTexts<Filled> {
   /** Fills the secrets into an input. */
   readonly fill: (run: ClaimedRun, input: string) => Promise<Filled | AttemptResult>;
-  readonly loopTime: LoopTime;
+  readonly inSlices: InSlices;
 }
 
 /**
@@ -49,7 +49,7 @@ export async function giveRuns<Filled extends { readonly payload: string }>(
   workspaceId: WorkspaceId,
   runs: readonly ClaimedRun[],
   version: string | null,
-  { fill, loopTime }: RunTexts<Filled>,
+  { fill, inSlices }: RunTexts<Filled>,
   admit: (bytes: number) => boolean,
 ): Promise<GivenRuns<Filled>> {
   if (runs.length === 0) return { given: [], left: [] };
@@ -76,7 +76,7 @@ export async function giveRuns<Filled extends { readonly payload: string }>(
   const given = fitting.map(async ({ run, found }): Promise<GivenRun<Filled>> => {
     const filled = await fill(run, found.input ?? inputs.get(found.id) ?? "null");
     if (!("payload" in filled)) return { ...run, text: null, filled };
-    const journal = await journalText(loopTime, workspaceId, journals.get(found.id) ?? []);
+    const journal = await journalText(inSlices, journals.get(found.id) ?? []);
     return { ...run, text: runText(run, found, filled.payload, journal), filled };
   });
   return { given: await Promise.all(given), left };

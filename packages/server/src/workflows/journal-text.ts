@@ -1,6 +1,9 @@
-import type { JsonParts, LoopTime, WorkspaceId } from "#kernel";
+import type { JsonParts, SlicedWork } from "#kernel";
 import { STEP_BYTES, type StepRow, showJournal } from "./run.ts";
 
-/** A journal as JSON text. A long one is made in slices of the event loop's time. */
-export const journalText = (loopTime: LoopTime, workspaceId: WorkspaceId, steps: readonly StepRow[]): JsonParts | Promise<JsonParts> =>
-  loopTime.run(workspaceId, steps.length * STEP_BYTES, showJournal(steps));
+/** Runs work on so many characters in slices of the event loop's time. */
+export type InSlices = <Result>(characters: number, work: SlicedWork<Result>) => Result | Promise<Result>;
+
+/** A journal as JSON text. */
+export const journalText = (inSlices: InSlices, steps: readonly StepRow[]): JsonParts | Promise<JsonParts> =>
+  inSlices(steps.length * STEP_BYTES, showJournal(steps));

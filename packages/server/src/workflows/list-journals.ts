@@ -1,6 +1,6 @@
-import { cutPage, type Db, type JsonParts, type LoopTime, type RunId, type WorkspaceId } from "#kernel";
+import { cutPage, type Db, type JsonParts, type RunId, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
-import { journalText } from "./journal-text.ts";
+import { type InSlices, journalText } from "./journal-text.ts";
 import { type ListedRunRow, listRuns } from "./list-runs.ts";
 import { showRunId } from "./run.ts";
 import { readInputs, readJournals } from "./run-store.ts";
@@ -22,7 +22,7 @@ export async function listJournals(
   laneId: LaneId,
   { after, limit }: { readonly after: RunId | null; readonly limit: number },
   hold: (bytes: number) => Promise<void>,
-  loopTime: LoopTime,
+  inSlices: InSlices,
 ): Promise<{ texts: JsonParts[]; next: RunId | null }> {
   const found = await listRuns(db, { workspaceId, laneId, statuses: IN_FLIGHT, before: after, limit: limit + 1 });
   const { records, next } = cutPage(found, limit, ({ id }) => id);
@@ -35,7 +35,7 @@ export async function listJournals(
   const [inputs, journals] = [await readInputs(db, workspaceId, keptIds), await readJournals(db, workspaceId, keptIds)];
   const texts: JsonParts[] = [];
   for (const run of kept) {
-    const journal = await journalText(loopTime, workspaceId, journals.get(run.id) ?? []);
+    const journal = await journalText(inSlices, journals.get(run.id) ?? []);
     texts.push(textOf(run, inputs.get(run.id) ?? "null", journal));
   }
   return { texts, next: kept.length < records.length ? (keptIds.at(-1) ?? null) : next };

@@ -15,14 +15,16 @@ const isSentWhole = ({ journalBytes }: BegunRun): boolean => journalBytes <= LIM
 /**
  * Begins executions that are sent to an endpoint, as `giveRuns` does for those of workers. A journal that is too large to be sent is null.
  * Those are left out for which there is no memory.
+ *
+ * @returns what makes the text of each run, by the id of its job. That may take long, and no run has to wait for that of another
  */
 export async function pushRuns<Filled extends { readonly payload: string }>(
   database: Transactional,
   workspaceId: WorkspaceId,
   runs: readonly RunToPush[],
   version: string | null,
-  { fill, loopTime }: RunTexts<Filled>,
-): Promise<GivenRun<Filled>[]> {
+  { fill, inSlices }: RunTexts<Filled>,
+): Promise<ReadonlyMap<string, () => Promise<GivenRun<Filled>>>> {
   const begun = await beginAll(database, workspaceId, runs, version);
   const admitted = runs.flatMap((run) => {
     const one = begun.get(run.claim.id);
@@ -35,13 +37,13 @@ export async function pushRuns<Filled extends { readonly payload: string }>(
     short.length > 0 ? readJournals(database, workspaceId, short) : new Map<RunId, StepRow[]>(),
     long.length > 0 ? readInputs(database, workspaceId, long) : new Map<RunId, string>(),
   ]);
-  const given = admitted.map(async ({ run, one }): Promise<GivenRun<Filled>> => {
+  const give = async ({ run, one }: (typeof admitted)[number]): Promise<GivenRun<Filled>> => {
     const filled = await fill(run, one.input ?? inputs.get(one.id) ?? "null");
     if (!("payload" in filled)) return { ...run, text: null, filled };
     const isSent = isSentWhole(one);
-    const journal = isSent ? await journalText(loopTime, workspaceId, journals.get(one.id) ?? []) : ["null"];
+    const journal = isSent ? await journalText(inSlices, journals.get(one.id) ?? []) : ["null"];
     const [first = "", ...rest] = runText(run, one, filled.payload, journal);
     return { ...run, text: [`{"kind":"run",${isSent ? "" : `"journalSteps":${one.steps},`}${first.slice(1)}`, ...rest], filled };
-  });
-  return Promise.all(given);
+  };
+  return new Map(admitted.map((each) => [each.run.claim.id, () => give(each)]));
 }

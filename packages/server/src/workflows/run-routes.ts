@@ -1,7 +1,7 @@
 import { ListedRun, ListRuns, Page, Run, RunPath, type RunStatus } from "@tidemill/contract";
-import type { FastifyReply } from "fastify";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import { type AuditLog, requestActor } from "#audit";
-import { type Api, jsonText, PAGE_END, readPage, replies, routeDefaults, workspaceOf } from "#http";
+import { type Api, jsonText, PAGE_END, readPage, replies, routeDefaults, runForRequest, workspaceOf } from "#http";
 import { cutPage, type Db, type JsonParts, PAGE_RESPONSE_BYTES, type RunId, type Shares, type Tenants, type UuidSource } from "#kernel";
 import { type Aborter, findLane, type PulledWaker, type Waker } from "#lanes";
 import { cancelRun } from "./cancel.ts";
@@ -29,10 +29,11 @@ const JSON_TYPE = "application/json; charset=utf-8";
 export function mountRuns(api: Api, { tenants, audit, ids, shares, waker, aborter }: RunRoutes): void {
   const keyOf = (workspaceId: RunKey["workspaceId"], id: string): RunKey => ({ workspaceId, id: readRunId(id) as RunId });
 
-  const show = async (db: Db, key: RunKey, run: RunWithData): Promise<JsonParts> => {
+  const show = async (request: FastifyRequest, db: Db, key: RunKey, run: RunWithData): Promise<JsonParts> => {
     const steps = await readJournal(db, key);
     const details = await findDetails(db, key, run);
-    return shares.loopTime.run(key.workspaceId, steps.length * STEP_BYTES, showRun(run, { ...details, steps }));
+    const work = showRun(run, { ...details, steps });
+    return runForRequest(shares.loopTime, request, key.workspaceId, steps.length * STEP_BYTES, work);
   };
   /** Waits for the memory of a response with the run, before the run is changed: what a request has changed must not be refused. */
   const hold = async (reply: FastifyReply, db: Db, key: RunKey, id: string): Promise<void> => {
@@ -95,7 +96,7 @@ export function mountRuns(api: Api, { tenants, audit, ids, shares, waker, aborte
       await hold(reply, db, key, request.params.id);
       const run = await findRun(db, key);
       if (!run) throw runNotFound(request.params.id);
-      return reply.type(JSON_TYPE).send(jsonText(await show(db, key, run)));
+      return reply.type(JSON_TYPE).send(jsonText(await show(request, db, key, run)));
     },
   );
 
@@ -123,7 +124,7 @@ export function mountRuns(api: Api, { tenants, audit, ids, shares, waker, aborte
       // One whose lease is not known may be claimed at this moment, by any node.
       for (const call of withdrawn) aborter.abortJob(call.id, call.leaseId ?? NO_LEASE);
       if (enqueued.length > 0) waker.wakeWorkflows(enqueued);
-      return reply.type(JSON_TYPE).send(jsonText(await show(db, key, run)));
+      return reply.type(JSON_TYPE).send(jsonText(await show(request, db, key, run)));
     },
   );
 
@@ -151,7 +152,7 @@ export function mountRuns(api: Api, { tenants, audit, ids, shares, waker, aborte
       await hold(reply, db, key, request.params.id);
       const { run, lane } = await retryRun(db, audit, requestActor(request), key);
       waker.wakeWorkflows([lane]);
-      return reply.type(JSON_TYPE).send(jsonText(await show(db, key, run)));
+      return reply.type(JSON_TYPE).send(jsonText(await show(request, db, key, run)));
     },
   );
 }

@@ -1,7 +1,8 @@
 import { ListJournals, Page, RunJournal, WorkflowPath } from "@tidemill/contract";
-import { type Api, PAGE_END, pageOf, readPage, replies, routeDefaults, workspaceOf } from "#http";
+import { type Api, PAGE_END, pageOf, readPage, replies, routeDefaults, runForRequest, workspaceOf } from "#http";
 import type { RunId, Shares, Tenants } from "#kernel";
 import { findLane, laneNotFound } from "#lanes";
+import type { InSlices } from "./journal-text.ts";
 import { listJournals } from "./list-journals.ts";
 import { readRunId, showRunId } from "./run.ts";
 
@@ -37,8 +38,9 @@ export function mountJournals(
       const lane = await findLane(db, workspaceId, "workflow", request.params.name);
       if (!lane) throw await laneNotFound(db, workspaceId, "workflow", request.params.name);
       const hold = async (bytes: number) => reply.holdBytesInTurn?.(bytes);
+      const inSlices: InSlices = (characters, work) => runForRequest(shares.loopTime, request, workspaceId, characters, work);
       const page = { after: after as RunId | null, limit };
-      const { texts, next } = await listJournals(db, workspaceId, lane.id, page, hold, shares.loopTime);
+      const { texts, next } = await listJournals(db, workspaceId, lane.id, page, hold, inSlices);
       return reply.type(JSON_TYPE).send(pageOf(texts, next && showRunId(next)));
     },
   );

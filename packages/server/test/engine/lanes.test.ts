@@ -363,16 +363,19 @@ describe("payloads that fill the memory", () => {
     expect(lanes.shares(2_000)).toMatchObject([{ take: 4 }]);
   });
 
-  test("a lane whose attempts read much besides their payloads gets few of them in a claim, until they read less", () => {
+  test("a lane whose attempts read much besides their payloads gets as many in a claim as the mean of it allows", () => {
     const lanes = lanesOf(4_096);
     lanes.wake(lane(1));
     const [first] = lanes.shares(1_000);
-    lanes.started(lane(1), 1_000);
-    expect(lanes.tryTakeMore(lane(1), 2 ** 18)).toBe(true);
-    lanes.claimed(first as Share, 10);
-    expect(lanes.shares(2_000)).toMatchObject([{ take: 4 }]);
-    for (let claim = 0; claim < 100; claim += 1) lanes.claimed(first as Share, 10);
-    expect(lanes.shares(3_000)).toMatchObject([{ take: 63 }]);
+    const claimAfter = (reads: readonly number[]) => {
+      for (const characters of reads) expect(lanes.tryTakeMore(lane(1), characters)).toBe(true);
+      lanes.claimed(first as Share, 10);
+      return lanes.shares(2_000).map(({ take }) => take);
+    };
+    expect(claimAfter([2 ** 18, 2 ** 18])).toEqual([4]);
+    expect(claimAfter([])).toEqual([4]);
+    expect(claimAfter([2 ** 18, ...Array(15).fill(0)])).toEqual([64]);
+    expect(claimAfter([0])).toEqual([64]);
   });
 
   test("attempts read more while their workspace has any room, and then no more, and others do", () => {

@@ -1,7 +1,10 @@
 import { afterEach, expect, test } from "vitest";
 import { type Api, createApi, listen } from "#http";
-import { LoopTime, SharedResource, systemRandom } from "#kernel";
+import { LoopTime, SharedResource, systemRandom, type WorkspaceId } from "#kernel";
 import { principalOf } from "../harness/principal.ts";
+import { until } from "../harness/service.ts";
+
+const WORKSPACE = "mine" as WorkspaceId;
 
 const opened: Api[] = [];
 
@@ -10,7 +13,7 @@ afterEach(async () => {
 });
 
 /** Reads what a route responds with. The key is the name of its workspace. */
-async function responseOf(payload: object, loopTime = new LoopTime()): Promise<Response> {
+async function responseOf(payload: object, loopTime = new LoopTime(), signal?: AbortSignal): Promise<Response> {
   const api = createApi({
     authenticator: { findPrincipal: async (key) => principalOf(key), operatorToken: null },
     emit: () => {},
@@ -19,7 +22,7 @@ async function responseOf(payload: object, loopTime = new LoopTime()): Promise<R
   });
   opened.push(api);
   api.get("/list", { config: { access: "read" } }, () => payload);
-  return fetch(`${await listen(api, "127.0.0.1", 0)}/list`, { headers: { authorization: "Bearer mine" } });
+  return fetch(`${await listen(api, "127.0.0.1", 0)}/list`, { headers: { authorization: `Bearer ${WORKSPACE}` }, signal: signal ?? null });
 }
 
 const record = (at: number, length: number) => ({ id: at, text: "é".repeat(length), list: [at], none: null });
@@ -60,6 +63,22 @@ test("a long list is made in slices, and sent in chunks", async () => {
   expect(response.headers.get("content-length")).toBeNull();
   expect(await response.json()).toEqual(list);
   expect(slices).toBe(24);
+});
+
+test("a list that its client no longer waits for is not made", async () => {
+  const loopTime = new LoopTime();
+  // Works of a workspace are done one after the other.
+  const endless = (function* () {
+    for (;;) yield;
+  })();
+  void Promise.resolve(loopTime.run(WORKSPACE, Number.POSITIVE_INFINITY, endless)).catch(() => {});
+  const client = new AbortController();
+  const response = responseOf({ data: records(100, 20_000) }, loopTime, client.signal);
+  await until(() => loopTime.waiting === 2, "the list to wait for its turn");
+  client.abort();
+  await expect(response).rejects.toThrow("aborted");
+  await until(() => loopTime.waiting === 1, "the list to be dropped");
+  loopTime.drop(endless);
 });
 
 test("what is no list is sent as it is, also with a field of the same name", async () => {

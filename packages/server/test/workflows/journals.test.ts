@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { LoopTime } from "#kernel";
+import { runAtOnce } from "#kernel";
 import { listJournals } from "../../src/workflows/list-journals.ts";
 import { test } from "../harness/engine.ts";
 import { laneOfWorkflow, putWorkflow, type TestWorkflow } from "../harness/workflows.ts";
@@ -68,9 +68,9 @@ describe("the journals of a workflow", () => {
       asked.push(bytes);
       throw new Error("no memory");
     };
-    await expect(listJournals(engine, workspaceId, laneId, { after: null, limit: 10 }, refuse, new LoopTime())).rejects.toThrow(
-      "no memory",
-    );
+    await expect(
+      listJournals(engine, workspaceId, laneId, { after: null, limit: 10 }, refuse, (_characters, work) => runAtOnce(work)),
+    ).rejects.toThrow("no memory");
     expect(asked).toEqual([expect.closeTo(900_000, -4)]);
   });
 

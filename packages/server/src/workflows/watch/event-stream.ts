@@ -32,6 +32,8 @@ export class RunEventStream extends Readable implements LongResponse {
   #held = 0;
   /** What is left of a long text that it is sending. */
   #chunks: Iterator<string, void> | null = null;
+  /** Makes events of what a look has found. */
+  #work: ReturnType<typeof framesFor> | null = null;
   /** Whether the reader has taken all it got. */
   #isDrained = true;
   #hasChanged = true;
@@ -52,6 +54,7 @@ export class RunEventStream extends Readable implements LongResponse {
       this.#isOver = true;
       clearInterval(this.#heartbeat);
       sendingTurns.leave(this);
+      if (this.#work) options.shares.loopTime.drop(this.#work);
       this.#giveBack();
       this.#opened.resolve();
     });
@@ -90,8 +93,8 @@ export class RunEventStream extends Readable implements LongResponse {
   /** Takes what a look has found. It waits for its workspace's turn at the memory, if that is much. */
   async receive(look: RunLook): Promise<void> {
     try {
-      const { loopTime } = this.#options.shares;
-      const { frames, cursor } = await loopTime.run(this.workspaceId, look.steps.length * STEP_BYTES, framesFor(this.#cursor, look));
+      this.#work = framesFor(this.#cursor, look);
+      const { frames, cursor } = await this.#options.shares.loopTime.run(this.workspaceId, look.steps.length * STEP_BYTES, this.#work);
       const characters = lengthOfFrames(frames);
       await this.#hold(characters);
       this.#isReceiving = false;
