@@ -33,7 +33,18 @@ class SlowReader extends Writable {
 
 /** A run whose row a test changes, and how often it was looked at. */
 function fixture() {
-  const run = { id: KEY.id, status: "running", trigger: "{}", input: "1", steps: 0, retries: 0, ended_at: null, error: null, result: null };
+  const run = {
+    id: KEY.id,
+    status: "running",
+    trigger: "{}",
+    input: "1",
+    last_seq: 0,
+    journal_bytes: 0,
+    retries: 0,
+    ended_at: null,
+    error: null,
+    result: null,
+  };
   const state = { run: { ...run, progress: null as string | null }, looks: 0, marks: 0 };
   const query = async ({ text }: Statement) => {
     if (text.includes("update run set watched_until")) state.marks += 1;

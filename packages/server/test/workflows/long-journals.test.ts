@@ -1,6 +1,7 @@
 import net from "node:net";
 import { describe, expect, onTestFinished } from "vitest";
-import { uuidOf } from "#kernel";
+import { type Database, sql, uuidOf } from "#kernel";
+import { hold } from "../harness/locks.ts";
 import { testWith } from "../harness/nodes.ts";
 import { type Service, until } from "../harness/service.ts";
 import { shareFigure } from "../harness/shares.ts";
@@ -39,6 +40,16 @@ function leave(service: Service, head: string): net.Socket {
   return socket;
 }
 
+/** Sends so many requests about runs, which are all admitted before the first of them reads its run. */
+async function together<Sent>(engine: Database, requests: number, send: () => Sent): Promise<Sent> {
+  const lock = hold(engine, sql`lock table run in access exclusive mode`);
+  await lock.held;
+  const sent = send();
+  await lock.untilWaiting(requests);
+  await lock.release();
+  return sent;
+}
+
 /** The data of the first event of a run. Nothing follows it. */
 async function firstEvent(service: Service, runId: string): Promise<unknown> {
   const response = await fetch(`${service.node.url}/v1/runs/${runId}/events`, { headers: { authorization: `Bearer ${service.key}` } });
@@ -65,20 +76,23 @@ describe("a run with a long journal", () => {
     await until(async () => (await figure(service, "held")) === 0, "all to be taken");
   });
 
-  test("is read while its workspace has any room for it, and then waits", async ({ service }) => {
+  test("is read while its workspace has any room for it, and then waits", async ({ service, engine }) => {
     const [first, second, third] = await long(service, await putWorkflow(service), 3);
-    const unread = [first, second].map((runId) => leave(service, `GET /v1/runs/${runId}`));
-    const reply = service.api("GET", `/v1/runs/${third}`);
+    const [unread, reply] = await together(engine, 3, () => [
+      [first, second].map((runId) => leave(service, `GET /v1/runs/${runId}`)),
+      service.api("GET", `/v1/runs/${third}`),
+    ]);
     await until(async () => (await figure(service, "waiting")) === 1, "one of the three responses to wait");
     expect(await figure(service, "held")).toBeLessThan(3 * STEPS * OUTPUT.length);
     for (const socket of unread) socket.destroy();
-    expect((await reply).body.steps).toHaveLength(STEPS);
+    await reply;
     await until(async () => (await figure(service, "held")) === 0, "nothing to be held");
   });
 
-  test("is changed when there is room for the response", async ({ service }) => {
+  test("is changed when there is room for the response", async ({ service, engine }) => {
     const runIds = await long(service, await putWorkflow(service), 3);
-    const sockets = new Map(runIds.map((runId) => [runId, leave(service, `POST /v1/runs/${runId}/cancel`)]));
+    const send = () => new Map(runIds.map((runId) => [runId, leave(service, `POST /v1/runs/${runId}/cancel`)]));
+    const sockets = await together(engine, 3, send);
     const runsThatAre = async (status: string) => {
       const runs = await service.database.query<{ id: string }>("select id from run where status = $1::run_status", [status]);
       return runIds.filter((runId) => runs.some(({ id }) => id === uuidOf("run", runId)));
@@ -90,5 +104,15 @@ describe("a run with a long journal", () => {
     await until(async () => (await runsThatAre("cancelled")).length === 3, "the last run to be cancelled");
     sockets.get(last)?.destroy();
     await until(async () => (await figure(service, "held")) === 0, "nothing to be held");
+  });
+
+  test("that readers follow is read while their workspace has any room for it, and then they wait", async ({ service, engine }) => {
+    const runIds = await long(service, await putWorkflow(service), 3);
+    const send = () => runIds.map((runId) => leave(service, `GET /v1/runs/${runId}/events`));
+    const sockets = await together(engine, 3, send);
+    await until(async () => (await figure(service, "waiting")) === 1, "one of the three readers to wait");
+    expect(await figure(service, "held")).toBeLessThan(3 * STEPS * OUTPUT.length);
+    for (const socket of sockets) socket.destroy();
+    await until(async () => (await figure(service, "held")) + (await figure(service, "waiting")) === 0, "nothing to be held");
   });
 });

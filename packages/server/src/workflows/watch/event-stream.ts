@@ -1,9 +1,9 @@
 import { Readable } from "node:stream";
 import { type LongResponse, MAX_CHUNK, MIN_COUNTED_BYTES, pushSome, type StreamReader, sendingTurns } from "#http";
 import { isAway, type PersonId, type Shares, type WorkspaceId } from "#kernel";
-import { isEnded, type RunKey, STEP_BYTES } from "../run.ts";
+import { isEnded, type RunKey, type RunWithData, STEP_BYTES } from "../run.ts";
 import type { EventCursor } from "./cursor.ts";
-import { chunksOfFrames, type Frame, framesFor, lengthOfFrames, type RunLook, textOf } from "./frames.ts";
+import { chunksOfFrames, type Frame, framesFor, lengthOfFrames, needsWhole, type RunLook, textOf } from "./frames.ts";
 
 const HEARTBEAT_MS = 15_000;
 const HEARTBEAT = ": heartbeat\n\n";
@@ -28,8 +28,10 @@ export class RunEventStream extends Readable implements LongResponse {
   readonly #opened = Promise.withResolvers<void>();
   readonly #heartbeat: NodeJS.Timeout;
   #cursor: EventCursor | null;
-  /** Characters. */
+  /** Of the memory for requests and responses. Bytes. */
   #held = 0;
+  /** How large the journal was when the reader got the last events. */
+  #seenBytes = 0;
   /** What is left of a long text that it is sending. */
   #chunks: Iterator<string, void> | null = null;
   /** Makes events of what a look has found. */
@@ -90,13 +92,45 @@ export class RunEventStream extends Readable implements LongResponse {
     this.#isReceiving = true;
   }
 
-  /** Takes what a look has found. It waits for its workspace's turn at the memory, if that is much. */
+  /**
+   * Takes memory for what the reader lacks of a run, before that is read. Returns false when this has to wait for its workspace's turn: then it takes
+   * part in a later look.
+   */
+  admit(run: RunWithData): boolean {
+    const bytes = this.#lacking(run);
+    const more = bytes - this.#held;
+    if (bytes < MIN_COUNTED_BYTES || more <= 0) return true;
+    const turn = this.#options.shares.requestMemory.takeInTurn(this.workspaceId, more, 1);
+    if (turn) {
+      const admitted = () => {
+        this.#keep(more);
+        this.#isReceiving = false;
+        this.#hasChanged = true;
+        if (this.isReady) this.#options.onReady();
+      };
+      turn.then(admitted, (error: unknown) => this.fail(error));
+      return false;
+    }
+    this.#keep(more);
+    return true;
+  }
+
+  /** At most so much of the run, nearly. Bytes. */
+  #lacking({ journal_bytes, last_seq, retries, input, result }: RunWithData): number {
+    const cursor = this.#cursor;
+    const status = result?.length ?? 0;
+    if (cursor === null || needsWhole(cursor, { retries, last_seq })) return journal_bytes + last_seq * STEP_BYTES + input.length + status;
+    return Math.max(0, journal_bytes - this.#seenBytes) + (last_seq - cursor.steps) * STEP_BYTES + status;
+  }
+
+  /** Takes what a look has found. */
   async receive(look: RunLook): Promise<void> {
     try {
       this.#work = framesFor(this.#cursor, look);
       const { frames, cursor } = await this.#options.shares.loopTime.run(this.workspaceId, look.steps.length * STEP_BYTES, this.#work);
       const characters = lengthOfFrames(frames);
-      await this.#hold(characters);
+      this.#holdOnly(characters);
+      this.#seenBytes = look.run.journal_bytes;
       this.#isReceiving = false;
       this.#send(frames, characters, cursor, look);
     } catch (error) {
@@ -191,10 +225,19 @@ export class RunEventStream extends Readable implements LongResponse {
     sendingTurns.next(this);
   }
 
-  async #hold(characters: number): Promise<void> {
-    if (characters < MIN_COUNTED_BYTES) return;
-    await this.#options.shares.requestMemory.takeInTurn(this.workspaceId, characters, 1);
-    this.#held += characters;
+  /** It has taken this memory. */
+  #keep(bytes: number): void {
+    this.#held += bytes;
+    if (this.destroyed) this.#giveBack();
+  }
+
+  /** What it has taken of the memory was a guess. */
+  #holdOnly(characters: number): void {
+    const { requestMemory } = this.#options.shares;
+    const more = (characters < MIN_COUNTED_BYTES ? 0 : characters) - this.#held;
+    if (more > 0) requestMemory.take(this.workspaceId, more);
+    else requestMemory.giveBack(this.workspaceId, -more);
+    this.#held += more;
   }
 
   #giveBack(): void {

@@ -1,5 +1,5 @@
 import type { Clock, Db } from "#kernel";
-import { type RunKey, runNotFound, showRunId } from "../run.ts";
+import { type RunKey, type RunWithData, runNotFound, showRunId } from "../run.ts";
 import { findDetails } from "../run-details.ts";
 import { findRun } from "../run-store.ts";
 import type { RunEventStream } from "./event-stream.ts";
@@ -60,22 +60,29 @@ export class FollowedRun {
     this.#isLooking = true;
     this.#lookedMs = this.#clock.elapsedMs();
     for (const stream of streams) stream.expect();
+    let admitted = streams;
     try {
-      const found = await this.#read(streams);
-      for (const stream of streams) void stream.receive(found);
+      const run = await this.#readRun();
+      admitted = streams.filter((stream) => stream.admit(run));
+      const found = admitted.length > 0 ? await this.#read(run, admitted) : null;
+      if (found) for (const stream of admitted) void stream.receive(found);
     } catch (error) {
-      for (const stream of streams) stream.fail(error);
+      for (const stream of admitted) stream.fail(error);
     }
     this.#isLooking = false;
     this.look();
   }
 
-  async #read(streams: readonly RunEventStream[]): Promise<RunLook> {
+  async #readRun(): Promise<RunWithData> {
     // Before the first read: a change after it is notified.
     if (!this.#isMarked) await markWatched(this.#db, this.key);
     this.#isMarked = true;
     const run = await findRun(this.#db, this.key);
     if (!run) throw runNotFound(showRunId(this.key.id));
+    return run;
+  }
+
+  async #read(run: RunWithData, streams: readonly RunEventStream[]): Promise<RunLook> {
     const isWhole = streams.some(({ cursor }) => needsWhole(cursor, run));
     const after = isWhole ? -1 : Math.min(...streams.map(({ cursor }) => cursor?.steps ?? -1));
     // A step that is stored between the two reads comes twice.
