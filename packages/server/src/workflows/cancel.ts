@@ -23,12 +23,28 @@ export interface CancelledRun {
   readonly withdrawn: readonly WithdrawnCall[];
 }
 
+/** The run had no job at first, and has not ended now: a retry has enqueued one that could not be seen then. */
+class RetriedMeanwhileError extends Error {}
+
+/** How often a cancel begins anew at most. */
+const MAX_TRIES = 10;
+
 /**
  * Cancels a run that has not ended. No execution of it begins afterwards (I4). When a cancel and the end of a run race, one of them wins.
  *
  * @throws NOT_FOUND; INVALID_STATE for a run that has ended
  */
-export const cancelRun = (
+export async function cancelRun(...of: Parameters<typeof cancelOnce>): Promise<CancelledRun> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await cancelOnce(...of);
+    } catch (error) {
+      if (!(error instanceof RetriedMeanwhileError) || tries === MAX_TRIES) throw error;
+    }
+  }
+}
+
+const cancelOnce = (
   database: Transactional,
   { audit, ids }: CancelContext,
   { actorId }: Pick<Actor, "actorId">,
@@ -51,6 +67,7 @@ export const cancelRun = (
     const run = await findRun(tx, key);
     if (!run) throw runNotFound(showRunId(key.id));
     if (!cancelled.has(key.id)) throw ended(run);
+    if (!passed && !job) throw new RetriedMeanwhileError();
     await audit.record(tx, {
       workspaceId: key.workspaceId,
       actorId,

@@ -104,30 +104,13 @@ function begin(
           where r.workspace_id = any(array[s.workspace_id]) and r.id = s.child_run_id offset 0
         ) c on s.child_run_id is not null
       ), over as (
-        select p.*, case
-            when p.error is not null then p.error
-            when p.signal is not null and p.payload is null or p.child_run_id is not null and p.child_status is distinct from 'completed'
-              then json_build_object('name', case
-              when p.child_run_id is null then case when p.is_lost then 'SignalTakenError' else 'SignalTimeoutError' end
-              when p.child_status = 'failed' then 'WorkflowFailedError'
-              when p.has_child_ended then 'WorkflowCancelledError' else 'WorkflowTimeoutError' end,
-            'message', case
-              when p.child_run_id is null then 'The signal "' || p.signal ||
-                case when p.is_lost then '" belongs to another run, which has not ended.' else '" was not completed in time.' end
-              -- The message of the innermost run: not one that repeats those of all runs between.
-              when p.child_status = 'failed' and p.child_error::json ->> 'name' = 'WorkflowFailedError' then p.child_error::json ->> 'message'
-              when p.child_status = 'failed' then 'The run of "' || p.child_workflow || '" failed: ' ||
-                (p.child_error::json ->> 'name') || ': ' || (p.child_error::json ->> 'message')
-              when p.child_status = 'cancelled' then 'The run of "' || p.child_workflow || '" was cancelled.'
-              when p.has_child_ended then 'The run was deleted with its workflow.'
-              else 'The run of "' || p.child_workflow || '" did not end in time. It goes on.' end)::text end as failure,
+        select p.*, p.error is not null or p.signal is not null and p.payload is null or p.child_run_id is not null and p.child_status is distinct from 'completed' as has_failed,
           coalesce(p.answered_at, case when p.error is not null or p.is_lost then moment() end, p.completed_at, p.child_ended_at, p.wake_at) as ended_at
         from pending p where p.error is not null or p.is_lost or p.payload is not null or p.has_child_ended or p.answered_at is not null or p.wake_at <= moment()
       ), measured as (
-        select *, case
-          -- It was counted with the step, unless it is the response to a call.
-          when error is not null and answered_at is null then 0
-          else coalesce(octet_length(failure), octet_length(payload), octet_length(child_result), octet_length(output), 0) end as bytes
+        -- An error that a step had from the first was counted then. Lengths are known without reading the texts.
+        select *, case when error is not null and answered_at is null then 0
+          else coalesce(octet_length(error), octet_length(payload), octet_length(child_error), octet_length(child_result), octet_length(output), 0) end as bytes
         from over
       ), added as (
         select *, row_number() over next as place, sum_fitting(bytes, ${MAX_JOURNAL.bytes} - journal_bytes) over next as used
@@ -135,25 +118,37 @@ function begin(
       ), placed as (
         select *, used - coalesce(lag(used) over (partition by run_id order by place), 0) = bytes as fits from added
       ), woken as (
-        update run_step s set status = case when o.failure is null and o.fits then 'completed' else 'failed' end::step_status,
+        update run_step s set status = case when o.has_failed or not o.fits then 'failed' else 'completed' end::step_status,
           -- A step that invoked a run has its id as output from the first, and keeps it when it fails.
-          output = case when o.child_run_id is not null and (o.failure is not null or not o.fits) then o.output
-            when o.failure is not null or not o.fits then null
+          output = case when o.child_run_id is not null and (o.has_failed or not o.fits) then o.output
+            when o.has_failed or not o.fits then null
             when o.child_run_id is not null then '{"result":' || o.child_result || ',' || substr(o.output, 2)
             when o.answered_at is not null then o.output else coalesce(o.payload, 'null') end,
-          error = case when o.fits then o.failure
-            else json_build_object('name', ${NO_ROOM.name}::text, 'message', format(${NO_ROOM.message}::text, o.key))::text end,
+          error = case when not o.fits then error_text(${NO_ROOM.name}, format(${NO_ROOM.message}, o.key))
+            when not o.has_failed then null
+            when o.error is not null then o.error
+            when o.child_run_id is null and o.is_lost
+              then error_text('SignalTakenError', 'The signal "' || o.signal || '" belongs to another run, which has not ended.')
+            when o.child_run_id is null then error_text('SignalTimeoutError', 'The signal "' || o.signal || '" was not completed in time.')
+            when o.child_status = 'failed' then (
+              -- The message of the innermost run: not one that repeats those of all runs between.
+              select error_text('WorkflowFailedError', case when e.name = 'WorkflowFailedError' then e.message
+                else 'The run of "' || o.child_workflow || '" failed: ' || e.name || ': ' || e.message end)
+              from json_to_record(o.child_error::json) as e (name text, message text))
+            when o.child_status = 'cancelled' then error_text('WorkflowCancelledError', 'The run of "' || o.child_workflow || '" was cancelled.')
+            when o.has_child_ended then error_text('WorkflowCancelledError', 'The run was deleted with its workflow.')
+            else error_text('WorkflowTimeoutError', 'The run of "' || o.child_workflow || '" did not end in time. It goes on.') end,
           -- As the lock found it: a step of the execution before may have been stored since the statement began.
           ended_at = o.ended_at, seq = o.last_seq + o.place
         from placed o
         where s.workspace_id = any(array[o.workspace_id]) and s.run_id = any(array(select run_id from placed)) and s.run_id = o.run_id and s.key = o.key
       ), consumed as (
         update signal g set consumed = true from placed o
-        where o.failure is null and o.fits and g.workspace_id = any(array[o.workspace_id]) and g.id = any(array(select signal from over))
+        where not o.has_failed and o.fits and g.workspace_id = any(array[o.workspace_id]) and g.id = any(array(select signal from over))
           and g.id = o.signal and g.run_id = o.run_id
       ), forgotten as (
         delete from signal g using over o
-        where o.failure is not null and not o.is_lost and o.error is null and not g.registered and g.payload is null
+        where o.has_failed and not o.is_lost and o.error is null and not g.registered and g.payload is null
           and g.workspace_id = any(array[o.workspace_id]) and g.id = any(array(select signal from over))
           and g.id = o.signal and g.run_id = o.run_id
           and not exists (

@@ -61,8 +61,10 @@ export const forgetSteps = (
       ), gone as (
         delete from run_step where workspace_id = ${workspaceId} and run_id = ${id} and key in (select key from forgotten)
       ), kept as (
-        select key, row_number() over (order by status = 'waiting', seq) as place, octet_length(output) as output_bytes,
-          octet_length(error) as error_bytes
+        select key, row_number() over (order by status = 'waiting', seq) as place,
+          -- What a step has waited for counts when the next execution begins.
+          case when status = 'waiting' and answered_at is not null then 0
+            else coalesce(octet_length(output), 0) + coalesce(octet_length(error), 0) end as bytes
         from run_step where workspace_id = ${workspaceId} and run_id = ${id} and key not in (select key from forgotten)
       ), numbered as (
         update run_step s set seq = kept.place, cancelled_seq = null from kept
@@ -70,6 +72,6 @@ export const forgetSteps = (
           and (s.seq <> kept.place or s.cancelled_seq is not null)
       )
       update run set steps = (select count(*) from kept), last_seq = (select count(*) from kept),
-        journal_bytes = coalesce((select sum(coalesce(output_bytes, 0) + coalesce(error_bytes, 0)) from kept), 0)
+        journal_bytes = coalesce((select sum(bytes) from kept), 0)
       where workspace_id = ${workspaceId} and id = ${id}`,
   );

@@ -1,6 +1,11 @@
 import { describe, expect } from "vitest";
+import { type RunId, rows, sql, uuidOf, type WorkspaceId } from "#kernel";
+import { SYSTEM } from "#workspaces";
+import { retryRun } from "../../src/workflows/retry.ts";
+import { test } from "../harness/engine.ts";
 import { limitedTo } from "../harness/limits.ts";
-import { type Service, test } from "../harness/service.ts";
+import { backendOf, untilWaitingFor } from "../harness/locks.ts";
+import { type Service, until } from "../harness/service.ts";
 import { putWorkflow } from "../harness/workflows.ts";
 
 const retry = (service: Service, runId: string) => service.api("POST", `/v1/runs/${runId}/retry`);
@@ -160,4 +165,54 @@ describe("a retry is refused for a run that", () => {
   test("is not there", async ({ service }) => {
     expect((await retry(service, "run_01kajv3k4ve6nsd9z5kgtzx0rw")).status).toBe(404);
   });
+});
+
+test("a cancel during which a retry is stored leaves no job behind, and the run can be retried again", async ({ service, engine }) => {
+  const { run, take } = await failedRun(service, [step("load")]);
+  const key = { workspaceId: uuidOf("ws", service.workspaceId) as WorkspaceId, id: uuidOf("run", run.runId) as RunId };
+  const audit = { record: async () => {} } as never;
+  const cancelled = await engine.transaction(async (tx) => {
+    // The cancel has looked for a job of the run by then, and not yet at the run.
+    await rows(tx, sql`lock table run in share mode`);
+    const reply = service.api("POST", `/v1/runs/${run.runId}/cancel`);
+    await untilWaitingFor(engine, await backendOf(tx), 1);
+    await retryRun({ query: tx.query, transaction: (work) => work(tx) }, audit, { actorId: SYSTEM }, key);
+    return [reply];
+  });
+  expect(await cancelled[0]).toMatchObject({ status: 200, body: { status: "cancelled" } });
+  expect(await service.database.query("select state from job where id = $1", [key.id])).toEqual([]);
+  expect((await retry(service, run.runId)).status).toBe(200);
+  expect((await take()).journal).toMatchObject([{ key: "load" }]);
+});
+
+test("a retry counts responses that its run has waited for once", async ({ service }) => {
+  const handler = await service.handler({ answers: { status: 200, body: JSON.stringify("x".repeat(1_000_000)) } });
+  const { trigger, take, end, get } = await putWorkflow(service, { attempts: 1 });
+  const runId = await trigger();
+  const run = await take();
+  const steps = Array.from({ length: 20 }, (_, at) => ({ key: `h${at}`, type: "http", status: "waiting", http: { url: handler.url } }));
+  await service.ok("POST", `/v1/runs/${runId}/steps`, { lease_token: run.lease_token, steps });
+  const answered = () => service.database.query("select from run_step where answered_at is not null");
+  await until(async () => (await answered()).length === steps.length, "all to be answered");
+  await end(run, { outcome: "failed", error: "Declined.", retry: false });
+  expect((await retry(service, runId)).status).toBe(200);
+  await take();
+  expect((await get(runId)).steps.map(({ status }) => status)).toEqual(steps.map(() => "completed"));
+  const [counted] = await service.database.query<{ bytes: number }>("select journal_bytes::int as bytes from run where id = $1", [
+    uuidOf("run", runId),
+  ]);
+  expect(counted?.bytes).toBeGreaterThan(20_000_000);
+  expect(counted?.bytes).toBeLessThan(21_000_000);
+});
+
+test("a retry without steps executes a wait again that timed out and ended the run", async ({ service }) => {
+  const { trigger, take, end } = await putWorkflow(service, { attempts: 1 });
+  const runId = await trigger();
+  const wait = { key: "ask", type: "wait", status: "waiting", signal: runId, timeout: 1_000 };
+  await end(await take(), { outcome: "suspended", steps: [wait] });
+  await service.advance(2);
+  const run = await take();
+  const [{ error } = { error: null }] = run.journal;
+  await end(run, { outcome: "failed", error: error?.message, error_name: error?.name, retry: false });
+  expect((await retry(service, runId)).body.steps).toEqual([]);
 });
