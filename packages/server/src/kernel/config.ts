@@ -152,7 +152,7 @@ export const SETTINGS = {
   databaseConnections: setting(
     "TIDEMILL_DATABASE_CONNECTIONS",
     integer({ min: 7, max: 500 }),
-    18,
+    24,
     "The most database connections that a node opens.",
   ),
   statementTimeoutMs: setting(

@@ -9,7 +9,7 @@ import { type RunKey, type RunWithData, runNotFound, showRunId } from "./run.ts"
 import { findRun } from "./run-store.ts";
 import { passToUndo } from "./undo/pass-to-undo.ts";
 
-export interface CancelContext {
+interface CancelContext {
   readonly audit: AuditLog;
   readonly ids: UuidSource;
 }

@@ -168,6 +168,8 @@ export async function startTestNode(
 ): Promise<Node> {
   const config = readConfig({
     DATABASE_URL: database.url,
+    // Each takes a while to open, and tests need few.
+    TIDEMILL_DATABASE_CONNECTIONS: "18",
     TIDEMILL_PORT: "0",
     TIDEMILL_INTERNAL_PORT: "0",
     TIDEMILL_LOG_LEVEL: "silent",
