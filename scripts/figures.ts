@@ -344,7 +344,6 @@ export async function figures(): Promise<Figure[]> {
       value: SETTINGS.databaseConnections.fallback,
       in: {
         "docs/operations.md": ["connections, {} by default"],
-        "docs/decisions/0008-second-wall.md": ["one more pool: {} connections"],
       },
     },
     { value: await code.constant("databases.ts", "LISTEN_CONNECTIONS"), in: { "docs/operations.md": ["by default: {} listens"] } },

@@ -4,5 +4,5 @@ create function add_fitting(used bigint, value bigint, room bigint) returns bigi
 create aggregate sum_fitting(value bigint, room bigint) (sfunc = add_fitting, stype = bigint, initcond = '0');
 
 -- An error of a step as JSON text, written as `JSON.stringify` writes it: a retry compares errors as texts.
-create function error_text(name text, message text) returns text language sql immutable parallel safe
+create function error_text(name text, message text) returns text language sql stable parallel safe
   return '{"name":' || to_json(name)::text || ',"message":' || to_json(message)::text || '}';

@@ -76,7 +76,7 @@ export class MemoryJournal {
       const error = step.status === "waiting" && this.#refused.get(step.key);
       return error ? [{ step, error }] : [];
     });
-    for (const { step, error } of refused) this.#end(step, { status: "failed", error });
+    for (const { step, error } of refused) this.#end(step, { status: "failed", error }, 0);
     return refused.length > 0;
   }
 
@@ -118,7 +118,7 @@ export class MemoryJournal {
     else {
       this.#leaveSignal(step);
       const message = `The signal "${step.signal}" was not completed in time.`;
-      this.#end(step, { status: "failed", error: { name: "SignalTimeoutError", message } });
+      this.#end(step, { status: "failed", error: { name: "SignalTimeoutError", message } }, 0);
     }
   }
 
@@ -136,12 +136,16 @@ export class MemoryJournal {
   /** Ends a step that waits, at this moment. Milliseconds since 1970. */
   endAt({ step, atMs, end }: { readonly step: RunStep; readonly atMs: number; readonly end: StepEnd }): void {
     this.#clock.passUntil(atMs);
-    this.#end(step, end);
+    const isOfChild = end.status === "completed" || end.error?.name === "WorkflowFailedError";
+    this.#end(step, end, isOfChild ? bytesOf(end) : 0);
   }
 
-  /** Its place in the journal is that of its outcome. It fails if there is no room for what it has waited for. */
-  #end(step: RunStep, outcome: StepEnd): void {
-    const bytes = bytesOf(outcome);
+  /**
+   * Its place in the journal is that of its outcome. It fails if there is no room for what it has waited for.
+   *
+   * @param bytes that count. An error that only says that nothing came does not
+   */
+  #end(step: RunStep, outcome: StepEnd, bytes = bytesOf(outcome)): void {
     const fits = bytes === 0 || this.#bytes + bytes <= MAX_JOURNAL.bytes;
     const ended: StepEnd = fits ? outcome : { status: "failed", error: journalTooLargeError([step]) };
     this.#steps.delete(step.key);

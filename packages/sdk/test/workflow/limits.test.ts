@@ -209,6 +209,15 @@ describe("a journal that has no room for another step fails the run for good", (
     expect(run).toMatchObject({ status: "completed", result: `${name}: ${message}` });
   });
 
+  test("a wait that nobody answers times out, however full the journal is", async () => {
+    const program = async ({ step }: Context) => {
+      await repeat(32, () => step.run("big", () => "x".repeat(MEBIBYTE - 2)));
+      return step.waitForSignal("ask", { signal: "s", timeout: "1h" }).catch((error: Error) => error.name);
+    };
+    const run = await testWorkflow(workflow({ id: "tested" }, program), { signals: { s: timesOut } });
+    expect(run).toMatchObject({ status: "completed", result: "SignalTimeoutError" });
+  });
+
   test("a sleep ends, and a signal that fits is taken after one that does not", async () => {
     const program = async ({ step }: Context) => {
       await repeat(31, () => step.run("big", () => "x".repeat(MEBIBYTE - 2)));

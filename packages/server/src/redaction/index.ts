@@ -1,3 +1,4 @@
+export { FormCache } from "./form-cache.ts";
 export * from "./keep-result.ts";
 export * from "./redact.ts";
-export { FormCache, type KnownForms } from "./value-forms.ts";
+export type { KnownForms } from "./value-forms.ts";

@@ -1,4 +1,4 @@
-import { SharedCache, type SlicedWork, type WorkspaceId } from "#kernel";
+import type { SlicedWork } from "#kernel";
 import { type Alphabet, DIGIT_ALPHABET, TEXT_ALPHABET } from "./alphabets.ts";
 import { digitEncodings, type EncodedValue, textEncodings } from "./encodings.ts";
 import type { WorkBudget } from "./work-budget.ts";
@@ -33,7 +33,7 @@ const STEPS_PER_CHARACTER = 4;
 /** An encoded value costs making and normalizing, per character. */
 const STEPS_PER_ENCODED_CHARACTER = 2;
 /** The codes of encoded values share blocks of memory: thousands of arrays of their own make garbage collections. */
-const MIN_BLOCK_BYTES = 4 * 1024;
+export const MIN_BLOCK_BYTES = 4 * 1024;
 const MAX_BLOCK_BYTES = 64 * 1024;
 
 /** Makes the forms of a value. Null: the budget is exhausted. */
@@ -80,33 +80,3 @@ class CodeBlocks {
     return this.#block.subarray(from, this.#used);
   }
 }
-
-/** Forms of values that a node has looked for, of all workspaces. Bytes. */
-const CAPACITY = 16 * 1024 * 1024;
-/** Of a needle besides its codes. Bytes. */
-const NEEDLE_BYTES = 200;
-/** Forms of longer values are not kept. Characters. */
-const MAX_KEPT_VALUE = 4_096;
-
-/** Keeps the forms of values that attempts use again and again. To make them takes longer than to look for them in a response. */
-export class FormCache {
-  readonly #cache: SharedCache<string, ValueForms>;
-
-  constructor(capacity = CAPACITY) {
-    this.#cache = new SharedCache(capacity);
-  }
-
-  /** No workspace can tell from the time that it takes whether another one has the same value. */
-  of(workspaceId: WorkspaceId): KnownForms {
-    const keyOf = (value: string) => `${workspaceId} ${value}`;
-    return {
-      get: (value) => this.#cache.get(keyOf(value)),
-      set: (value, forms) => {
-        if (value.length <= MAX_KEPT_VALUE) this.#cache.set(workspaceId, keyOf(value), forms, bytesOf(forms));
-      },
-    };
-  }
-}
-
-const bytesOf = ({ text, digits }: ValueForms): number =>
-  [...text, ...digits].reduce((sum, { codes }) => sum + codes.length + NEEDLE_BYTES, MIN_BLOCK_BYTES);

@@ -26,29 +26,36 @@ export interface CancelledRun {
 /** The run had no job at first, and has not ended now: a retry has enqueued one that could not be seen then. */
 class RetriedMeanwhileError extends Error {}
 
-/** How often a cancel begins anew at most. */
-const MAX_TRIES = 10;
+/** How often a cancel looks for the job. Then the run has none. */
+const MAX_TRIES = 3;
 
 /**
  * Cancels a run that has not ended. No execution of it begins afterwards (I4). When a cancel and the end of a run race, one of them wins.
  *
  * @throws NOT_FOUND; INVALID_STATE for a run that has ended
  */
-export async function cancelRun(...of: Parameters<typeof cancelOnce>): Promise<CancelledRun> {
+export async function cancelRun(
+  database: Transactional,
+  context: CancelContext,
+  actor: Pick<Actor, "actorId">,
+  key: RunKey,
+): Promise<CancelledRun> {
   for (let tries = 1; ; tries += 1) {
     try {
-      return await cancelOnce(...of);
+      return await cancelOnce(database, context, actor, key, tries === MAX_TRIES);
     } catch (error) {
-      if (!(error instanceof RetriedMeanwhileError) || tries === MAX_TRIES) throw error;
+      if (!(error instanceof RetriedMeanwhileError)) throw error;
     }
   }
 }
 
+/** @param mayHaveNoJob whether a run that has not ended is cancelled also if it has no job */
 const cancelOnce = (
   database: Transactional,
   { audit, ids }: CancelContext,
   { actorId }: Pick<Actor, "actorId">,
   key: RunKey,
+  mayHaveNoJob: boolean,
 ): Promise<CancelledRun> =>
   database.transaction(async (tx) => {
     const found = await findRun(tx, key);
@@ -67,7 +74,7 @@ const cancelOnce = (
     const run = await findRun(tx, key);
     if (!run) throw runNotFound(showRunId(key.id));
     if (!cancelled.has(key.id)) throw ended(run);
-    if (!passed && !job) throw new RetriedMeanwhileError();
+    if (!passed && !job && !mayHaveNoJob) throw new RetriedMeanwhileError();
     await audit.record(tx, {
       workspaceId: key.workspaceId,
       actorId,

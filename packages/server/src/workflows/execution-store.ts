@@ -109,8 +109,11 @@ function begin(
         from pending p where p.error is not null or p.is_lost or p.payload is not null or p.has_child_ended or p.answered_at is not null or p.wake_at <= moment()
       ), measured as (
         -- An error that a step had from the first was counted then. Lengths are known without reading the texts.
-        select *, case when error is not null and answered_at is null then 0
-          else coalesce(octet_length(error), octet_length(payload), octet_length(child_error), octet_length(child_result), octet_length(output), 0) end as bytes
+        select *, coalesce(case
+          when error is not null then case when answered_at is not null then octet_length(error) end
+          when child_run_id is not null then case child_status when 'completed' then octet_length(child_result) when 'failed' then octet_length(child_error) end
+          when signal is not null then octet_length(payload)
+          else octet_length(output) end, 0) as bytes
         from over
       ), added as (
         select *, row_number() over next as place, sum_fitting(bytes, ${MAX_JOURNAL.bytes} - journal_bytes) over next as used

@@ -59,7 +59,7 @@ export const weighRun = async (db: Db, { workspaceId, id }: RunKey): Promise<num
     await row<{ bytes: number }>(
       db,
       sql`
-        select r.journal_bytes + r.last_seq * ${STEP_BYTES}::int + octet_length(r.input) + coalesce(octet_length(r.result), 0) as bytes
+        select r.journal_bytes + r.steps * ${STEP_BYTES}::int + octet_length(r.input) + coalesce(octet_length(r.result), 0) as bytes
         from ${RUN_AND_LANE} where r.workspace_id = ${workspaceId} and r.id = ${id}`,
     )
   )?.bytes ?? null;

@@ -133,7 +133,7 @@ export interface RunDetails {
   readonly keptFor: string | null;
 }
 
-/** Of a step as JSON text, besides its output and error: at most so much, nearly. Bytes. */
+/** Of a step as JSON text, besides its output and error. An estimate, usually too high. Bytes. */
 export const STEP_BYTES = 500;
 
 /** A run with its journal, as JSON text. Values are inserted as they were stored. */

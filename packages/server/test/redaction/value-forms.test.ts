@@ -60,11 +60,23 @@ describe("forms of values that were made before", () => {
   });
 
   test("leave a workspace that has many when it makes more, and others keep theirs", () => {
-    const cache = new FormCache(1024 * 1024);
+    const cache = new FormCache(2 * 1024 * 1024);
     sliced(new Redactor(named([1]), cache.of(OTHER)).text(textWith(1)));
     for (let number = 0; number < 200; number += 1) sliced(new Redactor(named([number]), cache.of(MINE)).text(textWith(number)));
     expect([0, 199].map((number) => cache.of(MINE).get(secretOf(number)) !== undefined)).toEqual([false, true]);
     expect(cache.of(OTHER).get(secretOf(1))).toBeDefined();
+  });
+
+  test("are forgotten when they are not used for a while", () => {
+    const cache = new FormCache();
+    const known = cache.of(MINE);
+    const use = (number: number) => sliced(new Redactor(named([number]), known).text(textWith(number)));
+    use(1);
+    use(2);
+    cache.forgetUnused();
+    use(1);
+    cache.forgetUnused();
+    expect([1, 2].map((number) => known.get(secretOf(number)) !== undefined)).toEqual([true, false]);
   });
 
   test("are not kept of a value that is very long", () => {

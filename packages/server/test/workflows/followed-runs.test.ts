@@ -142,6 +142,41 @@ describe("a run that is followed", () => {
     expect(rest.match(/event: progress/g)?.length).toBeLessThan(3);
   });
 
+  test("is read for a reader who has waited for memory, though it has grown since", async () => {
+    const one = fixture();
+    const { requestMemory } = one.shares;
+    one.state.run.journal_bytes = 900_000;
+    requestMemory.take(KEY.workspaceId, requestMemory.capacity);
+    const stream = one.followed.open(KEY, null, { reauthenticate: async () => {}, personId: null });
+    await one.advance(0);
+    expect(requestMemory.waiting).toBe(1);
+    requestMemory.giveBack(KEY.workspaceId, requestMemory.capacity);
+    await one.advance(0);
+    requestMemory.take(KEY.workspaceId, requestMemory.capacity);
+    one.state.run.journal_bytes = 950_000;
+    await one.advance(200);
+    await stream.opened;
+    expect(requestMemory.waiting).toBe(0);
+    stream.destroy();
+    await one.advance(0);
+    expect(requestMemory.heldBy(KEY.workspaceId)).toBe(requestMemory.capacity);
+  });
+
+  test("does not wait for memory for a reader who has all of a long journal", async () => {
+    const one = fixture();
+    const { requestMemory } = one.shares;
+    Object.assign(one.state.run, { journal_bytes: 900_000, last_seq: 10 });
+    const first = one.followed.open(KEY, null, { reauthenticate: async () => {}, personId: null });
+    await one.advance(0);
+    const { cursor } = first;
+    requestMemory.take(KEY.workspaceId, requestMemory.capacity);
+    const again = one.followed.open(KEY, cursor, { reauthenticate: async () => {}, personId: null });
+    await one.advance(200);
+    await again.opened;
+    expect(requestMemory.waiting).toBe(0);
+    for (const stream of [first, again]) stream.destroy();
+  });
+
   test("counts a large event as memory until its reader has taken it", async () => {
     const one = fixture();
     one.state.run.input = JSON.stringify("x".repeat(50_000));

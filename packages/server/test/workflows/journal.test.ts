@@ -16,6 +16,13 @@ const waitOf = (key: string, signal: string) => ({ key, type: "wait", status: "w
 const setJournalBytes = (service: Service, runId: string, bytes: number) =>
   service.database.query("update run set journal_bytes = $1 where id = $2", [bytes, uuidOf("run", runId)]);
 
+async function journalBytesOf(service: Service, runId: string): Promise<number | undefined> {
+  const [run] = await service.database.query<{ bytes: number }>("select journal_bytes::int as bytes from run where id = $1", [
+    uuidOf("run", runId),
+  ]);
+  return run?.bytes;
+}
+
 describe("the journal of a run", () => {
   test("has the outcomes of steps in the order in which they were stored", async ({ service }) => {
     const { trigger, take, end, get } = await putWorkflow(service);
@@ -163,6 +170,7 @@ describe("the journal of a run", () => {
     const run = await take();
     expect(run.journal).toMatchObject(journal);
     expect((await get(runId)).steps).toMatchObject(journal);
+    expect(await journalBytesOf(service, runId)).toBe(MAX_JOURNAL.bytes - 10 + '"123456"'.length + "1".length);
     expect(await end(run, { outcome: "completed", result: 1 })).toMatchObject({ ok: true });
   });
 
@@ -202,11 +210,27 @@ describe("the journal of a run", () => {
     await service.ok("POST", `/v1/runs/${runId}/invocations`, invocation);
     await parent.end(run, { outcome: "suspended", steps: [] });
     await child.end(await child.take(), { outcome: "failed", error: "x".repeat(10_000), retry: false });
+    const output = JSON.stringify({ runId: run.runId }).length;
+    const error = JSON.stringify({ name: "Error", message: "x".repeat(10_000) }).length;
     expect((await parent.take()).journal).toMatchObject([{ key: "bill", status: "failed", error: { name: "WorkflowFailedError" } }]);
-    const [counted] = await service.database.query<{ bytes: number }>("select journal_bytes::int as bytes from run where id = $1", [
-      uuidOf("run", runId),
-    ]);
-    expect(counted?.bytes).toBeGreaterThan(10_000);
+    expect(await journalBytesOf(service, runId)).toBe(output + error);
+  });
+
+  test.for([
+    ["is cancelled", "WorkflowCancelledError"],
+    ["does not end in time", "WorkflowTimeoutError"],
+  ] as const)("that is full has the error of a run that %s", async ([, name], { service }) => {
+    const [parent, child] = [await putWorkflow(service), await putWorkflow(service)];
+    const runId = await parent.trigger();
+    const run = await parent.take();
+    const invocation = { lease_token: run.lease_token, key: "bill", workflow: child.id, input: 1, timeout: 60_000 };
+    const { runId: childId } = await service.ok("POST", `/v1/runs/${runId}/invocations`, invocation);
+    await parent.end(run, { outcome: "suspended", steps: [] });
+    await setJournalBytes(service, runId, MAX_JOURNAL.bytes);
+    if (name === "WorkflowCancelledError") await service.ok("POST", `/v1/runs/${childId}/cancel`);
+    else await service.advance(61);
+    expect((await parent.take()).journal).toMatchObject([{ key: "bill", status: "failed", error: { name } }]);
+    expect(await journalBytesOf(service, runId)).toBe(MAX_JOURNAL.bytes);
   });
 
   test("that is full refuses steps that the service executes, and they do nothing", async ({ service }) => {

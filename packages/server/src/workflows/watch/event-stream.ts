@@ -30,8 +30,8 @@ export class RunEventStream extends Readable implements LongResponse {
   #cursor: EventCursor | null;
   /** Of the memory for requests and responses. Bytes. */
   #held = 0;
-  /** How large the journal was when the reader got the last events. */
-  #seenBytes = 0;
+  /** How large the journal was when the reader got the last events. Null before the first. */
+  #seenBytes: number | null = null;
   /** What is left of a long text that it is sending. */
   #chunks: Iterator<string, void> | null = null;
   /** Makes events of what a look has found. */
@@ -92,44 +92,54 @@ export class RunEventStream extends Readable implements LongResponse {
     this.#isReceiving = true;
   }
 
+  /** Whether it is not known how much of the journal the reader lacks: it has come with a cursor. */
+  lacksUnknown(run: RunWithData): boolean {
+    return this.#cursor !== null && this.#seenBytes === null && !needsWhole(this.#cursor, run) && this.#cursor.steps < run.last_seq;
+  }
+
   /**
    * Takes memory for what the reader lacks of a run, before that is read. Returns false when this has to wait for its workspace's turn: then it takes
    * part in a later look.
+   *
+   * @param unknownBytes of the journal, if `lacksUnknown`
    */
-  admit(run: RunWithData): boolean {
-    const bytes = this.#lacking(run);
-    const more = bytes - this.#held;
-    if (bytes < MIN_COUNTED_BYTES || more <= 0) return true;
-    const turn = this.#options.shares.requestMemory.takeInTurn(this.workspaceId, more, 1);
-    if (turn) {
-      const admitted = () => {
-        this.#keep(more);
-        this.#isReceiving = false;
-        this.#hasChanged = true;
-        if (this.isReady) this.#options.onReady();
-      };
-      turn.then(admitted, (error: unknown) => this.fail(error));
-      return false;
+  admit(run: RunWithData, unknownBytes: number): boolean {
+    const bytes = this.#lacking(run, unknownBytes);
+    // A reader that has waited for its turn must not wait for another one because the run has grown.
+    if (bytes < MIN_COUNTED_BYTES || this.#held > 0) return true;
+    const turn = this.#options.shares.requestMemory.takeInTurn(this.workspaceId, bytes, 1);
+    if (!turn) {
+      this.#addHeld(bytes);
+      return true;
     }
-    this.#keep(more);
-    return true;
+    const admitted = () => {
+      this.#addHeld(bytes);
+      this.#isReceiving = false;
+      this.#hasChanged = true;
+      if (this.isReady) this.#options.onReady();
+    };
+    turn.then(admitted, (error: unknown) => this.fail(error));
+    return false;
   }
 
-  /** At most so much of the run, nearly. Bytes. */
-  #lacking({ journal_bytes, last_seq, retries, input, result }: RunWithData): number {
+  /** An estimate, usually too high. Bytes. */
+  #lacking(run: RunWithData, unknownBytes: number): number {
+    const { journal_bytes, last_seq, input, result } = run;
     const cursor = this.#cursor;
-    const status = result?.length ?? 0;
-    if (cursor === null || needsWhole(cursor, { retries, last_seq })) return journal_bytes + last_seq * STEP_BYTES + input.length + status;
-    return Math.max(0, journal_bytes - this.#seenBytes) + (last_seq - cursor.steps) * STEP_BYTES + status;
+    const resultBytes = result?.length ?? 0;
+    if (cursor === null || needsWhole(cursor, run)) return journal_bytes + last_seq * STEP_BYTES + input.length + resultBytes;
+    const journal = this.#seenBytes === null ? unknownBytes : Math.max(0, journal_bytes - this.#seenBytes);
+    return journal + (last_seq - cursor.steps) * STEP_BYTES + resultBytes;
   }
 
   /** Takes what a look has found. */
   async receive(look: RunLook): Promise<void> {
     try {
+      if (this.destroyed) return;
       this.#work = framesFor(this.#cursor, look);
       const { frames, cursor } = await this.#options.shares.loopTime.run(this.workspaceId, look.steps.length * STEP_BYTES, this.#work);
       const characters = lengthOfFrames(frames);
-      this.#holdOnly(characters);
+      this.#correctHeld(characters);
       this.#seenBytes = look.run.journal_bytes;
       this.#isReceiving = false;
       this.#send(frames, characters, cursor, look);
@@ -211,7 +221,7 @@ export class RunEventStream extends Readable implements LongResponse {
   /** Not to a reader that has not taken what it got: it is disconnected when it takes nothing for a while (`stalled-responses.ts`). */
   #beat(): void {
     void this.checkAccess();
-    if (this.#isDrained && !this.#isReceiving && !this.#isOver) this.#say(HEARTBEAT);
+    if (this.#isDrained && !this.#isReceiving && !this.#isOver && this.#held === 0) this.#say(HEARTBEAT);
   }
 
   #say(text: string): void {
@@ -225,14 +235,14 @@ export class RunEventStream extends Readable implements LongResponse {
     sendingTurns.next(this);
   }
 
-  /** It has taken this memory. */
-  #keep(bytes: number): void {
+  /** Counts memory that it has taken. A stream that is over gives it back. */
+  #addHeld(bytes: number): void {
     this.#held += bytes;
-    if (this.destroyed) this.#giveBack();
+    if (this.#isOver || this.destroyed) this.#giveBack();
   }
 
-  /** What it has taken of the memory was a guess. */
-  #holdOnly(characters: number): void {
+  /** Takes or gives back the difference to what its events hold. */
+  #correctHeld(characters: number): void {
     const { requestMemory } = this.#options.shares;
     const more = (characters < MIN_COUNTED_BYTES ? 0 : characters) - this.#held;
     if (more > 0) requestMemory.take(this.workspaceId, more);

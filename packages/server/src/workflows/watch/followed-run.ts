@@ -4,7 +4,7 @@ import { findDetails } from "../run-details.ts";
 import { findRun } from "../run-store.ts";
 import type { RunEventStream } from "./event-stream.ts";
 import { needsWhole, type RunLook } from "./frames.ts";
-import { markWatched, readStepsAfter } from "./store.ts";
+import { markWatched, readStepsAfter, weighStepsAfter } from "./store.ts";
 
 /** Between two looks at a run. Milliseconds. */
 const LOOK_EVERY_MS = 200;
@@ -63,7 +63,9 @@ export class FollowedRun {
     let admitted = streams;
     try {
       const run = await this.#readRun();
-      admitted = streams.filter((stream) => stream.admit(run));
+      const unknown = streams.filter((stream) => stream.lacksUnknown(run)).map(({ cursor }) => cursor?.steps ?? 0);
+      const unknownBytes = unknown.length > 0 ? await weighStepsAfter(this.#db, this.key, Math.min(...unknown)) : 0;
+      admitted = streams.filter((stream) => !stream.destroyed && stream.admit(run, unknownBytes));
       const found = admitted.length > 0 ? await this.#read(run, admitted) : null;
       if (found) for (const stream of admitted) void stream.receive(found);
     } catch (error) {

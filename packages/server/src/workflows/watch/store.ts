@@ -1,4 +1,4 @@
-import { type Db, rows, sql } from "#kernel";
+import { type Db, row, rows, sql } from "#kernel";
 import type { RunKey, StepRow } from "../run.ts";
 import { VISIBLE_OUTCOME } from "../run-store.ts";
 
@@ -16,6 +16,17 @@ export const markWatched = (db: Db, { workspaceId, id }: RunKey): Promise<unknow
       update run set watched_until = greatest(watched_until, moment() + interval '10 minutes')
       where workspace_id = ${workspaceId} and id = ${id} and ended_at is null`,
   );
+
+/** How large the outputs and errors of steps are together that have changed after the place `seq`. Bytes. Uses the primary key. */
+export const weighStepsAfter = async (db: Db, { workspaceId, id }: RunKey, seq: number): Promise<number> =>
+  (
+    await row<{ bytes: number }>(
+      db,
+      sql`
+        select coalesce(sum(coalesce(octet_length(output), 0) + coalesce(octet_length(error), 0)), 0) as bytes from run_step
+        where workspace_id = ${workspaceId} and run_id = ${id} and coalesce(cancelled_seq, seq) > ${seq}`,
+    )
+  )?.bytes ?? 0;
 
 /** Steps that have changed after the place `seq` of the journal, in that order. Uses the primary key. */
 export const readStepsAfter = (db: Db, { workspaceId, id }: RunKey, seq: number): Promise<PlacedStep[]> =>
