@@ -5,31 +5,11 @@ import { type LaneKey, markLaneDeleted } from "#lanes";
 import { sweepDeletedLanesAcrossWorkspaces } from "#retention";
 import { test as base } from "../harness/engine.ts";
 import { inTurn } from "../harness/in-turn.ts";
+import { HOUR_MS, type Invoking, invoke, invoking } from "../harness/invoking.ts";
 import { limitedTo } from "../harness/limits.ts";
 import { within } from "../harness/overlap.ts";
 import { newWorkspace, Service } from "../harness/service.ts";
-import { laneOfWorkflow, putWorkflow, type TestWorkflow } from "../harness/workflows.ts";
-
-const HOUR_MS = 3_600_000;
-
-interface Invoking {
-  readonly parent: TestWorkflow;
-  readonly child: TestWorkflow;
-  readonly parentId: string;
-  readonly childId: string;
-}
-
-const invoke = (service: Service, { runId, lease_token }: TakenRun, workflow: string, more: object = {}) =>
-  service.api("POST", `/v1/runs/${runId}/invocations`, { lease_token, key: "bill", workflow, input: { n: 1 }, timeout: HOUR_MS, ...more });
-
-async function invoking(service: Service): Promise<Invoking> {
-  const [parent, child] = [await putWorkflow(service), await putWorkflow(service, { attempts: 1 })];
-  const parentId = await parent.trigger();
-  const run = await parent.take();
-  const { body } = await invoke(service, run, child.id);
-  await parent.end(run, { outcome: "suspended", steps: [] });
-  return { parent, child, parentId, childId: body.runId };
-}
+import { laneOfWorkflow, putWorkflow } from "../harness/workflows.ts";
 
 /** A run that has invoked another one, and waits for it. */
 const test = base.extend<"flow", Invoking>("flow", ({ service }) => invoking(service));

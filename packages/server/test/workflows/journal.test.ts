@@ -1,6 +1,7 @@
 import { MAX_JOURNAL, type TakenRun } from "@tidemill/contract";
 import { describe, expect } from "vitest";
 import { uuidOf } from "#kernel";
+import { HOUR_MS, invoking } from "../harness/invoking.ts";
 import { type Service, test } from "../harness/service.ts";
 import { putWorkflow } from "../harness/workflows.ts";
 
@@ -191,46 +192,31 @@ describe("the journal of a run", () => {
     ["result", { outcome: "completed", result: 1 }],
     ["error", { outcome: "failed", error: "€".repeat(10_000), retry: false }],
   ] as const)("that has no room for the %s of a run: the step fails, and keeps the id of the run", async ([, outcome], { service }) => {
-    const [parent, child] = [await putWorkflow(service), await putWorkflow(service)];
-    const runId = await parent.trigger();
-    const run = await parent.take();
-    const invocation = { lease_token: run.lease_token, key: "bill", workflow: child.id, input: 1, timeout: 60_000 };
-    const { runId: childId } = await service.ok("POST", `/v1/runs/${runId}/invocations`, invocation);
-    await parent.end(run, { outcome: "suspended", steps: [] });
-    await setJournalBytes(service, runId, MAX_JOURNAL.bytes);
+    const { parent, child, parentId, childId } = await invoking(service);
+    await setJournalBytes(service, parentId, MAX_JOURNAL.bytes);
     await child.end(await child.take(), outcome);
     expect((await parent.take()).journal).toMatchObject([{ key: "bill", ...NO_ROOM, output: { runId: childId } }]);
   });
 
   test("counts the error of a run that it has room for", async ({ service }) => {
-    const [parent, child] = [await putWorkflow(service), await putWorkflow(service)];
-    const runId = await parent.trigger();
-    const run = await parent.take();
-    const invocation = { lease_token: run.lease_token, key: "bill", workflow: child.id, input: 1, timeout: 60_000 };
-    await service.ok("POST", `/v1/runs/${runId}/invocations`, invocation);
-    await parent.end(run, { outcome: "suspended", steps: [] });
+    const { parent, child, parentId } = await invoking(service);
     await child.end(await child.take(), { outcome: "failed", error: "x".repeat(10_000), retry: false });
-    const output = JSON.stringify({ runId: run.runId }).length;
+    const output = JSON.stringify({ runId: parentId }).length;
     const error = JSON.stringify({ name: "Error", message: "x".repeat(10_000) }).length;
     expect((await parent.take()).journal).toMatchObject([{ key: "bill", status: "failed", error: { name: "WorkflowFailedError" } }]);
-    expect(await journalBytesOf(service, runId)).toBe(output + error);
+    expect(await journalBytesOf(service, parentId)).toBe(output + error);
   });
 
   test.for([
     ["is cancelled", "WorkflowCancelledError"],
     ["does not end in time", "WorkflowTimeoutError"],
   ] as const)("that is full has the error of a run that %s", async ([, name], { service }) => {
-    const [parent, child] = [await putWorkflow(service), await putWorkflow(service)];
-    const runId = await parent.trigger();
-    const run = await parent.take();
-    const invocation = { lease_token: run.lease_token, key: "bill", workflow: child.id, input: 1, timeout: 60_000 };
-    const { runId: childId } = await service.ok("POST", `/v1/runs/${runId}/invocations`, invocation);
-    await parent.end(run, { outcome: "suspended", steps: [] });
-    await setJournalBytes(service, runId, MAX_JOURNAL.bytes);
+    const { parent, parentId, childId } = await invoking(service);
+    await setJournalBytes(service, parentId, MAX_JOURNAL.bytes);
     if (name === "WorkflowCancelledError") await service.ok("POST", `/v1/runs/${childId}/cancel`);
-    else await service.advance(61);
+    else await service.advance(HOUR_MS / 1_000 + 1);
     expect((await parent.take()).journal).toMatchObject([{ key: "bill", status: "failed", error: { name } }]);
-    expect(await journalBytesOf(service, runId)).toBe(MAX_JOURNAL.bytes);
+    expect(await journalBytesOf(service, parentId)).toBe(MAX_JOURNAL.bytes);
   });
 
   test("that is full refuses steps that the service executes, and they do nothing", async ({ service }) => {
