@@ -76,6 +76,14 @@ export async function figures(): Promise<Figure[]> {
       value: await code.number("src/circuits/store.ts", /attempt_timeout_seconds \+ (\d+)\) \* interval '1 second'/),
       in: { "docs/decisions/0012-circuits.md": ["after `callback_timeout` and {} seconds"] },
     },
+    // Secrets.
+    {
+      value: (2 * (await code.constant("vault/vault.ts", "FORGET_FORMS_EVERY_MS"))) / MINUTE,
+      in: {
+        "SECURITY.md": ["stay there for up to {} minutes"],
+        "docs/decisions/0068-forms-of-values-are-kept.md": ["has used for {} minutes are forgotten", "for up to {} minutes after"],
+      },
+    },
     // Attempts and leases.
     {
       value: (await code.constant("engine/judge.ts", "MAX_WAIT_MS")) / HOUR,

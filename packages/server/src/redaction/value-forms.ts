@@ -19,6 +19,8 @@ export interface ValueForms {
   readonly digits: readonly Needle[];
   /** Of the budget that they take, also if they were made before: so what is found does not depend on that. */
   readonly steps: number;
+  /** Memory of the codes of all needles. */
+  readonly codeBytes: number;
 }
 
 /** Forms that were made before, of one workspace. */
@@ -33,7 +35,7 @@ const STEPS_PER_CHARACTER = 4;
 /** An encoded value costs making and normalizing, per character. */
 const STEPS_PER_ENCODED_CHARACTER = 2;
 /** The codes of encoded values share blocks of memory: thousands of arrays of their own make garbage collections. */
-export const MIN_BLOCK_BYTES = 4 * 1024;
+const MIN_BLOCK_BYTES = 4 * 1024;
 const MAX_BLOCK_BYTES = 64 * 1024;
 
 /** Makes the forms of a value. Null: the budget is exhausted. */
@@ -57,10 +59,12 @@ export function* makeForms(value: string, budget: WorkBudget): SlicedWork<ValueF
   };
   const text = yield* needlesOf(TEXT_ALPHABET, textEncodings(value));
   const digits = text && (yield* needlesOf(DIGIT_ALPHABET, digitEncodings(value)));
-  return digits && { text, digits, steps };
+  return digits && { text, digits, steps, codeBytes: blocks.bytes };
 }
 
 class CodeBlocks {
+  /** Of all blocks. */
+  bytes = 0;
   #block = new Uint8Array(0);
   #used = 0;
   /** The first block is small, since most values are short; each next one is twice as large. */
@@ -70,6 +74,7 @@ class CodeBlocks {
     if (this.#block.length - this.#used < bytes.length) {
       this.#block = new Uint8Array(Math.max(this.#nextBytes, bytes.length));
       this.#used = 0;
+      this.bytes += this.#block.length;
       this.#nextBytes = Math.min(2 * this.#nextBytes, MAX_BLOCK_BYTES);
     }
     const from = this.#used;

@@ -56,6 +56,11 @@ export class SecretAccess {
     return resolution;
   }
 
+  /** Forgets the forms of values that no attempt has used since the last call. */
+  forgetUnusedForms(): void {
+    this.#forms.forgetUnused();
+  }
+
   /**
    * A batch that the database refuses is tried again in halves, so that one attempt does not fail the others. What is left to do are secrets to
    * decrypt: a workspace that has much other work on the event loop waits for that, and others do not.

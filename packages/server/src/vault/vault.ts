@@ -1,9 +1,12 @@
 import type { AuditLog } from "#audit";
 import type { Module } from "#http";
-import type { Database, EmitEvent, Random, Shares, Tenants, UuidSource } from "#kernel";
+import { type Database, type EmitEvent, PeriodicLoop, type Random, type Shares, type Tenants, type UuidSource } from "#kernel";
 import { SecretAccess } from "./access.ts";
 import type { Keyring } from "./keyring.ts";
 import { mountSecrets } from "./routes.ts";
+
+/** Forms of values that no attempt has used for one to two of these periods are forgotten. */
+const FORGET_FORMS_EVERY_MS = 300_000;
 
 export interface VaultModuleOptions {
   readonly engine: Database;
@@ -26,7 +29,12 @@ export const createVault = ({
   random,
   emit,
   shares: { loopTime },
-}: VaultModuleOptions): Module & { readonly secrets: SecretAccess } => ({
-  secrets: new SecretAccess({ db: engine, keyring, audit, ids, emit, loopTime }),
-  routes: (api) => mountSecrets(api, { tenants, vault: { keyring, random, ids, audit } }),
-});
+}: VaultModuleOptions): Module & { readonly secrets: SecretAccess } => {
+  const secrets = new SecretAccess({ db: engine, keyring, audit, ids, emit, loopTime });
+  const forget = async () => secrets.forgetUnusedForms();
+  return {
+    secrets,
+    routes: (api) => mountSecrets(api, { tenants, vault: { keyring, random, ids, audit } }),
+    services: [new PeriodicLoop({ name: "forget-forms", everyMs: FORGET_FORMS_EVERY_MS, pass: forget }, emit, random)],
+  };
+};

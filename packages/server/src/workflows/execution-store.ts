@@ -1,7 +1,8 @@
 import { journalTooLargeError, MAX_JOURNAL } from "@tidemill/contract";
 import type { NamedClaim } from "#jobs";
 import { type Db, fragment, plainArray, type RunId, row, rows, sql, type Timestamp, type Transactional, type WorkspaceId } from "#kernel";
-import { LIVE, type RunKey, STEP_BYTES } from "./run.ts";
+import { LIVE, type RunKey } from "./run.ts";
+import { RUN_BYTES } from "./run-store.ts";
 import { lockAwaitedSignals } from "./signal-store.ts";
 import { lockRunsAcrossWorkspaces } from "./wait-store.ts";
 
@@ -20,14 +21,13 @@ export interface BegunRun {
   readonly steps: number;
   /** Of their outputs and errors. */
   readonly journalBytes: number;
+  /** About how long input and journal are as JSON text. */
+  readonly bytes: number;
 }
-
-/** About how long input and journal are as JSON text. Bytes. */
-export const weightOf = ({ inputBytes, journalBytes, steps }: BegunRun): number => inputBytes + journalBytes + steps * STEP_BYTES;
 
 /** Of a run: its input if that is short, at most 8 KiB, and how large input and journal are. */
 export const INPUT_AND_SIZE = fragment`case when octet_length(input) <= 8192 then input end as input, octet_length(input) as "inputBytes",
-  steps, journal_bytes as "journalBytes"`;
+  steps, journal_bytes as "journalBytes", ${RUN_BYTES} as bytes`;
 
 /** An execution of a run that is to begin. */
 interface ExecutionToBegin {

@@ -1,7 +1,7 @@
 import type { AttemptResult } from "#engine";
 import type { Claim } from "#jobs";
 import type { JsonParts, RunId, Timestamp, Transactional, WorkspaceId } from "#kernel";
-import { type BegunRun, beginExecutions, weightOf } from "./execution-store.ts";
+import { type BegunRun, beginExecutions } from "./execution-store.ts";
 import { type InSlices, journalText } from "./journal-text.ts";
 import { type StepRow, showRunId } from "./run.ts";
 import { readInputs, readJournals } from "./run-store.ts";
@@ -60,11 +60,10 @@ export async function giveRuns<Filled extends { readonly payload: string }>(
   for (const run of runs) {
     const found = begun.get(run.claim.id);
     if (!found) continue;
-    const weight = weightOf(found);
-    if ((fitting.length > 0 && bytes + weight > MAX_BYTES) || !admit(weight)) left.push(run);
+    if ((fitting.length > 0 && bytes + found.bytes > MAX_BYTES) || !admit(found.bytes)) left.push(run);
     else {
       fitting.push({ run, found });
-      bytes += weight;
+      bytes += found.bytes;
     }
   }
   const withSteps = fitting.filter(({ found }) => found.steps > 0).map(({ found }) => found.id);

@@ -3,8 +3,7 @@ import type { LaneId } from "#lanes";
 import { type InSlices, journalText } from "./journal-text.ts";
 import { type ListedRunRow, listRuns } from "./list-runs.ts";
 import { showRunId } from "./run.ts";
-import { readInputs, readJournals } from "./run-store.ts";
-import { weighJournals } from "./workflow-journals-store.ts";
+import { readInputs, readJournals, weighRuns } from "./run-store.ts";
 
 /** Runs that have begun and have not ended. */
 const IN_FLIGHT = ["running", "sleeping", "waiting"] as const;
@@ -28,7 +27,7 @@ export async function listJournals(
   const { records, next } = cutPage(found, limit, ({ id }) => id);
   if (records.length === 0) return { texts: [], next };
   const ids = records.map(({ id }) => id);
-  const weights = new Map((await weighJournals(db, workspaceId, ids)).map(({ id, bytes }) => [id, bytes]));
+  const weights = await weighRuns(db, workspaceId, ids);
   const kept = records.slice(0, countWithin(ids.map((id) => weights.get(id) ?? 0)));
   await hold(kept.reduce((sum, { id }) => sum + (weights.get(id) ?? 0), 0));
   const keptIds = kept.map(({ id }) => id);

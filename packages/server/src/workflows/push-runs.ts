@@ -1,7 +1,7 @@
 import { LIMITS } from "@tidemill/contract";
 import type { AttemptMemory } from "#engine";
 import type { RunId, Transactional, WorkspaceId } from "#kernel";
-import { type BegunRun, weightOf } from "./execution-store.ts";
+import type { BegunRun } from "./execution-store.ts";
 import { beginAll, type ClaimedRun, type GivenRun, type RunTexts, runText } from "./give-runs.ts";
 import { journalText } from "./journal-text.ts";
 import type { StepRow } from "./run.ts";
@@ -28,7 +28,7 @@ export async function pushRuns<Filled extends { readonly payload: string }>(
   const begun = await beginAll(database, workspaceId, runs, version);
   const admitted = runs.flatMap((run) => {
     const one = begun.get(run.claim.id);
-    return one && run.memory.tryTake(isSentWhole(one) ? weightOf(one) : one.inputBytes) ? [{ run, one }] : [];
+    return one && run.memory.tryTake(isSentWhole(one) ? one.bytes : one.inputBytes) ? [{ run, one }] : [];
   });
   const found = admitted.map(({ one }) => one);
   const short = found.filter((one) => one.steps > 0 && isSentWhole(one)).map(({ id }) => id);

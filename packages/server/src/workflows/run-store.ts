@@ -1,4 +1,4 @@
-import { binaryTextArray, type Db, fragment, plainArray, type RunId, row, rows, sql, textArray, type WorkspaceId } from "#kernel";
+import { binaryTextArray, type Db, Fragment, fragment, plainArray, type RunId, row, rows, sql, textArray, type WorkspaceId } from "#kernel";
 import type { LaneKey } from "#lanes";
 import { RECORD_RUNS } from "#usage";
 import { type RunKey, type RunWithData, STEP_BYTES, type StepRow } from "./run.ts";
@@ -44,25 +44,35 @@ export const LISTED = fragment`r.id, r.lane_id, l.name as workflow, r.status, r.
 /** Runs of workflows that are not deleted. */
 const RUN_AND_LANE = fragment`run r join lane l on l.workspace_id = r.workspace_id and l.id = r.lane_id and l.deleted_at is null`;
 
+/** About how long a run with all its data and its journal is as JSON text, in bytes: an expression over the columns of `run`. */
+export const RUN_BYTES = fragment`journal_bytes + steps * ${new Fragment(String(STEP_BYTES))} + octet_length(input) + coalesce(octet_length(result), 0)`;
+
 /** Finds a run of a workflow that is not deleted. Uses the primary keys. */
 export const findRun = (db: Db, { workspaceId, id }: RunKey): Promise<RunWithData | null> =>
   row(
     db,
     sql`
-      select ${LISTED}, r.input, r.result, r.progress, r.last_seq, r.journal_bytes, r.retries from ${RUN_AND_LANE}
+      select ${LISTED}, r.input, r.result, r.progress, r.last_seq, r.journal_bytes, ${RUN_BYTES} as bytes, r.retries from ${RUN_AND_LANE}
       where r.workspace_id = ${workspaceId} and r.id = ${id}`,
   );
 
-/** About how long a run with its journal is as JSON text, in bytes; null if `findRun` does not find it. Uses the primary keys. */
+/** `RUN_BYTES` of a run; null if `findRun` does not find it. Uses the primary keys. */
 export const weighRun = async (db: Db, { workspaceId, id }: RunKey): Promise<number | null> =>
   (
     await row<{ bytes: number }>(
       db,
-      sql`
-        select r.journal_bytes + r.steps * ${STEP_BYTES}::int + octet_length(r.input) + coalesce(octet_length(r.result), 0) as bytes
-        from ${RUN_AND_LANE} where r.workspace_id = ${workspaceId} and r.id = ${id}`,
+      sql`select ${RUN_BYTES} as bytes from ${RUN_AND_LANE} where r.workspace_id = ${workspaceId} and r.id = ${id}`,
     )
   )?.bytes ?? null;
+
+/** `RUN_BYTES` of runs, by their ids. Uses the primary key. */
+export const weighRuns = async (db: Db, workspaceId: WorkspaceId, ids: readonly RunId[]): Promise<ReadonlyMap<RunId, number>> => {
+  const found = await rows<{ id: RunId; bytes: number }>(
+    db,
+    sql`select id, ${RUN_BYTES} as bytes from run where workspace_id = ${workspaceId} and id = any(${plainArray(ids)}::uuid[])`,
+  );
+  return new Map(found.map(({ id, bytes }) => [id, bytes]));
+};
 
 /** The input of a run if it may hold templates. Uses the primary key. */
 export const findTemplatedInput = async (db: Db, { workspaceId, id }: RunKey): Promise<string | null> =>

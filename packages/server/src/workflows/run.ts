@@ -58,6 +58,8 @@ export interface RunWithData extends RunRow {
   readonly last_seq: number;
   /** Of outputs and errors in its journal. */
   readonly journal_bytes: number;
+  /** About how long it is with its journal as JSON text. */
+  readonly bytes: number;
   readonly retries: number;
 }
 

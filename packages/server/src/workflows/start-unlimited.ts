@@ -45,10 +45,11 @@ function heldRunOf({ workspaceId, id, input, holder }: TriggerToStore, stored: S
   const job = { workspaceId, laneId, id: id as string as JobId, kind: "run", payload: runPayload(undefined), attempts, backoffDelayMs };
   const lease = { leaseId: holder.leaseId, leaseUntil: leaseUntil as Timestamp, attempt: 1, spared: 0, createdAt, startedAt: createdAt };
   const none = { tag: null, concurrencyKey: null, schedule: null, scheduledFor: null, traceparent: null, tracestate: null, probe: null };
+  const inputBytes = Buffer.byteLength(input);
   const run = { id, version: holder.version, failures: 0, attempts, input, trigger: TRIGGERED_BY_API, created_at: createdAt };
   return {
     holder,
     claim: { ...job, ...lease, ...none, revision, limited: false },
-    begun: { ...run, inputBytes: Buffer.byteLength(input), steps: 0, journalBytes: 0 },
+    begun: { ...run, inputBytes, steps: 0, journalBytes: 0, bytes: inputBytes },
   };
 }

@@ -87,28 +87,30 @@ test("of long results that come at once, each has its part of each turn of the e
   let nowMs = 0;
   const turns = new ReadTurns(() => nowMs);
   const piece = message(64 * KIB - 5, 1);
-  const counts = await Promise.all(
-    Array.from({ length: 3 }, async () => {
-      const stream = new PassThrough({ highWaterMark: 64 * 1024 * KIB });
-      for (let count = 0; count < 40; count += 1) stream.write(piece);
-      stream.end();
-      const inTurns: number[] = [0];
-      new MessageReader(stream, turns).on("data", () => {
-        nowMs += 1;
-        inTurns.push((inTurns.pop() ?? 0) + 1);
-      });
-      while (!stream.readableEnded) {
-        await setImmediate();
-        inTurns.push(0);
-      }
-      return inTurns.filter((count) => count > 0);
-    }),
-  );
-  for (const inTurns of counts) {
-    expect(inTurns.reduce((sum, count) => sum + count, 0)).toBe(40);
-    // 256 KiB in each.
-    expect(inTurns.slice(0, -1)).toEqual(Array(9).fill(4));
+  const read = [0, 0, 0];
+  const streams = read.map((_, at) => {
+    const stream = new PassThrough({ highWaterMark: 64 * 1024 * KIB });
+    for (let count = 0; count < 40; count += 1) stream.write(piece);
+    stream.end();
+    new MessageReader(stream, turns).on("data", () => {
+      nowMs += 1;
+      (read[at] as number) += 1;
+    });
+    return stream;
+  });
+  const inTurns: number[][] = [];
+  for (let before = [...read]; streams.some(({ readableEnded }) => !readableEnded); before = [...read]) {
+    await setImmediate();
+    inTurns.push(read.map((count, at) => count - (before[at] as number)));
   }
+  expect(read).toEqual([40, 40, 40]);
+  const whole = inTurns.filter((counts) => counts.some((count) => count > 0)).slice(0, -6);
+  expect(whole.slice(0, 3)).toEqual([
+    [3, 1, 1],
+    [1, 3, 1],
+    [1, 1, 3],
+  ]);
+  expect(whole).toEqual(whole.map((_, turn) => whole[turn % 3]));
 });
 
 withEngine("long rows of several connections at once arrive as they are", async ({ engine }) => {

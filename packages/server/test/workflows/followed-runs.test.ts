@@ -1,6 +1,10 @@
 import { Writable } from "node:stream";
+import { setImmediate } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { LoopTime, problem, type RunId, SharedResource, type Statement, unavailable, type WorkspaceId } from "#kernel";
+import type { EventCursor } from "../../src/workflows/watch/cursor.ts";
 import { FollowedRuns } from "../../src/workflows/watch/followed-runs.ts";
 
 const KEY = { workspaceId: "w" as WorkspaceId, id: "01994a5b-0000-7000-8000-000000000000" as RunId };
@@ -31,6 +35,12 @@ class SlowReader extends Writable {
   }
 }
 
+/** A step as it is read for those who follow its run. */
+const STEP = {
+  ...{ seq: 1, changed_seq: 1, key: "a", type: "run", status: "completed", output: "1", error: null, attempt: 1 },
+  ...{ started_at: "2026-11-21T12:00:00Z", ended_at: "2026-11-21T12:00:00Z", wake_at: null, signal: null, child_run_id: null, undoable: false },
+};
+
 /** A run whose row a test changes, and how often it was looked at. */
 function fixture() {
   const run = {
@@ -40,16 +50,36 @@ function fixture() {
     input: "1",
     last_seq: 0,
     journal_bytes: 0,
+    bytes: 0,
     retries: 0,
     ended_at: null,
     error: null,
     result: null,
   };
-  const state = { run: { ...run, progress: null as string | null }, looks: 0, marks: 0 };
+  const state = {
+    run: { ...run, progress: null as string | null },
+    looks: 0,
+    marks: 0,
+    /** How large the steps are that lie after one place that a reader has, after two of them, and so on. */
+    lacking: [] as readonly { readonly passed: number; readonly bytes: number }[],
+    /** The steps that were read. */
+    read: [] as WeakRef<object>[],
+    /** The memory that was taken when steps were read. */
+    heldToRead: 0,
+  };
+  const rowsOf = (text: string): object[] => {
+    if (text.includes("r.progress")) return [{ ...state.run }];
+    if (text.includes("width_bucket")) return [...state.lacking];
+    if (!text.includes("order by changed_seq")) return [];
+    state.heldToRead = shares.requestMemory.heldBy(KEY.workspaceId);
+    const step = { ...STEP };
+    state.read.push(new WeakRef(step));
+    return [step];
+  };
   const query = async ({ text }: Statement) => {
     if (text.includes("update run set watched_until")) state.marks += 1;
     if (text.includes("r.progress")) state.looks += 1;
-    return { rows: text.includes("r.progress") ? [{ ...state.run }] : [] };
+    return { rows: rowsOf(text) };
   };
   let heldMs = 0;
   const clock = { elapsedMs: () => heldMs };
@@ -142,10 +172,10 @@ describe("a run that is followed", () => {
     expect(rest.match(/event: progress/g)?.length).toBeLessThan(3);
   });
 
-  test("is read for a reader who has waited for memory, though it has grown since", async () => {
+  test("is read for a reader who has waited for memory, though it has grown since, and then counts as what it is", async () => {
     const one = fixture();
     const { requestMemory } = one.shares;
-    one.state.run.journal_bytes = 900_000;
+    one.state.run.bytes = 900_000;
     requestMemory.take(KEY.workspaceId, requestMemory.capacity);
     const stream = one.followed.open(KEY, null, { reauthenticate: async () => {}, personId: null });
     await one.advance(0);
@@ -153,28 +183,66 @@ describe("a run that is followed", () => {
     requestMemory.giveBack(KEY.workspaceId, requestMemory.capacity);
     await one.advance(0);
     requestMemory.take(KEY.workspaceId, requestMemory.capacity);
-    one.state.run.journal_bytes = 950_000;
+    one.state.run.bytes = 950_000;
     await one.advance(200);
     await stream.opened;
+    expect(one.state.heldToRead).toBe(requestMemory.capacity + 950_000);
     expect(requestMemory.waiting).toBe(0);
     stream.destroy();
     await one.advance(0);
     expect(requestMemory.heldBy(KEY.workspaceId)).toBe(requestMemory.capacity);
   });
 
-  test("does not wait for memory for a reader who has all of a long journal", async () => {
+  test("waits for memory for those who come back and lack much of a long journal, and not for those who lack little or nothing", async () => {
     const one = fixture();
     const { requestMemory } = one.shares;
-    Object.assign(one.state.run, { journal_bytes: 900_000, last_seq: 10 });
-    const first = one.followed.open(KEY, null, { reauthenticate: async () => {}, personId: null });
+    const open = (cursor: EventCursor | null) => one.followed.open(KEY, cursor, { reauthenticate: async () => {}, personId: null });
+    Object.assign(one.state.run, { bytes: 900_000, journal_bytes: 900_000, last_seq: 10 });
+    const first = open(null);
     await one.advance(0);
-    const { cursor } = first;
     requestMemory.take(KEY.workspaceId, requestMemory.capacity);
-    const again = one.followed.open(KEY, cursor, { reauthenticate: async () => {}, personId: null });
+    one.state.lacking = [
+      { passed: 1, bytes: 899_000 },
+      { passed: 2, bytes: 1_000 },
+    ];
+    const cursorAt = (steps: number) => ({ ...(first.cursor as EventCursor), steps });
+    const all = open(first.cursor);
+    const much = open(cursorAt(0));
+    const little = open(cursorAt(9));
     await one.advance(200);
-    await again.opened;
-    expect(requestMemory.waiting).toBe(0);
-    for (const stream of [first, again]) stream.destroy();
+    await Promise.all([all.opened, little.opened]);
+    expect(requestMemory.waiting).toBe(1);
+    requestMemory.giveBack(KEY.workspaceId, requestMemory.capacity);
+    await one.advance(200);
+    await much.opened;
+    for (const stream of [first, all, much, little]) stream.destroy();
+    await one.advance(0);
+    expect(requestMemory.heldBy(KEY.workspaceId)).toBe(0);
+  });
+
+  test("takes no memory for a reader who may not read it any more, and does not wait for any", async () => {
+    const one = fixture();
+    const { requestMemory } = one.shares;
+    one.state.run.bytes = 900_000;
+    requestMemory.take(KEY.workspaceId, requestMemory.capacity);
+    const stream = one.followed.open(KEY, null, { reauthenticate: async () => {}, personId: null });
+    stream.shutOut();
+    await one.advance(0);
+    expect([requestMemory.waiting, requestMemory.heldBy(KEY.workspaceId)]).toEqual([0, requestMemory.capacity]);
+  });
+
+  test("does not stay in memory when its readers have taken it", async () => {
+    const one = fixture();
+    one.state.run.last_seq = 1;
+    const stream = await opened(one, new Writable({ write: (_chunk, _encoding, done) => done() }));
+    await one.advance(200);
+    vi.useRealTimers();
+    await setImmediate();
+    setFlagsFromString("--expose-gc");
+    runInNewContext("gc")();
+    expect(one.state.read.map((step) => step.deref())).toEqual([undefined]);
+    expect(stream.destroyed).toBe(false);
+    stream.destroy();
   });
 
   test("counts a large event as memory until its reader has taken it", async () => {

@@ -49,7 +49,7 @@ test("what a run waits for is shown in slices, too", () => {
     ...{ id: "01994a5b-0000-7000-8000-000000000000" as RunId, lane_id: 1 as LaneId, workflow: "w", status: "waiting", version: "v1" },
     ...{ failures: 0, attempts: 3, error: null, trigger: '{"type":"api"}', parent_run_id: null, idempotency_key: null },
     ...{ next_attempt_at: null, created_at: AT, started_at: AT, ended_at: null, input: "1", result: null, progress: null },
-    ...{ last_seq: 1_000, journal_bytes: 0, retries: 0 },
+    ...{ last_seq: 1_000, journal_bytes: 0, bytes: 0, retries: 0 },
   };
   const details = { calls: [], hookErrors: [], unfit: null, keptFor: "v1", steps: keys.map(sleeping) };
   const { result, slices } = sliced(showRun(run, details));

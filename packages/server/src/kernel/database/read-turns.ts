@@ -2,8 +2,8 @@ import type { Readable } from "node:stream";
 
 /** How long results are read in one turn of the event loop. Milliseconds. */
 const TURN_MS = 3;
-/** What is read of each connection in any case: turns may be long, and then there are few of them. Bytes. */
-const MIN_BYTES = 256 * 1024;
+/** What is read of each connection in any case, as turns may be long, and then there are few of them: what Node reads at once. Bytes. */
+const MIN_BYTES = 64 * 1024;
 
 /** A connection whose results are read. */
 export class ReadConnection {
@@ -58,7 +58,10 @@ export class ReadTurns {
     this.#turn += 1;
     this.#spentMs = 0;
     this.#isPlanned = false;
-    for (const stream of this.#waiting) stream.resume();
+    // The first one of this turn had most of the time.
+    const [first, ...others] = this.#waiting;
     this.#waiting.clear();
+    for (const stream of others) stream.resume();
+    first?.resume();
   };
 }

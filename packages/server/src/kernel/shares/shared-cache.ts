@@ -54,6 +54,10 @@ export class SharedCache<Key, Value> {
     this.#share.giveBack(workspaceId, units);
   }
 
+  deleteIf(isToGo: (value: Value) => boolean): void {
+    for (const [key, { value }] of this.#entries) if (isToGo(value)) this.delete(key);
+  }
+
   /** A workspace that holds nothing and finds no room for one unit takes the place of the oldest entry of all. */
   #evictFor(workspaceId: WorkspaceId, units: number): boolean {
     const [own] = this.#keys.get(workspaceId) ?? [];

@@ -92,21 +92,27 @@ export class RunEventStream extends Readable implements LongResponse {
     this.#isReceiving = true;
   }
 
-  /** Whether it is not known how much of the journal the reader lacks: it has come with a cursor. */
-  lacksUnknown(run: RunWithData): boolean {
-    return this.#cursor !== null && this.#seenBytes === null && !needsWhole(this.#cursor, run) && this.#cursor.steps < run.last_seq;
+  /** The place of the journal after which it is not known how large the steps are that the reader lacks: it has come with a cursor. */
+  unweighedPlace(run: RunWithData): number | null {
+    const cursor = this.#cursor;
+    return cursor && this.#seenBytes === null && !needsWhole(cursor, run) && cursor.steps < run.last_seq ? cursor.steps : null;
   }
 
   /**
-   * Takes memory for what the reader lacks of a run, before that is read. Returns false when this has to wait for its workspace's turn: then it takes
-   * part in a later look.
+   * Takes memory for what the reader lacks of a run, before that is read. Returns false when this has to wait for its workspace's turn: then it
+   * takes part in a later look. Also when it is over.
    *
-   * @param unknownBytes of the journal, if `lacksUnknown`
+   * @param bytesAfter how large the steps after each `unweighedPlace` are
    */
-  admit(run: RunWithData, unknownBytes: number): boolean {
-    const bytes = this.#lacking(run, unknownBytes);
+  admit(run: RunWithData, bytesAfter: ReadonlyMap<number, number>): boolean {
+    if (this.#isOver || this.destroyed) return false;
+    const bytes = this.#lacking(run, bytesAfter);
+    if (bytes < MIN_COUNTED_BYTES) return true;
     // A reader that has waited for its turn must not wait for another one because the run has grown.
-    if (bytes < MIN_COUNTED_BYTES || this.#held > 0) return true;
+    if (this.#held > 0) {
+      this.#correctHeld(Math.max(this.#held, bytes));
+      return true;
+    }
     const turn = this.#options.shares.requestMemory.takeInTurn(this.workspaceId, bytes, 1);
     if (!turn) {
       this.#addHeld(bytes);
@@ -123,28 +129,35 @@ export class RunEventStream extends Readable implements LongResponse {
   }
 
   /** An estimate, usually too high. Bytes. */
-  #lacking(run: RunWithData, unknownBytes: number): number {
-    const { journal_bytes, last_seq, input, result } = run;
+  #lacking(run: RunWithData, bytesAfter: ReadonlyMap<number, number>): number {
     const cursor = this.#cursor;
-    const resultBytes = result?.length ?? 0;
-    if (cursor === null || needsWhole(cursor, run)) return journal_bytes + last_seq * STEP_BYTES + input.length + resultBytes;
-    const journal = this.#seenBytes === null ? unknownBytes : Math.max(0, journal_bytes - this.#seenBytes);
-    return journal + (last_seq - cursor.steps) * STEP_BYTES + resultBytes;
+    if (cursor === null || needsWhole(cursor, run)) return run.bytes;
+    const journal = this.#seenBytes === null ? (bytesAfter.get(cursor.steps) ?? 0) : Math.max(0, run.journal_bytes - this.#seenBytes);
+    return journal + (run.last_seq - cursor.steps) * STEP_BYTES + (run.result?.length ?? 0);
   }
 
   /** Takes what a look has found. */
   async receive(look: RunLook): Promise<void> {
     try {
       if (this.destroyed) return;
-      this.#work = framesFor(this.#cursor, look);
-      const { frames, cursor } = await this.#options.shares.loopTime.run(this.workspaceId, look.steps.length * STEP_BYTES, this.#work);
+      const { frames, cursor } = await this.#framesFor(look);
       const characters = lengthOfFrames(frames);
-      this.#correctHeld(characters);
+      this.#correctHeld(characters < MIN_COUNTED_BYTES ? 0 : characters);
       this.#seenBytes = look.run.journal_bytes;
       this.#isReceiving = false;
       this.#send(frames, characters, cursor, look);
     } catch (error) {
       this.fail(error);
+    }
+  }
+
+  async #framesFor(look: RunLook): Promise<{ frames: Frame[]; cursor: EventCursor }> {
+    this.#work = framesFor(this.#cursor, look);
+    try {
+      return await this.#options.shares.loopTime.run(this.workspaceId, look.steps.length * STEP_BYTES, this.#work);
+    } finally {
+      // It refers to all that the look has read.
+      this.#work = null;
     }
   }
 
@@ -241,10 +254,10 @@ export class RunEventStream extends Readable implements LongResponse {
     if (this.#isOver || this.destroyed) this.#giveBack();
   }
 
-  /** Takes or gives back the difference to what its events hold. */
-  #correctHeld(characters: number): void {
+  /** Takes or gives back the difference to what it is to hold. */
+  #correctHeld(bytes: number): void {
     const { requestMemory } = this.#options.shares;
-    const more = (characters < MIN_COUNTED_BYTES ? 0 : characters) - this.#held;
+    const more = bytes - this.#held;
     if (more > 0) requestMemory.take(this.workspaceId, more);
     else requestMemory.giveBack(this.workspaceId, -more);
     this.#held += more;

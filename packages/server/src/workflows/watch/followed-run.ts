@@ -63,9 +63,9 @@ export class FollowedRun {
     let admitted = streams;
     try {
       const run = await this.#readRun();
-      const unknown = streams.filter((stream) => stream.lacksUnknown(run)).map(({ cursor }) => cursor?.steps ?? 0);
-      const unknownBytes = unknown.length > 0 ? await weighStepsAfter(this.#db, this.key, Math.min(...unknown)) : 0;
-      admitted = streams.filter((stream) => !stream.destroyed && stream.admit(run, unknownBytes));
+      const places = streams.flatMap((stream) => stream.unweighedPlace(run) ?? []);
+      const bytesAfter = await weighStepsAfter(this.#db, this.key, places);
+      admitted = streams.filter((stream) => stream.admit(run, bytesAfter));
       const found = admitted.length > 0 ? await this.#read(run, admitted) : null;
       if (found) for (const stream of admitted) void stream.receive(found);
     } catch (error) {

@@ -1,4 +1,4 @@
-import { type Db, row, rows, sql } from "#kernel";
+import { type Db, plainArray, rows, sql } from "#kernel";
 import type { RunKey, StepRow } from "../run.ts";
 import { VISIBLE_OUTCOME } from "../run-store.ts";
 
@@ -17,16 +17,25 @@ export const markWatched = (db: Db, { workspaceId, id }: RunKey): Promise<unknow
       where workspace_id = ${workspaceId} and id = ${id} and ended_at is null`,
   );
 
-/** How large the outputs and errors of steps are together that have changed after the place `seq`. Bytes. Uses the primary key. */
-export const weighStepsAfter = async (db: Db, { workspaceId, id }: RunKey, seq: number): Promise<number> =>
-  (
-    await row<{ bytes: number }>(
-      db,
-      sql`
-        select coalesce(sum(coalesce(octet_length(output), 0) + coalesce(octet_length(error), 0)), 0) as bytes from run_step
-        where workspace_id = ${workspaceId} and run_id = ${id} and coalesce(cancelled_seq, seq) > ${seq}`,
-    )
-  )?.bytes ?? 0;
+/**
+ * How large the outputs and errors of steps are together that have changed after each of these places of the journal. Bytes, by place. Uses the
+ * primary key.
+ */
+export async function weighStepsAfter(db: Db, { workspaceId, id }: RunKey, places: Iterable<number>): Promise<ReadonlyMap<number, number>> {
+  const ascending = [...new Set(places)].sort((one, other) => one - other);
+  const [first] = ascending;
+  if (first === undefined) return new Map();
+  const between = await rows<{ passed: number; bytes: number }>(
+    db,
+    sql`
+      select width_bucket(coalesce(cancelled_seq, seq) - 1, ${plainArray(ascending)}::int[]) as passed,
+        sum(coalesce(octet_length(output), 0) + coalesce(octet_length(error), 0)) as bytes
+      from run_step where workspace_id = ${workspaceId} and run_id = ${id} and coalesce(cancelled_seq, seq) > ${first}
+      group by passed`,
+  );
+  const bytesAfter = (index: number) => between.reduce((sum, { passed, bytes }) => (passed > index ? sum + bytes : sum), 0);
+  return new Map(ascending.map((place, index) => [place, bytesAfter(index)]));
+}
 
 /** Steps that have changed after the place `seq` of the journal, in that order. Uses the primary key. */
 export const readStepsAfter = (db: Db, { workspaceId, id }: RunKey, seq: number): Promise<PlacedStep[]> =>

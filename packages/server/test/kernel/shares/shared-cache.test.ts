@@ -44,6 +44,15 @@ test("an entry of several units takes the place of as many, unless it is larger 
   expect(kept(cache, ["a", "larger"])).toEqual(["a"]);
 });
 
+test("entries of one kind are deleted, and leave their room to others", () => {
+  const cache = new SharedCache<string, string>(8);
+  for (const [at, name] of many.slice(0, 6).entries()) cache.set(OURS, name, at % 2 === 0 ? "stale" : cached);
+  cache.deleteIf((value) => value === "stale");
+  expect(kept(cache, many)).toEqual(["x1", "x3", "x5"]);
+  for (const name of ["a", "b", "c"]) cache.set(OURS, name, cached);
+  expect(kept(cache, ["a", "b", "c", ...many])).toEqual(["a", "b", "c", "x1", "x3", "x5"]);
+});
+
 test("the entries of a workspace are found", () => {
   const cache = cacheOf([OURS, "a"], [OTHER, "b"], [OURS, "c"]);
   cache.set(OURS, "d", "another");
