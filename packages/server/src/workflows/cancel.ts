@@ -8,6 +8,7 @@ import { findAwaitingParents } from "./parent.ts";
 import { type RunKey, type RunWithData, runNotFound, showRunId } from "./run.ts";
 import { findRun } from "./run-store.ts";
 import { passToUndo } from "./undo/pass-to-undo.ts";
+import { lockRunsAcrossWorkspaces } from "./wait-store.ts";
 
 interface CancelContext {
   readonly audit: AuditLog;
@@ -23,11 +24,8 @@ export interface CancelledRun {
   readonly withdrawn: readonly WithdrawnCall[];
 }
 
-/** The run had no job at first, and has not ended now: a retry has enqueued one that could not be seen then. */
-class RetriedMeanwhileError extends Error {}
-
-/** How often a cancel looks for the job. Then the run has none. */
-const MAX_TRIES = 3;
+/** The run had no job at first, and has not ended now: perhaps a retry has enqueued one that could not be seen then. */
+class NoJobError extends Error {}
 
 /**
  * Cancels a run that has not ended. No execution of it begins afterwards (I4). When a cancel and the end of a run race, one of them wins.
@@ -40,26 +38,29 @@ export async function cancelRun(
   actor: Pick<Actor, "actorId">,
   key: RunKey,
 ): Promise<CancelledRun> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await cancelOnce(database, context, actor, key, tries === MAX_TRIES);
-    } catch (error) {
-      if (!(error instanceof RetriedMeanwhileError)) throw error;
-    }
+  try {
+    return await cancelOnce(database, context, actor, key, false);
+  } catch (error) {
+    if (!(error instanceof NoJobError)) throw error;
+    return await cancelOnce(database, context, actor, key, true);
   }
 }
 
-/** @param mayHaveNoJob whether a run that has not ended is cancelled also if it has no job */
+/**
+ * @param isRunFirst whether the run is locked before its job, so that no retry enqueues one meanwhile. A settle, which locks the job first, may
+ *   then be in a deadlock with the cancel. So this is done only if no job was found
+ */
 const cancelOnce = (
   database: Transactional,
   { audit, ids }: CancelContext,
   { actorId }: Pick<Actor, "actorId">,
   key: RunKey,
-  mayHaveNoJob: boolean,
+  isRunFirst: boolean,
 ): Promise<CancelledRun> =>
   database.transaction(async (tx) => {
     const found = await findRun(tx, key);
     if (!found) throw runNotFound(showRunId(key.id));
+    if (isRunFirst) await lockRunsAcrossWorkspaces(tx, [key]);
     // The jobs before the run, in the order in which a settle locks them.
     const jobKey = { workspaceId: key.workspaceId, laneId: found.lane_id, id: key.id as string as JobId };
     await lockJobsAcrossWorkspaces(tx, [jobKey, ...(found.parent_run_id !== null ? await findAwaitingParents(tx, [key]) : [])]);
@@ -74,7 +75,7 @@ const cancelOnce = (
     const run = await findRun(tx, key);
     if (!run) throw runNotFound(showRunId(key.id));
     if (!cancelled.has(key.id)) throw ended(run);
-    if (!passed && !job && !mayHaveNoJob) throw new RetriedMeanwhileError();
+    if (!passed && !job && !isRunFirst) throw new NoJobError();
     await audit.record(tx, {
       workspaceId: key.workspaceId,
       actorId,

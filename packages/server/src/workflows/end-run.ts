@@ -52,9 +52,9 @@ export async function endRunsAcrossWorkspaces(tx: Db, ids: UuidSource, ends: rea
   });
   const withdrawn: WithdrawnCall[] = [];
   for (const end of ends) if (ended.get(end.id)?.hasCalls) withdrawn.push(...(await withdrawCalls(tx, end)));
-  const toUndo = ends.flatMap(({ workspaceId, id, executions, isUndone = false }) => {
+  const toUndo = ends.flatMap(({ workspaceId, id, isUndone = false }) => {
     const one = undos.get(id)?.isNeeded && !isUndone ? ended.get(id) : undefined;
-    return one ? [{ workspaceId, id, laneId: one.laneId, executions, version: one.version }] : [];
+    return one ? [{ workspaceId, id, laneId: one.laneId, executions: one.executions, version: one.version }] : [];
   });
   if (toUndo.length > 0) await enqueueUndos(tx, toUndo);
   if (firings.length > 0) await fire(tx, firings);

@@ -10,7 +10,7 @@ export interface RunEnd extends RunKey {
   readonly error?: string;
   /** Keys of the steps that a retry executes again. Null: the program did not say. */
   readonly retrySteps?: readonly string[] | null;
-  /** The attempt of its job. */
+  /** The attempt of its job. 0: it has none. */
   readonly executions: number;
   /** Whether the program of its last execution has reported this end. Not unless given. */
   readonly isReported?: boolean;
@@ -25,6 +25,8 @@ export interface EndedRun {
   /** Whether it was ever executed. */
   readonly started: boolean;
   readonly attempt: number;
+  /** The last attempt of its jobs. */
+  readonly executions: number;
   /** JSON text. */
   readonly error: string | null;
   /** Whether a step of another run has started it. */
@@ -45,7 +47,8 @@ export function markEndedAcrossWorkspaces(tx: Db, ends: readonly RunEnd[]): Prom
     tx,
     sql`
       with ended as (
-        update run r set status = e.status, result = e.result, ended_at = moment(), next_attempt_at = null, executions = e.executions, open_lease_id = null,
+        update run r set status = e.status, result = e.result, ended_at = moment(), next_attempt_at = null, open_lease_id = null,
+          executions = greatest(e.executions, r.executions, r.last_execution),
           retry_steps = e.retry_steps::text[], reported_execution = case when e.is_reported then e.executions else r.reported_execution end,
           error = case when e.status = 'completed' then null else coalesce(e.error, r.error) end,
           expires_at = coalesce(moment() + w.retention_days * interval '1 day', 'infinity')
@@ -57,9 +60,9 @@ export function markEndedAcrossWorkspaces(tx: Db, ends: readonly RunEnd[]): Prom
           as e (workspace_id, id, status, result, error, executions, retry_steps, is_reported)
         join workspace w on w.id = e.workspace_id
         where r.workspace_id = any(${workspaceIds}::uuid[]) and r.id = any(${ids}::uuid[]) and r.workspace_id = e.workspace_id and r.id = e.id and r.${LIVE}
-        returning r.workspace_id, r.id, r.lane_id, r.started_at, r.failures, r.error, r.parent_run_id, r.version
+        returning r.workspace_id, r.id, r.lane_id, r.started_at, r.failures, r.executions, r.error, r.parent_run_id, r.version
       )
-      select e.id, e.lane_id as "laneId", e.started_at is not null as started, e.failures + 1 as attempt, e.error,
+      select e.id, e.lane_id as "laneId", e.started_at is not null as started, e.failures + 1 as attempt, e.executions, e.error,
         e.parent_run_id is not null as "hasParent", coalesce(f.hooks, '{}') as hooks,
         case when not exists (select from run_unfit u where u.workspace_id = any(array[e.workspace_id]) and u.run_id = e.id and e.version = any(u.tried))
           then e.version end as version,

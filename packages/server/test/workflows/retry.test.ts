@@ -185,6 +185,20 @@ test("a cancel during which a retry is stored leaves no job behind, and the run 
   expect((await take()).journal).toMatchObject([{ key: "load" }]);
 });
 
+test("a run whose job is gone is cancelled, and its attempts go on from the last one", async ({ service }) => {
+  const { trigger, take, end } = await putWorkflow(service);
+  const runId = await trigger();
+  await end(await take(), { outcome: "released" });
+  await take();
+  const id = uuidOf("run", runId);
+  const [last] = await service.database.query<{ attempt: number }>("delete from job where id = $1 returning attempt", [id]);
+  expect(last?.attempt).toBeGreaterThan(1);
+  expect(await service.api("POST", `/v1/runs/${runId}/cancel`)).toMatchObject({ status: 200, body: { status: "cancelled" } });
+  expect((await retry(service, runId)).status).toBe(200);
+  await take();
+  expect(await service.database.query("select attempt from job where id = $1", [id])).toEqual([{ attempt: (last?.attempt ?? 0) + 1 }]);
+});
+
 test("a retry counts responses that its run has waited for once", async ({ service }) => {
   const handler = await service.handler({ answers: { status: 200, body: JSON.stringify("x".repeat(1_000_000)) } });
   const { trigger, take, end, get } = await putWorkflow(service, { attempts: 1 });
