@@ -8,6 +8,9 @@ import type { VirtualClock } from "./virtual-clock.ts";
 /** How a step ends that waits. */
 export type StepEnd = Pick<RunStep, "status"> & Partial<Pick<RunStep, "output" | "error">>;
 
+/** Errors that only say that nothing came. They do not count when a wait ends, so that a full journal has room for them. */
+const NOTHING_CAME: ReadonlySet<string> = new Set(["SignalTimeoutError", "WorkflowTimeoutError"]);
+
 /** What a step takes of the limit: its output or error, as JSON. */
 function bytesOf({ status, output, error }: StepEnd): number {
   const value = status === "completed" ? output : error;
@@ -76,7 +79,7 @@ export class MemoryJournal {
       const error = step.status === "waiting" && this.#refused.get(step.key);
       return error ? [{ step, error }] : [];
     });
-    for (const { step, error } of refused) this.#end(step, { status: "failed", error }, 0);
+    for (const { step, error } of refused) this.#end(step, { status: "failed", error });
     return refused.length > 0;
   }
 
@@ -118,7 +121,7 @@ export class MemoryJournal {
     else {
       this.#leaveSignal(step);
       const message = `The signal "${step.signal}" was not completed in time.`;
-      this.#end(step, { status: "failed", error: { name: "SignalTimeoutError", message } }, 0);
+      this.#end(step, { status: "failed", error: { name: "SignalTimeoutError", message } });
     }
   }
 
@@ -136,16 +139,12 @@ export class MemoryJournal {
   /** Ends a step that waits, at this moment. Milliseconds since 1970. */
   endAt({ step, atMs, end }: { readonly step: RunStep; readonly atMs: number; readonly end: StepEnd }): void {
     this.#clock.passUntil(atMs);
-    const isOfChild = end.status === "completed" || end.error?.name === "WorkflowFailedError";
-    this.#end(step, end, isOfChild ? bytesOf(end) : 0);
+    this.#end(step, end);
   }
 
-  /**
-   * Its place in the journal is that of its outcome. It fails if there is no room for what it has waited for.
-   *
-   * @param bytes that count. An error that only says that nothing came does not
-   */
-  #end(step: RunStep, outcome: StepEnd, bytes = bytesOf(outcome)): void {
+  /** Its place in the journal is that of its outcome. It fails if there is no room for what it has waited for. */
+  #end(step: RunStep, outcome: StepEnd): void {
+    const bytes = NOTHING_CAME.has(outcome.error?.name ?? "") ? 0 : bytesOf(outcome);
     const fits = bytes === 0 || this.#bytes + bytes <= MAX_JOURNAL.bytes;
     const ended: StepEnd = fits ? outcome : { status: "failed", error: journalTooLargeError([step]) };
     this.#steps.delete(step.key);

@@ -209,13 +209,15 @@ describe("a journal that has no room for another step fails the run for good", (
     expect(run).toMatchObject({ status: "completed", result: `${name}: ${message}` });
   });
 
-  test("a wait that nobody answers times out, however full the journal is", async () => {
+  test("a wait that nobody answers times out, however full the journal is, and so does an invoked run", async () => {
     const program = async ({ step }: Context) => {
       await repeat(32, () => step.run("big", () => "x".repeat(MEBIBYTE - 2)));
-      return step.waitForSignal("ask", { signal: "s", timeout: "1h" }).catch((error: Error) => error.name);
+      const nameOf = (error: Error) => error.name;
+      const asked = await step.waitForSignal("ask", { signal: "s", timeout: "1h" }).catch(nameOf);
+      return [asked, await step.invoke("call", { workflow: "child", timeout: "1h" }).catch(nameOf)];
     };
-    const run = await testWorkflow(workflow({ id: "tested" }, program), { signals: { s: timesOut } });
-    expect(run).toMatchObject({ status: "completed", result: "SignalTimeoutError" });
+    const run = await testWorkflow(workflow({ id: "tested" }, program), { signals: { s: timesOut }, invokes: { child: timesOut } });
+    expect(run).toMatchObject({ status: "completed", result: ["SignalTimeoutError", "WorkflowTimeoutError"] });
   });
 
   test("a sleep ends, and a signal that fits is taken after one that does not", async () => {

@@ -1,9 +1,9 @@
 import type { Clock, EmitEvent } from "#kernel";
 
-/** What the node lacks concerns many callbacks at once. It is reported this often. Milliseconds. */
+/** What the node lacks concerns many attempts at once. It is reported this often. Milliseconds. */
 const REPORT_EVERY_MS = 10_000;
 
-/** Reports that callbacks and calls could not be sent, now and then. */
+/** Reports now and then that attempts were postponed: callbacks, calls, webhooks, and executions that are sent. */
 export class PostponedReports {
   readonly #clock: Pick<Clock, "elapsedMs">;
   readonly #emit: EmitEvent;

@@ -62,7 +62,8 @@ export const forgetSteps = (
         delete from run_step where workspace_id = ${workspaceId} and run_id = ${id} and key in (select key from forgotten)
       ), kept as (
         select key, row_number() over (order by status = 'waiting', seq) as place,
-          -- What a step has waited for counts when the next execution begins.
+          -- What a step has waited for counts when the next execution begins. Errors of waits that ended before count here, also those that
+          -- only say that nothing came.
           case when status = 'waiting' and answered_at is not null then 0
             else coalesce(octet_length(output), 0) + coalesce(octet_length(error), 0) end as bytes
         from run_step where workspace_id = ${workspaceId} and run_id = ${id} and key not in (select key from forgotten)
