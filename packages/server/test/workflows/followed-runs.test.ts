@@ -35,10 +35,12 @@ class SlowReader extends Writable {
   }
 }
 
+const NOON = "2026-11-21T12:00:00Z";
+
 /** A step as it is read for those who follow its run. */
 const STEP = {
   ...{ seq: 1, changed_seq: 1, key: "a", type: "run", status: "completed", output: "1", error: null, attempt: 1 },
-  ...{ started_at: "2026-11-21T12:00:00Z", ended_at: "2026-11-21T12:00:00Z", wake_at: null, signal: null, child_run_id: null, undoable: false },
+  ...{ started_at: NOON, ended_at: NOON, wake_at: null, signal: null, child_run_id: null, undoable: false },
 };
 
 /** A run whose row a test changes, and how often it was looked at. */
