@@ -4,10 +4,11 @@ import { ReadConnection, type ReadTurns } from "./read-turns.ts";
 /** The type of a message, and its length, which counts itself. Source: PostgreSQL, Message Formats. */
 const TYPE_BYTES = 1;
 const HEADER_BYTES = TYPE_BYTES + 4;
-/** Longer messages are put together in memory that is used again. */
+/** Longer messages are put together in memory that is used again: up to so much of it. */
 const MIN_KEPT_BYTES = 64 * 1024;
-const MAX_KEPT_BYTES = 4 * 1024 * 1024;
-const MAX_KEPT = 4;
+const MAX_KEPT_BYTES = 16 * 1024 * 1024;
+/** Memory of a longer message is not kept. */
+const MAX_EACH_BYTES = 4 * 1024 * 1024;
 const ROUND_BYTES = 256 * 1024;
 /** The longest that PostgreSQL sends, and what it sends at a time. */
 const MAX_BYTES = 1024 * 1024 * 1024;
@@ -104,19 +105,22 @@ const lengthAt = (piece: Buffer, start: number): number => TYPE_BYTES + piece.re
 
 /** Memory of long messages that were parsed. pg keeps only texts of them, but for data that is copied out, which nothing here asks for. */
 const kept: ArrayBuffer[] = [];
+let keptBytes = 0;
 
 function take(bytes: number): Buffer {
   if (bytes < MIN_KEPT_BYTES) return Buffer.allocUnsafe(bytes);
   const at = kept.findIndex(({ byteLength }) => byteLength >= bytes);
   const [memory] = at >= 0 ? kept.splice(at, 1) : [];
+  keptBytes -= memory?.byteLength ?? 0;
   return memory ? Buffer.from(memory, 0, bytes) : Buffer.allocUnsafeSlow(Math.ceil(bytes / ROUND_BYTES) * ROUND_BYTES).subarray(0, bytes);
 }
 
 function giveBack({ length, buffer }: Buffer): void {
   // Short messages are in memory that Node shares among buffers.
-  if (length < MIN_KEPT_BYTES || buffer.byteLength > MAX_KEPT_BYTES) return;
+  if (length < MIN_KEPT_BYTES || buffer.byteLength > MAX_EACH_BYTES) return;
   kept.push(buffer as ArrayBuffer);
-  if (kept.length <= MAX_KEPT) return;
+  keptBytes += buffer.byteLength;
   // The largest ones stay.
-  kept.sort((one, other) => one.byteLength - other.byteLength).shift();
+  kept.sort((one, other) => one.byteLength - other.byteLength);
+  while (keptBytes > MAX_KEPT_BYTES) keptBytes -= kept.shift()?.byteLength ?? 0;
 }
