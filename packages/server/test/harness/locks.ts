@@ -60,11 +60,14 @@ export async function countWaitingFor(engine: Db, backend: number): Promise<numb
   return found?.count ?? 0;
 }
 
+/** How many statements that contain this text wait for a lock. */
+export async function countWaiting(database: TestDatabase, text: string): Promise<number> {
+  const found = await database.query(
+    "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and position($1 in query) > 0",
+    [text],
+  );
+  return found.length;
+}
+
 /** Whether a statement that contains this text waits for a lock. */
-export const isWaiting = async (database: TestDatabase, text: string): Promise<boolean> =>
-  (
-    await database.query(
-      "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and position($1 in query) > 0",
-      [text],
-    )
-  ).length > 0;
+export const isWaiting = async (database: TestDatabase, text: string): Promise<boolean> => (await countWaiting(database, text)) > 0;

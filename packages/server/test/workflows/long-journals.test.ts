@@ -1,7 +1,7 @@
 import net from "node:net";
 import { describe, expect, onTestFinished } from "vitest";
 import { type Database, sql, uuidOf } from "#kernel";
-import { hold } from "../harness/locks.ts";
+import { countWaiting, hold } from "../harness/locks.ts";
 import { testWith } from "../harness/nodes.ts";
 import { type Service, until } from "../harness/service.ts";
 import { shareFigure } from "../harness/shares.ts";
@@ -12,6 +12,10 @@ const test = testWith({ TIDEMILL_MEMORY_MB: "384" });
 
 const STEPS = 14;
 const OUTPUT = "x".repeat(1_000_000);
+
+/** Of the first statement about a run. */
+const FIND_RUN = "from run r join lane l";
+const MARK_WATCHED = "update run set watched_until";
 
 /** Runs that wait for a worker, with journals of 14 MB. */
 async function long(service: Service, { trigger, take, end }: TestWorkflow, count = 1): Promise<string[]> {
@@ -40,12 +44,12 @@ function leave(service: Service, head: string): net.Socket {
   return socket;
 }
 
-/** Sends so many requests about runs, which are all admitted before the first of them reads its run. */
-async function together<Sent>(engine: Database, requests: number, send: () => Sent): Promise<Sent> {
+/** Sends so many requests about runs. None goes on before all of them execute a statement with this text. */
+async function together<Sent>(service: Service, engine: Database, requests: number, text: string, send: () => Sent): Promise<Sent> {
   const lock = hold(engine, sql`lock table run in access exclusive mode`);
   await lock.held;
   const sent = send();
-  await lock.untilWaiting(requests);
+  await until(async () => (await countWaiting(service.database, text)) === requests, `${requests} statements to wait`);
   await lock.release();
   return sent;
 }
@@ -78,7 +82,7 @@ describe("a run with a long journal", () => {
 
   test("is read while its workspace has any room for it, and then waits", async ({ service, engine }) => {
     const [first, second, third] = await long(service, await putWorkflow(service), 3);
-    const [unread, reply] = await together(engine, 3, () => [
+    const [unread, reply] = await together(service, engine, 3, FIND_RUN, () => [
       [first, second].map((runId) => leave(service, `GET /v1/runs/${runId}`)),
       service.api("GET", `/v1/runs/${third}`),
     ]);
@@ -92,7 +96,7 @@ describe("a run with a long journal", () => {
   test("is changed when there is room for the response", async ({ service, engine }) => {
     const runIds = await long(service, await putWorkflow(service), 3);
     const send = () => new Map(runIds.map((runId) => [runId, leave(service, `POST /v1/runs/${runId}/cancel`)]));
-    const sockets = await together(engine, 3, send);
+    const sockets = await together(service, engine, 3, FIND_RUN, send);
     const runsThatAre = async (status: string) => {
       const runs = await service.database.query<{ id: string }>("select id from run where status = $1::run_status", [status]);
       return runIds.filter((runId) => runs.some(({ id }) => id === uuidOf("run", runId)));
@@ -109,7 +113,7 @@ describe("a run with a long journal", () => {
   test("that readers follow is read while their workspace has any room for it, and then they wait", async ({ service, engine }) => {
     const runIds = await long(service, await putWorkflow(service), 3);
     const send = () => runIds.map((runId) => leave(service, `GET /v1/runs/${runId}/events`));
-    const sockets = await together(engine, 3, send);
+    const sockets = await together(service, engine, 3, MARK_WATCHED, send);
     await until(async () => (await figure(service, "waiting")) === 1, "one of the three readers to wait");
     expect(await figure(service, "held")).toBeLessThan(3 * STEPS * OUTPUT.length);
     for (const socket of sockets) socket.destroy();
