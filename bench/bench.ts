@@ -1,7 +1,3 @@
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import path from "node:path";
-import { endPostgresOnExit } from "../packages/server/test/harness/end-postgres.ts";
 import { Environment } from "./environment.ts";
 import { type NeighboursOptions, readOptions } from "./neighbours/options.ts";
 import { batchEnqueue } from "./scenarios/batch-enqueue.ts";
@@ -81,7 +77,7 @@ const HELP = `Measures Tidemill's speed and prints a table of figures.
                                  runs it with fewer jobs, which shows only that it works
   npm run bench -- workers [--peers redis,floors] [--jobs 30000]
                                  compares with these only: ${PEER_NAMES.join(", ")}
-  npm run bench -- ${NEIGHBOURS} [--attacks 1,4+6,all] [--seconds 15] [--nodes 1] [--samples FILE]
+  npm run bench -- ${NEIGHBOURS} [--attacks 1,4+6,all] [--seconds 15] [--nodes 1] [--apart] [--samples FILE]
                                  attacks a node from one workspace and measures another; takes ten minutes and up to 8 GB;
                                  writes each request and delivery of it to FILE
 
@@ -100,19 +96,13 @@ const scenarioOptions = isNeighbours ? {} : takeScenarioOptions();
 const unknown = isNeighbours ? [] : wanted.filter((name) => !Object.hasOwn(SCENARIOS, name));
 if (unknown.length > 0) refuse(`Unknown scenario: ${unknown.join(", ")}.`);
 const options = isNeighbours ? readNeighboursOptions() : null;
-const directory = mkdtempSync(path.join(tmpdir(), "tidemill-bench-"));
-// Started by root, PostgreSQL runs as another user, who needs access to this directory.
-chmodSync(directory, 0o711);
-const cancelEnd = endPostgresOnExit(directory);
 process.once("SIGTERM", () => process.exit(143)).once("SIGINT", () => process.exit(130));
-const environment = await Environment.open(directory);
+const environment = await Environment.open();
 let results: string;
 try {
   results = options ? await neighbours(environment, options) : printTable(await runScenarios());
 } finally {
   await environment.close();
-  cancelEnd();
-  rmSync(directory, { recursive: true, force: true });
 }
 process.stdout.write(`\n${describeMachine()}\n\n${results}\n`);
 

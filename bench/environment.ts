@@ -1,6 +1,9 @@
+import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import path from "node:path";
 import { startEmbeddedPostgres } from "../packages/server/src/kernel/database/embedded/index.ts";
 import { Database } from "../packages/server/src/kernel/index.ts";
+import { endPostgresOnExit } from "../packages/server/test/harness/end-postgres.ts";
 import { Peer, type PeerOptions } from "./processes.ts";
 
 /** An enqueue request's body of ordinary size, about 150 bytes. */
@@ -19,7 +22,7 @@ export class Environment {
   readonly #stop: () => Promise<void>;
   #queues = 0;
 
-  private constructor(directory: string, postgres: Awaited<ReturnType<typeof startEmbeddedPostgres>>) {
+  private constructor(directory: string, postgres: Awaited<ReturnType<typeof startEmbeddedPostgres>>, cancelEnd: () => void) {
     this.connection = postgres.connection;
     this.postgresLog = path.join(directory, "postgres.log");
     this.database = new Database({ connection: postgres.connection, size: 4, statementTimeoutMs: 600_000 });
@@ -33,12 +36,19 @@ export class Environment {
     this.#stop = async () => {
       await this.database.close();
       await postgres.stop();
+      cancelEnd();
+      await rm(directory, { recursive: true, force: true });
     };
   }
 
-  static async open(directory: string): Promise<Environment> {
+  /** Starts PostgreSQL with an empty database, in a directory that is removed at the end. */
+  static async open(): Promise<Environment> {
+    const directory = await mkdtemp(path.join(tmpdir(), "tidemill-bench-"));
+    // Started by root, PostgreSQL runs as another user, who needs access to this directory.
+    await chmod(directory, 0o711);
+    const cancelEnd = endPostgresOnExit(directory);
     const postgres = await startEmbeddedPostgres({ dataDir: directory, as: "owner", emit: () => {} });
-    return new Environment(directory, postgres);
+    return new Environment(directory, postgres, cancelEnd);
   }
 
   async node(env: Record<string, string> = {}, options: PeerOptions = {}): Promise<BenchNode> {

@@ -7,6 +7,8 @@ export interface NeighboursOptions {
   readonly runs: readonly (readonly Attack[])[];
   readonly seconds: number;
   readonly nodes: number;
+  /** Whether the neighbour has a node and a PostgreSQL of its own, which nobody attacks. What it still sees is the machine's doing. */
+  readonly apart: boolean;
   /** The file to which each request and delivery is written. */
   readonly samplesFile?: string;
 }
@@ -25,6 +27,7 @@ export function readOptions(args: readonly string[]): NeighboursOptions {
       attacks: { type: "string" },
       seconds: { type: "string", default: "15" },
       nodes: { type: "string", default: "1" },
+      apart: { type: "boolean", default: false },
       samples: { type: "string" },
     },
   });
@@ -33,6 +36,7 @@ export function readOptions(args: readonly string[]): NeighboursOptions {
     runs: chosen.map(attacksOf),
     seconds: positive("seconds", values.seconds),
     nodes: positive("nodes", values.nodes),
+    apart: values.apart,
     ...(values.samples !== undefined && { samplesFile: values.samples }),
   };
 }

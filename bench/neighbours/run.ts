@@ -1,4 +1,4 @@
-import type { Environment } from "../environment.ts";
+import { Environment } from "../environment.ts";
 import { Peer } from "../processes.ts";
 import { processorOfPostgres } from "../processor.ts";
 import type { Attack } from "./attack.ts";
@@ -15,6 +15,8 @@ export interface RunOptions {
   readonly attacks: readonly Attack[];
   readonly seconds: number;
   readonly nodes: number;
+  /** Whether the neighbour has nodes and a PostgreSQL of its own, which are shown in place of those that are attacked. */
+  readonly apart: boolean;
 }
 
 /** What a run has shown. */
@@ -30,7 +32,7 @@ export interface Outcome {
 }
 
 /** Measures the neighbour on fresh nodes and in a fresh workspace, while another workspace attacks. Without attacks it is alone. */
-export async function run(environment: Environment, { attacks, seconds, nodes: count }: RunOptions): Promise<Outcome> {
+export async function run(environment: Environment, { attacks, seconds, nodes: count, apart }: RunOptions): Promise<Outcome> {
   const stops: (() => Promise<void>)[] = [];
   const started = (peer: Peer): Peer => {
     stops.unshift(() => peer.stop());
@@ -42,24 +44,32 @@ export async function run(environment: Environment, { attacks, seconds, nodes: c
     const env = nodeSettings(said.namePort);
     const limits = attacks.flatMap(({ fileLimit }) => fileLimit ?? []);
     const fileLimit = attacks.length === 1 ? limits[0] : undefined;
-    const nodes: WatchedNode[] = [];
-    while (nodes.length < count) {
-      nodes.push(await WatchedNode.start(environment, env, fileLimit));
-      started((nodes.at(-1) as WatchedNode).node.peer);
-    }
-    const operator = new Operator(nodes[0]?.node.internalUrl ?? "");
-    const urls = nodes.map(({ node }) => node.url);
-    const workspace = await operator.createWorkspace("Neighbour", "enterprise");
-    await neighbour.ask({ kind: "open", urls, key: workspace.key });
+    const startNodes = async (on: Environment): Promise<WatchedNode[]> => {
+      const some: WatchedNode[] = [];
+      while (some.length < count) {
+        const one = await WatchedNode.start(on, env, fileLimit);
+        started(one.node.peer);
+        some.push(one);
+      }
+      return some;
+    };
+    const own = apart ? await Environment.open() : environment;
+    if (apart) stops.push(() => own.close());
+    const nodes = await startNodes(own);
+    const attacked = apart ? await startNodes(environment) : nodes;
+    const operatorOf = ([first]: readonly WatchedNode[]) => new Operator(first?.node.internalUrl ?? "");
+    const urlsOf = (some: readonly WatchedNode[]) => some.map(({ node }) => node.url);
+    const workspace = await operatorOf(nodes).createWorkspace("Neighbour", "enterprise");
+    await neighbour.ask({ kind: "open", urls: urlsOf(nodes), key: workspace.key });
     await neighbour.ask({ kind: "measure", seconds: WARM_UP_SECONDS });
-    const attackers = await prepare(environment, operator, urls, attacks, started);
+    const attackers = await prepare(environment, operatorOf(attacked), urlsOf(attacked), attacks, started);
     await Promise.all(nodes.map((node) => node.reset()));
-    const before = { seconds: processorOfPostgres(environment.connection.host), atMs: performance.now() };
+    const before = { seconds: processorOfPostgres(own.connection.host), atMs: performance.now() };
     // An attacker that has begun may wait for a core before it says so. The others, and what is measured, do not wait for that.
     const [samples] = await Promise.all([neighbour.ask<Samples>({ kind: "measure", seconds }), ...attackers.map(start)]);
-    const cores = (processorOfPostgres(environment.connection.host) - before.seconds) / ((performance.now() - before.atMs) / 1_000);
+    const cores = (processorOfPostgres(own.connection.host) - before.seconds) / ((performance.now() - before.atMs) / 1_000);
     const figures = await Promise.all(nodes.map((node) => node.read()));
-    const charged = await countCharged(environment.database, workspace.uuid);
+    const charged = await countCharged(own.database, workspace.uuid);
     const counts: Record<string, number>[] = [];
     for (const attacker of attackers) counts.push((await attacker.ask<{ counts: Record<string, number> }>({ kind: "report" })).counts);
     return { attacks, samples, charged, nodes: figures, cores, counts };

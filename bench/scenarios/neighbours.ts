@@ -9,19 +9,22 @@ import type { Samples } from "../neighbours/samples.ts";
  * What one workspace can cost another on the same nodes: a neighbour is measured alone, then during each attack of bench/neighbours/, then
  * during all of them at once. Returns the tables. Each sample is written to `samplesFile`.
  */
-export async function neighbours(environment: Environment, { runs, seconds, nodes, samplesFile }: NeighboursOptions): Promise<string> {
+export async function neighbours(
+  environment: Environment,
+  { runs, seconds, nodes, apart, samplesFile }: NeighboursOptions,
+): Promise<string> {
   const keep = ({ attacks, samples }: Outcome) => {
     if (samplesFile) appendFileSync(samplesFile, linesOf(attacks.map(({ number }) => number).join("+") || "none", samples));
   };
   if (samplesFile) writeFileSync(samplesFile, "attacks\twhat\tkind\tat_ms\tms\n");
   process.stderr.write("  the neighbour alone\n");
-  const alone = await run(environment, { attacks: [], seconds, nodes });
+  const alone = await run(environment, { attacks: [], seconds, nodes, apart });
   keep(alone);
   const outcomes: Outcome[] = [];
   for (const attacks of runs) {
     process.stderr.write(`  attack ${attacks.map(({ number }) => number).join(", ")}\n`);
     try {
-      const outcome = await run(environment, { attacks, seconds, nodes });
+      const outcome = await run(environment, { attacks, seconds, nodes, apart });
       process.stderr.write(`${describe(outcome, alone)}\n`);
       outcomes.push(outcome);
       keep(outcome);
