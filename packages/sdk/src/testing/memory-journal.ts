@@ -41,7 +41,8 @@ export class MemoryJournal {
   hasRoom(steps: readonly ReportedStep[]): boolean {
     const added = steps.filter(({ key }) => !this.#steps.has(key));
     const more = steps.every(({ type }) => type === "undo") ? UNDO_ROOM : { steps: 0, bytes: 0 };
-    const bytes = added.reduce((sum, step) => sum + bytesOf(step), this.#bytes);
+    const refusals = [...this.#refusalsOf(added).values()].reduce((sum, error) => sum + bytesOf({ status: "failed", error }), 0);
+    const bytes = added.reduce((sum, step) => sum + bytesOf(step), this.#bytes + refusals);
     return (
       added.length === 0 || (this.#steps.size + added.length <= MAX_JOURNAL.steps + more.steps && bytes <= MAX_JOURNAL.bytes + more.bytes)
     );
@@ -62,10 +63,25 @@ export class MemoryJournal {
     this.#signals.set(signal, { isRegistered: true });
   }
 
+  /** Which of these steps wait for a signal too many, and why they fail. */
+  #refusalsOf(steps: readonly ReportedStep[]): ReadonlyMap<string, RunError> {
+    const awaited = new Set(this.#signals.keys());
+    const refusals = new Map<string, RunError>();
+    for (const { key, type, signal } of steps) {
+      if (type !== "wait" || signal === undefined) continue;
+      const refusal = tooManySignals(awaited, signal);
+      if (refusal) refusals.set(key, refusal);
+      else awaited.add(signal);
+    }
+    return refusals;
+  }
+
   #awaitSignal(key: string, signal: string): void {
     const refusal = tooManySignals(new Set(this.#signals.keys()), signal);
-    if (refusal) this.#refused.set(key, refusal);
-    else this.#signals.set(signal, this.#signals.get(signal) ?? { isRegistered: false });
+    if (refusal) {
+      this.#refused.set(key, refusal);
+      this.#bytes += bytesOf({ status: "failed", error: refusal });
+    } else this.#signals.set(signal, this.#signals.get(signal) ?? { isRegistered: false });
   }
 
   /** A signal that a step has registered outlasts waits without an answer. */
@@ -79,7 +95,7 @@ export class MemoryJournal {
       const error = step.status === "waiting" && this.#refused.get(step.key);
       return error ? [{ step, error }] : [];
     });
-    for (const { step, error } of refused) this.#end(step, { status: "failed", error });
+    for (const { step, error } of refused) this.#end(step, { status: "failed", error }, 0);
     return refused.length > 0;
   }
 
@@ -142,9 +158,12 @@ export class MemoryJournal {
     this.#end(step, end);
   }
 
-  /** Its place in the journal is that of its outcome. It fails if there is no room for what it has waited for. */
-  #end(step: RunStep, outcome: StepEnd): void {
-    const bytes = NOTHING_CAME.has(outcome.error?.name ?? "") ? 0 : bytesOf(outcome);
+  /**
+   * Its place in the journal is that of its outcome. It fails if there is no room for what it has waited for.
+   *
+   * @param bytes that count, if they did not when the step began to wait
+   */
+  #end(step: RunStep, outcome: StepEnd, bytes = NOTHING_CAME.has(outcome.error?.name ?? "") ? 0 : bytesOf(outcome)): void {
     const fits = bytes === 0 || this.#bytes + bytes <= MAX_JOURNAL.bytes;
     const ended: StepEnd = fits ? outcome : { status: "failed", error: journalTooLargeError([step]) };
     this.#steps.delete(step.key);

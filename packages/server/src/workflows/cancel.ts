@@ -1,6 +1,6 @@
 import type { Actor, AuditLog } from "#audit";
-import { lockJobsAcrossWorkspaces, removeUnrecorded } from "#jobs";
-import { type JobId, problem, type Transactional, type UuidSource } from "#kernel";
+import { hasJob, lockJobsAcrossWorkspaces, removeUnrecorded } from "#jobs";
+import { type JobId, problem, type Transactional, type UuidSource, unavailable } from "#kernel";
 import type { LaneKey } from "#lanes";
 import type { WithdrawnCall } from "./calls/index.ts";
 import { endRunsAcrossWorkspaces } from "./end-run.ts";
@@ -24,13 +24,16 @@ export interface CancelledRun {
   readonly withdrawn: readonly WithdrawnCall[];
 }
 
-/** The run had no job at first, and has not ended now: perhaps a retry has enqueued one that could not be seen then. */
-class NoJobError extends Error {}
+/** The run had no job at first, and has one now: it was retried meanwhile. */
+class RetriedMeanwhileError extends Error {}
+
+/** How often a cancel may meet a retry. */
+const MAX_TRIES = 10;
 
 /**
  * Cancels a run that has not ended. No execution of it begins afterwards (I4). When a cancel and the end of a run race, one of them wins.
  *
- * @throws NOT_FOUND; INVALID_STATE for a run that has ended
+ * @throws NOT_FOUND; INVALID_STATE for a run that has ended; UNAVAILABLE for one that is retried again and again
  */
 export async function cancelRun(
   database: Transactional,
@@ -38,34 +41,34 @@ export async function cancelRun(
   actor: Pick<Actor, "actorId">,
   key: RunKey,
 ): Promise<CancelledRun> {
-  try {
-    return await cancelOnce(database, context, actor, key, false);
-  } catch (error) {
-    if (!(error instanceof NoJobError)) throw error;
-    return await cancelOnce(database, context, actor, key, true);
+  for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
+    try {
+      return await cancelOnce(database, context, actor, key);
+    } catch (error) {
+      if (!(error instanceof RetriedMeanwhileError)) throw error;
+    }
   }
+  throw unavailable("The run is being retried. Try again later.");
 }
 
-/**
- * @param isRunFirst whether the run is locked before its job, so that no retry enqueues one meanwhile. A settle, which locks the job first, may
- *   then be in a deadlock with the cancel. So this is done only if no job was found
- */
 const cancelOnce = (
   database: Transactional,
   { audit, ids }: CancelContext,
   { actorId }: Pick<Actor, "actorId">,
   key: RunKey,
-  isRunFirst: boolean,
 ): Promise<CancelledRun> =>
   database.transaction(async (tx) => {
     const found = await findRun(tx, key);
     if (!found) throw runNotFound(showRunId(key.id));
-    if (isRunFirst) await lockRunsAcrossWorkspaces(tx, [key]);
     // The jobs before the run, in the order in which a settle locks them.
     const jobKey = { workspaceId: key.workspaceId, laneId: found.lane_id, id: key.id as string as JobId };
     await lockJobsAcrossWorkspaces(tx, [jobKey, ...(found.parent_run_id !== null ? await findAwaitingParents(tx, [key]) : [])]);
     const passed = await passToUndo(tx, key, jobKey);
     const job = passed ? null : await removeUnrecorded(tx, jobKey);
+    if (!passed && !job) {
+      await lockRunsAcrossWorkspaces(tx, [key]);
+      if (await hasJob(tx, jobKey)) throw new RetriedMeanwhileError();
+    }
     const executions = (passed ?? job)?.attempt ?? 0;
     const {
       ids: cancelled,
@@ -75,7 +78,6 @@ const cancelOnce = (
     const run = await findRun(tx, key);
     if (!run) throw runNotFound(showRunId(key.id));
     if (!cancelled.has(key.id)) throw ended(run);
-    if (!passed && !job && !isRunFirst) throw new NoJobError();
     await audit.record(tx, {
       workspaceId: key.workspaceId,
       actorId,

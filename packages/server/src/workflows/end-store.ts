@@ -25,7 +25,7 @@ export interface EndedRun {
   /** Whether it was ever executed. */
   readonly started: boolean;
   readonly attempt: number;
-  /** The last attempt of its jobs. */
+  /** The last attempt of its job, or of the one that it had. */
   readonly executions: number;
   /** JSON text. */
   readonly error: string | null;
@@ -48,7 +48,7 @@ export function markEndedAcrossWorkspaces(tx: Db, ends: readonly RunEnd[]): Prom
     sql`
       with ended as (
         update run r set status = e.status, result = e.result, ended_at = moment(), next_attempt_at = null, open_lease_id = null,
-          executions = greatest(e.executions, r.executions, r.last_execution),
+          executions = coalesce(nullif(e.executions, 0), greatest(r.executions, r.last_execution)),
           retry_steps = e.retry_steps::text[], reported_execution = case when e.is_reported then e.executions else r.reported_execution end,
           error = case when e.status = 'completed' then null else coalesce(e.error, r.error) end,
           expires_at = coalesce(moment() + w.retention_days * interval '1 day', 'infinity')

@@ -173,7 +173,7 @@ test("a cancel during which a retry is stored leaves no job behind, and the run 
   const audit = { record: async () => {} } as never;
   const cancelled = await engine.transaction(async (tx) => {
     // The cancel has looked for a job of the run by then, and not yet at the run.
-    await rows(tx, sql`lock table run in share mode`);
+    await rows(tx, sql`select from run where id = ${key.id} for no key update`);
     const reply = service.api("POST", `/v1/runs/${run.runId}/cancel`);
     await untilWaitingFor(engine, await backendOf(tx), 1);
     await retryRun({ query: tx.query, transaction: (work) => work(tx) }, audit, { actorId: SYSTEM }, key);

@@ -86,6 +86,10 @@ export const countAttemptsAcrossWorkspaces = async (tx: Db, jobs: readonly Attem
     )
   ).map(({ run_at }) => run_at);
 
+/** Whether a job is there that has not ended. Uses the primary key. */
+export const hasJob = async (tx: Db, { workspaceId, laneId, id }: JobKey): Promise<boolean> =>
+  (await rows(tx, sql`select from job where workspace_id = ${workspaceId} and lane_id = ${laneId} and id = ${id}`)).length > 0;
+
 /** Deletes a job that leaves no record, also if it is claimed. Returns its attempt and the lease of its claim; null if there was no job. Uses the primary key. */
 export const removeUnrecorded = (
   tx: Db,

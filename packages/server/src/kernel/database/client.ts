@@ -1,9 +1,7 @@
-import net from "node:net";
 import type { Duplex } from "node:stream";
 import pg from "pg";
 import { type Bind, bindInPieces, isLarge } from "./bind.ts";
 import { MessageReader, type MessageSource } from "./message-reader.ts";
-import { createReadSocket } from "./read-socket.ts";
 import { ReadTurns } from "./read-turns.ts";
 
 /** pg's connection. */
@@ -14,16 +12,13 @@ interface Connection {
   attachListeners(source: MessageSource): void;
 }
 
-/** With TLS, the socket that is read is another one, which pg creates on top of this. */
-const createSocket = (options?: { readonly ssl?: unknown }): net.Socket => (options?.ssl ? new net.Socket() : createReadSocket());
-
 /** Of all connections of the process. */
 const turns = new ReadTurns();
 
 /** A client that sends large texts, and reads long results, while the event loop does other things. */
 export class Client extends pg.Client {
   constructor(config?: pg.ClientConfig) {
-    super({ stream: createSocket, ...config });
+    super(config);
     const { connection } = this as unknown as { connection: Connection };
     const bind = connection.bind.bind(connection);
     connection.bind = (message) => (isLarge(message) ? bindInPieces(connection, message) : bind(message));

@@ -103,24 +103,29 @@ export class MessageReader implements MessageSource {
 
 const lengthAt = (piece: Buffer, start: number): number => TYPE_BYTES + piece.readUInt32BE(start + TYPE_BYTES);
 
-/** Memory of long messages that were parsed. pg keeps only texts of them, but for data that is copied out, which nothing here asks for. */
+/** Memory of long messages that were parsed, from the one that was used longest ago to the latest. pg keeps only texts of them, but for data that is copied out, which nothing here asks for. */
 const kept: ArrayBuffer[] = [];
 let keptBytes = 0;
 
 function take(bytes: number): Buffer {
   if (bytes < MIN_KEPT_BYTES) return Buffer.allocUnsafe(bytes);
-  const at = kept.findIndex(({ byteLength }) => byteLength >= bytes);
+  const at = smallestFor(bytes);
   const [memory] = at >= 0 ? kept.splice(at, 1) : [];
   keptBytes -= memory?.byteLength ?? 0;
   return memory ? Buffer.from(memory, 0, bytes) : Buffer.allocUnsafeSlow(Math.ceil(bytes / ROUND_BYTES) * ROUND_BYTES).subarray(0, bytes);
 }
+
+/** Where the smallest memory is that suffices; -1 if none does. */
+const smallestFor = (bytes: number): number =>
+  kept.reduce((best, { byteLength }, at) => {
+    if (byteLength < bytes) return best;
+    return best >= 0 && (kept[best] as ArrayBuffer).byteLength <= byteLength ? best : at;
+  }, -1);
 
 function giveBack({ length, buffer }: Buffer): void {
   // Short messages are in memory that Node shares among buffers.
   if (length < MIN_KEPT_BYTES || buffer.byteLength > MAX_EACH_BYTES) return;
   kept.push(buffer as ArrayBuffer);
   keptBytes += buffer.byteLength;
-  // The largest ones stay.
-  kept.sort((one, other) => one.byteLength - other.byteLength);
   while (keptBytes > MAX_KEPT_BYTES) keptBytes -= kept.shift()?.byteLength ?? 0;
 }

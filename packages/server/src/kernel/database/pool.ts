@@ -2,6 +2,7 @@ import pg from "pg";
 import { ProblemError, unavailable } from "../problem.ts";
 import { Client } from "./client.ts";
 import { execute, type QueryResult } from "./query.ts";
+import { createReadSocket } from "./read-socket.ts";
 import { type Db, type Statement, sql } from "./sql.ts";
 
 /** How to reach the database: a URL, or a socket directory and the name of the database. */
@@ -62,6 +63,7 @@ export function createPool({ connection, size, statementTimeoutMs, inOrder = fal
   const pool = new pg.Pool({
     ...clientConfig(connection),
     Client,
+    stream: createReadSocket,
     options: `-c search_path=${schemas.join(",")} ${SESSION} ${BY_INDEX} ${inOrder ? IN_ORDER : ""} ${timeouts}`,
     max: size,
     connectionTimeoutMillis: 5_000,

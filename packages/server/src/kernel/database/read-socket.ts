@@ -8,10 +8,12 @@ const MIN_SHARED_BYTES = 8 * 1024;
 const memory = Buffer.allocUnsafeSlow(READ_BYTES);
 
 /**
- * Creates a socket that reads into memory which all such sockets share. Node would allocate 64 KiB for each read, which V8 counts: 64 MiB of
- * results make it mark its whole heap. Long pieces of `data` events are only valid until their listeners return.
+ * Creates the socket of a connection. It reads into memory which all such sockets share, unless pg creates one for TLS on top of it. Node would
+ * allocate 64 KiB for each read, which V8 counts: 64 MiB of results make it mark its whole heap. Long pieces of `data` events are only valid
+ * until their listeners return.
  */
-export function createReadSocket(): net.Socket {
+export function createReadSocket(options?: { readonly ssl?: unknown }): net.Socket {
+  if (options?.ssl) return new net.Socket();
   const receive = (bytes: number): boolean => {
     const piece = memory.subarray(0, bytes);
     socket.emit("data", bytes < MIN_SHARED_BYTES ? Buffer.from(piece) : piece);

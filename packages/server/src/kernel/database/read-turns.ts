@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 
-/** How long results are read in one turn of the event loop. Milliseconds. */
+/** How long results are read in one turn of the event loop. Connections divide it equally. Milliseconds. */
 const TURN_MS = 3;
 /** What is read of each connection in any case, as turns may be long, and then there are few of them: what Node reads at once. Bytes. */
 const MIN_BYTES = 64 * 1024;
@@ -12,6 +12,8 @@ export class ReadConnection {
   turn = -1;
   /** What was read in it. */
   bytes = 0;
+  /** How long that took. */
+  spentMs = 0;
 
   constructor(stream: Readable) {
     this.stream = stream;
@@ -26,8 +28,9 @@ export class ReadTurns {
   readonly #nowMs: () => number;
   readonly #waiting = new Set<Readable>();
   #turn = 0;
-  /** How long was read in this turn. Milliseconds. */
-  #spentMs = 0;
+  /** Of how many connections long results are read in this turn, and were read in the last one. */
+  #connections = 0;
+  #connectionsBefore = 0;
   #isPlanned = false;
 
   constructor(nowMs: () => number = () => performance.now()) {
@@ -38,10 +41,14 @@ export class ReadTurns {
   read(connection: ReadConnection, bytes: number, read: () => void): void {
     const beganMs = this.#nowMs();
     read();
-    this.#spentMs += this.#nowMs() - beganMs;
-    connection.bytes = connection.turn === this.#turn ? connection.bytes + bytes : bytes;
-    connection.turn = this.#turn;
-    if (this.#spentMs >= TURN_MS && connection.bytes >= MIN_BYTES) {
+    if (connection.turn !== this.#turn) {
+      Object.assign(connection, { turn: this.#turn, bytes: 0, spentMs: 0 });
+      this.#connections += 1;
+    }
+    connection.bytes += bytes;
+    connection.spentMs += this.#nowMs() - beganMs;
+    const partMs = TURN_MS / Math.max(this.#connections, this.#connectionsBefore);
+    if (connection.spentMs >= partMs && connection.bytes >= MIN_BYTES) {
       connection.stream.pause();
       this.#waiting.add(connection.stream);
     }
@@ -56,12 +63,10 @@ export class ReadTurns {
 
   readonly #next = (): void => {
     this.#turn += 1;
-    this.#spentMs = 0;
+    this.#connectionsBefore = this.#connections;
+    this.#connections = 0;
     this.#isPlanned = false;
-    // The first one of this turn had most of the time.
-    const [first, ...others] = this.#waiting;
+    for (const stream of this.#waiting) stream.resume();
     this.#waiting.clear();
-    for (const stream of others) stream.resume();
-    first?.resume();
   };
 }
