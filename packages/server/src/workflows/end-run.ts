@@ -9,6 +9,7 @@ import { findAwaitingParents } from "./parent.ts";
 import { showRunId } from "./run.ts";
 import { enqueueUndos } from "./undo/enqueue-undos.ts";
 import { findUndosAcrossWorkspaces, type Undo } from "./undo/store.ts";
+import { lockRunsAcrossWorkspaces } from "./wait-store.ts";
 
 /** Which hook fires when a run ends. Source: specification, Lifecycle hooks. */
 const HOOK_OF: Readonly<Record<RunEnd["status"], Hook>> = { completed: "onSuccess", failed: "onFailure", cancelled: "onCancel" };
@@ -69,7 +70,10 @@ export async function endRunsAcrossWorkspaces(tx: Db, ids: UuidSource, ends: rea
 
 async function findUndos(tx: Db, ends: readonly RunEnd[]): Promise<ReadonlyMap<RunId, Undo>> {
   const unsuccessful = ends.filter(({ status }) => status !== "completed");
-  return unsuccessful.length > 0 ? findUndosAcrossWorkspaces(tx, unsuccessful) : new Map();
+  if (unsuccessful.length === 0) return new Map();
+  // A plain step is stored under the lock of its run alone. One that is being stored now is in the journal, too.
+  await lockRunsAcrossWorkspaces(tx, unsuccessful);
+  return findUndosAcrossWorkspaces(tx, unsuccessful);
 }
 
 /** A run whose program has begun to undo fails with the error for which it did so. */
