@@ -79,7 +79,7 @@ const HELP = `Measures Tidemill's speed and prints a table of figures.
                                  compares with these only: ${PEER_NAMES.join(", ")}
   npm run bench -- ${NEIGHBOURS} [--attacks 1,4+6,all] [--seconds 15] [--nodes 1] [--apart] [--samples FILE]
                                  attacks a node from one workspace and measures another; takes ten minutes and up to 8 GB;
-                                 writes each request and delivery of it to FILE
+                                 writes each request and delivery of it to FILE; --apart gives it nodes of its own
 
 Scenarios: ${Object.keys(SCENARIOS).join(", ")}.
 

@@ -99,12 +99,14 @@ function fixture() {
     state.run.progress = progress;
     followed.changed(KEY);
   };
-  return { state, followed, shares, advance, say };
+  const open = (cursor: EventCursor | null = null, reauthenticate = async () => {}) =>
+    followed.open(KEY, cursor, { reauthenticate, personId: null });
+  return { state, shares, advance, say, open };
 }
 
 /** A stream that has sent the run. */
-async function opened({ followed, advance }: ReturnType<typeof fixture>, reader: Writable, reauthenticate = async () => {}) {
-  const stream = followed.open(KEY, null, { reauthenticate, personId: null });
+async function opened({ open, advance }: ReturnType<typeof fixture>, reader: Writable, reauthenticate = async () => {}) {
+  const stream = open(null, reauthenticate);
   await advance(0);
   stream.pipe(reader);
   await advance(0);
@@ -179,7 +181,7 @@ describe("a run that is followed", () => {
     const { requestMemory } = one.shares;
     one.state.run.bytes = 900_000;
     requestMemory.take(KEY.workspaceId, requestMemory.capacity);
-    const stream = one.followed.open(KEY, null, { reauthenticate: async () => {}, personId: null });
+    const stream = one.open();
     await one.advance(0);
     expect(requestMemory.waiting).toBe(1);
     requestMemory.giveBack(KEY.workspaceId, requestMemory.capacity);
@@ -198,9 +200,8 @@ describe("a run that is followed", () => {
   test("waits for memory for those who come back and lack much of a long journal, and not for those who lack little or nothing", async () => {
     const one = fixture();
     const { requestMemory } = one.shares;
-    const open = (cursor: EventCursor | null) => one.followed.open(KEY, cursor, { reauthenticate: async () => {}, personId: null });
     Object.assign(one.state.run, { bytes: 900_000, journal_bytes: 900_000, last_seq: 10 });
-    const first = open(null);
+    const first = one.open();
     await one.advance(0);
     requestMemory.take(KEY.workspaceId, requestMemory.capacity);
     one.state.lacking = [
@@ -208,9 +209,9 @@ describe("a run that is followed", () => {
       { passed: 2, bytes: 1_000 },
     ];
     const cursorAt = (steps: number) => ({ ...(first.cursor as EventCursor), steps });
-    const all = open(first.cursor);
-    const much = open(cursorAt(0));
-    const little = open(cursorAt(9));
+    const all = one.open(first.cursor);
+    const much = one.open(cursorAt(0));
+    const little = one.open(cursorAt(9));
     await one.advance(200);
     await Promise.all([all.opened, little.opened]);
     expect(requestMemory.waiting).toBe(1);
@@ -227,7 +228,7 @@ describe("a run that is followed", () => {
     const { requestMemory } = one.shares;
     one.state.run.bytes = 900_000;
     requestMemory.take(KEY.workspaceId, requestMemory.capacity);
-    const stream = one.followed.open(KEY, null, { reauthenticate: async () => {}, personId: null });
+    const stream = one.open();
     stream.shutOut();
     await one.advance(0);
     expect([requestMemory.waiting, requestMemory.heldBy(KEY.workspaceId)]).toEqual([0, requestMemory.capacity]);

@@ -1,26 +1,14 @@
 import { describe, expect } from "vitest";
+import type { NamedClaim } from "#jobs";
 import { type Database, type RunId, uuidOf, type WorkspaceId } from "#kernel";
-import type { LaneId } from "#lanes";
 import { insertPlainStepsAcrossWorkspaces } from "../../src/workflows/plain-step-store.ts";
-import type { StepToInsert } from "../../src/workflows/step-store.ts";
+import { completedStep } from "../../src/workflows/step-store.ts";
 import { test } from "../harness/engine.ts";
 import { backendOf, untilWaitingFor } from "../harness/locks.ts";
 import type { Service } from "../harness/service.ts";
 import { putWorkflow, type TestWorkflow } from "../harness/workflows.ts";
 
-const STEP: StepToInsert = {
-  key: "charge",
-  type: "run",
-  status: "completed",
-  output: "1",
-  error: null,
-  attempt: 1,
-  startedAt: null,
-  wakeAt: null,
-  wakeInMs: null,
-  signal: null,
-  undoable: true,
-};
+const STEP = { ...completedStep("charge", "run", "1"), undoable: true };
 
 /** A run that is executed, and ends while a step of it is being stored that can be undone. The step is stored first. */
 async function endedMeanwhile(
@@ -32,15 +20,14 @@ async function endedMeanwhile(
   await workflow.trigger();
   const run = await workflow.take();
   const id = uuidOf("run", run.runId) as RunId;
-  const [job] = await service.database.query<{ workspace_id: WorkspaceId; lane_id: LaneId; lease_id: number; attempt: number }>(
-    "select workspace_id, lane_id::int, lease_id::int, attempt from job where id = $1",
+  const [claim] = await service.database.query<NamedClaim & { readonly workspaceId: WorkspaceId }>(
+    `select workspace_id as "workspaceId", lane_id::int as "laneId", id, lease_id::int as "leaseId", attempt from job where id = $1`,
     [id],
   );
-  if (!job) throw new Error("The run has no job.");
-  const claim = { workspaceId: job.workspace_id, laneId: job.lane_id, id, leaseId: job.lease_id, attempt: job.attempt } as never;
+  if (!claim) throw new Error("The run has no job.");
   let ending: Promise<unknown> = Promise.resolve();
   await engine.transaction(async (tx) => {
-    const stored = await insertPlainStepsAcrossWorkspaces(tx, [{ workspaceId: job.workspace_id, id, claim, steps: [STEP] }]);
+    const stored = await insertPlainStepsAcrossWorkspaces(tx, [{ workspaceId: claim.workspaceId, id, claim, steps: [STEP] }]);
     expect(stored.get(id)).toBe(1);
     ending = end(workflow, run);
     await untilWaitingFor(engine, await backendOf(tx), 1);

@@ -103,7 +103,10 @@ export class MessageReader implements MessageSource {
 
 const lengthAt = (piece: Buffer, start: number): number => TYPE_BYTES + piece.readUInt32BE(start + TYPE_BYTES);
 
-/** Memory of long messages that were parsed, from the one that was used longest ago to the latest. pg keeps only texts of them, but for data that is copied out, which nothing here asks for. */
+/**
+ * Memory of long messages that were parsed, from the one that was used longest ago to the latest. pg keeps only texts of them, but for data
+ * that is copied out, which nothing here asks for.
+ */
 const kept: ArrayBuffer[] = [];
 let keptBytes = 0;
 
