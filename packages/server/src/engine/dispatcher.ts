@@ -33,6 +33,8 @@ interface AttemptUnderWay {
 }
 
 const TICK_MS = 100;
+/** A tick that comes this much after the one before it: the event loop stood still meanwhile. Milliseconds. */
+const STOOD_STILL_MS = 3 * TICK_MS;
 /** How many attempts of a claim start in one turn of the event loop, of its workspaces in turn. Each takes 0.1 to 0.2 ms, and may open a connection. */
 const STARTS_IN_A_TURN = 16;
 const PAUSE_AFTER_FAILURE_MS = 250;
@@ -65,6 +67,8 @@ export class Dispatcher implements Outlet {
   #draining = false;
   #ended = false;
   #ticker: NodeJS.Timeout | undefined;
+  #tickedMs = 0;
+  #hasLeftSweepOut = false;
   #retryTimer: NodeJS.Timeout | undefined;
   /** While this is set, the node lacks what attempts need. It claims nothing, and leaves the jobs to other nodes. */
   #shortage: NodeJS.Timeout | undefined;
@@ -377,7 +381,7 @@ export class Dispatcher implements Outlet {
     this.#lanes.started(claim, startedMs, claim.payload.length);
     this.#finisher.started(claim);
     this.#options.report?.(claim.workspaceId, recordsOf(claim.kind));
-    this.#ticker ??= setInterval(() => this.#tick(), TICK_MS);
+    this.#startTicker();
     void attempt.result.then((result) => this.#finish(claim, result, startedMs, memory));
   }
 
@@ -402,13 +406,28 @@ export class Dispatcher implements Outlet {
     }, ms);
   }
 
+  #startTicker(): void {
+    if (this.#ticker) return;
+    this.#tickedMs = performance.now();
+    this.#ticker = setInterval(() => this.#tick(), TICK_MS);
+  }
+
   #tick(): void {
-    for (const { deliverer } of this.#options.kinds) deliverer.sweep();
+    this.#sweep();
     this.#lanes.widen(this.#options.clock.elapsedMs());
     this.#claimSoon();
     if (this.#attempts.size > 0) return;
     clearInterval(this.#ticker);
     this.#ticker = undefined;
+  }
+
+  /** After the event loop stood still, timers come before what has arrived meanwhile: responses that came in time are read before the next tick. */
+  #sweep(): void {
+    const nowMs = performance.now();
+    this.#hasLeftSweepOut = !this.#hasLeftSweepOut && nowMs - this.#tickedMs >= STOOD_STILL_MS;
+    this.#tickedMs = nowMs;
+    if (this.#hasLeftSweepOut) return;
+    for (const { deliverer } of this.#options.kinds) deliverer.sweep();
   }
 
   get #isIdle(): boolean {

@@ -1,7 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect } from "vitest";
 import type { Answer } from "../harness/handler.ts";
+import { RawServer } from "../harness/raw-server.ts";
 import { type Service, test } from "../harness/service.ts";
+
+/** Holds the event loop, of the node and of the handler. */
+const standStill = (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 
 /** Lets a handler respond to one attempt. Returns the job's record after the settle. */
 async function recordAfter(service: Service, answer: Answer, state: string) {
@@ -14,6 +18,24 @@ async function recordAfter(service: Service, answer: Answer, state: string) {
 
 const json = (body: string, status = 200) => ({ status, headers: { "content-type": "application/json" }, body });
 const RESULT_BYTES = 64 * 1024;
+
+describe("a response that comes in time", () => {
+  test("a response that comes in time counts, though the event loop stood still until the deadline was over", async ({
+    service,
+    onTestFinished,
+  }) => {
+    const server = await RawServer.listen((socket) => {
+      socket.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+      service.clock.pass(2);
+      standStill(400);
+    });
+    onTestFinished(() => server.close());
+    const queue = await service.queue({ callback_url: server.url, callback_timeout: 1 });
+    const job = await service.enqueue({ queue });
+    await service.untilState(job, "completed");
+    expect((await service.job(job)).attempts_log).toMatchObject([{ attempt: 1, outcome: "completed", status: 200 }]);
+  });
+});
 
 describe("a 2xx completes the job", () => {
   test.for([200, 201, 202, 203, 204, 205, 206, 226, 299])("a 2xx completes the job: %i", async (status, { service }) => {
