@@ -88,7 +88,8 @@ function begin(
             where s.workspace_id = run.workspace_id and s.run_id = run.id and s.status = 'waiting' and s.type <> 'sleep' offset 0))
         order by id for no key update
       ), pending as (
-        select begun.last_seq, begun.journal_bytes, s.workspace_id, s.run_id, s.key, s.seq, s.wake_at, s.signal, s.error, s.output, s.child_run_id, s.answered_at,
+        select begun.last_seq, begun.journal_bytes, s.workspace_id, s.run_id, s.key, s.seq, s.type, s.attempt, s.started_at, s.wake_at, s.signal, s.error, s.output,
+          s.child_run_id, s.answered_at,
           s.signal is not null and g.id is null as is_lost, g.payload, g.completed_at,
           s.child_run_id is not null and (c.id is null or c.ended_at is not null) as has_child_ended,
           c.status as child_status, c.result as child_result, c.error as child_error, c.ended_at as child_ended_at, c.workflow as child_workflow
@@ -96,17 +97,22 @@ function begin(
           select * from run_step s where s.workspace_id = any(array[begun.workspace_id]) and s.run_id = begun.id and s.status = 'waiting' offset 0
         ) s
         left join lateral (
-          select * from signal g where g.workspace_id = any(array[s.workspace_id]) and g.id = s.signal and g.run_id = s.run_id and not g.consumed offset 0
+          -- By the primary key: the planner cannot use the index of all signals of a run.
+          select * from signal g
+          where g.workspace_id = any(array[s.workspace_id]) and g.id = s.signal and g.run_id is not distinct from s.run_id and not g.consumed offset 0
         ) g on true
         left join lateral (
           select r.id, r.status, r.result, r.error, r.ended_at, l.name as workflow
           from run r join lane l on l.workspace_id = any(array[r.workspace_id]) and l.id = r.lane_id
           where r.workspace_id = any(array[s.workspace_id]) and r.id = s.child_run_id offset 0
         ) c on s.child_run_id is not null
+      ), looked_at as (
+        select *, coalesce(error is not null or is_lost or payload is not null or has_child_ended or answered_at is not null or wake_at <= moment(), false) as is_over
+        from pending
       ), over as (
         select p.*, p.error is not null or p.signal is not null and p.payload is null or p.child_run_id is not null and p.child_status is distinct from 'completed' as has_failed,
           coalesce(p.answered_at, case when p.error is not null or p.is_lost then moment() end, p.completed_at, p.child_ended_at, p.wake_at) as ended_at
-        from pending p where p.error is not null or p.is_lost or p.payload is not null or p.has_child_ended or p.answered_at is not null or p.wake_at <= moment()
+        from (select *, bool_and(is_over) over (partition by run_id, signal) as none_waits from looked_at) p where p.is_over
       ), measured as (
         -- An error that a step had from the first was counted then. Lengths are known without reading the texts.
         select *, coalesce(case
@@ -121,13 +127,18 @@ function begin(
       ), placed as (
         select *, used - coalesce(lag(used) over (partition by run_id order by place), 0) = bytes as fits from added
       ), woken as (
-        update run_step s set status = case when o.has_failed or not o.fits then 'failed' else 'completed' end::step_status,
+        -- Each has a row: so it is found by the primary key, whatever the planner takes for the number of steps.
+        insert into run_step (workspace_id, run_id, key, type, attempt, started_at, wake_at, signal, child_run_id, answered_at, ended_at, seq, status, output, error)
+        select o.workspace_id, o.run_id, o.key, o.type, o.attempt, o.started_at, o.wake_at, o.signal, o.child_run_id, o.answered_at, o.ended_at,
+          -- As the lock found it: a step of the execution before may have been stored since the statement began.
+          o.last_seq + o.place,
+          case when o.has_failed or not o.fits then 'failed' else 'completed' end::step_status,
           -- A step that invoked a run has its id as output from the first, and keeps it when it fails.
-          output = case when o.child_run_id is not null and (o.has_failed or not o.fits) then o.output
+          case when o.child_run_id is not null and (o.has_failed or not o.fits) then o.output
             when o.has_failed or not o.fits then null
             when o.child_run_id is not null then '{"result":' || o.child_result || ',' || substr(o.output, 2)
             when o.answered_at is not null then o.output else coalesce(o.payload, 'null') end,
-          error = case when not o.fits then error_text(${NO_ROOM.name}, format(${NO_ROOM.message}, o.key))
+          case when not o.fits then error_text(${NO_ROOM.name}, format(${NO_ROOM.message}, o.key))
             when not o.has_failed then null
             when o.error is not null then o.error
             when o.child_run_id is null and o.is_lost
@@ -140,23 +151,19 @@ function begin(
               from json_to_record(o.child_error::json) as e (name text, message text))
             when o.child_status = 'cancelled' then error_text('WorkflowCancelledError', 'The run of "' || o.child_workflow || '" was cancelled.')
             when o.has_child_ended then error_text('WorkflowCancelledError', 'The run was deleted with its workflow.')
-            else error_text('WorkflowTimeoutError', 'The run of "' || o.child_workflow || '" did not end in time. It goes on.') end,
-          -- As the lock found it: a step of the execution before may have been stored since the statement began.
-          ended_at = o.ended_at, seq = o.last_seq + o.place
+            else error_text('WorkflowTimeoutError', 'The run of "' || o.child_workflow || '" did not end in time. It goes on.') end
         from placed o
-        where s.workspace_id = any(array[o.workspace_id]) and s.run_id = any(array(select run_id from placed)) and s.run_id = o.run_id and s.key = o.key
+        on conflict (workspace_id, run_id, key) do update set status = excluded.status, output = excluded.output, error = excluded.error,
+          ended_at = excluded.ended_at, seq = excluded.seq
       ), consumed as (
-        update signal g set consumed = true from placed o
-        where not o.has_failed and o.fits and g.workspace_id = any(array[o.workspace_id]) and g.id = any(array(select signal from over))
-          and g.id = o.signal and g.run_id = o.run_id
+        update signal g set consumed = true
+        where g.workspace_id = ${workspaceId} and g.run_id = any(array(select id from begun))
+          and ((g.run_id, g.id) in (select run_id, signal from placed where signal is not null and not has_failed and fits)) is true
       ), forgotten as (
-        delete from signal g using over o
-        where o.has_failed and not o.is_lost and o.error is null and not g.registered and g.payload is null
-          and g.workspace_id = any(array[o.workspace_id]) and g.id = any(array(select signal from over))
-          and g.id = o.signal and g.run_id = o.run_id
-          and not exists (
-            select from pending p where p.run_id = o.run_id and p.signal = o.signal
-              and not exists (select from over where over.run_id = p.run_id and over.key = p.key))
+        delete from signal g
+        where g.workspace_id = ${workspaceId} and g.run_id = any(array(select id from begun)) and not g.registered and g.payload is null
+          and ((g.run_id, g.id) in (
+            select run_id, signal from over where signal is not null and has_failed and not is_lost and error is null and none_waits)) is true
       )
       update run r set status = 'running', started_at = coalesce(started_at, moment()), version = case when started_at is null then ${version}::text else version end,
         last_execution = greatest(r.last_execution, e.execution),

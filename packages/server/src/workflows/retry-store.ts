@@ -53,24 +53,26 @@ export const forgetSteps = (
         -- Waits whose signal another run has taken since: the program asks for them anew. So it does for the registration.
         select key from run_step s where s.workspace_id = ${workspaceId} and s.run_id = ${id} and s.signal is not null
           and (s.status = 'waiting' or s.type = 'signal')
-          and not exists (select from signal g where g.workspace_id = ${workspaceId} and g.id = s.signal and g.run_id = ${id})
+          and not exists (select from signal g where g.workspace_id = ${workspaceId} and g.id = s.signal and g.run_id is not distinct from ${id})
         union all
         -- Calls that were withdrawn when the run ended.
         select key from run_step s where s.workspace_id = ${workspaceId} and s.run_id = ${id} and s.type = 'http' and s.status = 'waiting'
           and s.answered_at is null
       ), gone as (
-        delete from run_step where workspace_id = ${workspaceId} and run_id = ${id} and key in (select key from forgotten)
+        delete from run_step where workspace_id = ${workspaceId} and run_id = ${id} and (key in (select key from forgotten)) is true
       ), kept as (
-        select key, row_number() over (order by status = 'waiting', seq) as place,
+        select *, row_number() over (order by status = 'waiting', seq) as place,
           -- What a step has waited for counts when the next execution begins. Errors of waits that ended before count here, also those that
           -- only say that nothing came.
           case when status = 'waiting' and answered_at is not null then 0
             else coalesce(octet_length(output), 0) + coalesce(octet_length(error), 0) end as bytes
         from run_step where workspace_id = ${workspaceId} and run_id = ${id} and key not in (select key from forgotten)
       ), numbered as (
-        update run_step s set seq = kept.place, cancelled_seq = null from kept
-        where s.workspace_id = ${workspaceId} and s.run_id = ${id} and s.key = kept.key
-          and (s.seq <> kept.place or s.cancelled_seq is not null)
+        -- Each has a row (as in beginExecutions).
+        insert into run_step (workspace_id, run_id, key, type, status, attempt, started_at, ended_at, signal, answered_at, seq)
+        select workspace_id, run_id, key, type, status, attempt, started_at, ended_at, signal, answered_at, place from kept
+        where seq <> place or cancelled_seq is not null
+        on conflict (workspace_id, run_id, key) do update set seq = excluded.seq, cancelled_seq = null
       )
       update run set steps = (select count(*) from kept), last_seq = (select count(*) from kept),
         journal_bytes = coalesce((select sum(bytes) from kept), 0)

@@ -52,8 +52,10 @@ export async function findPendingSignalsAcrossWorkspaces(tx: Db, runs: readonly 
     tx,
     sql`
       select g.run_id, g.id from unnest(${plainArray(runs.map((one) => one.workspaceId))}::uuid[],
-        ${plainArray(runs.map((one) => one.id))}::uuid[]) as u (workspace_id, id)
-      join signal g on g.workspace_id = any(array[u.workspace_id]) and g.run_id = u.id and not g.consumed`,
+        ${plainArray(runs.map((one) => one.id))}::uuid[]) as u (workspace_id, id),
+      lateral (
+        select * from signal g where g.workspace_id = any(array[u.workspace_id]) and g.run_id = u.id and not g.consumed offset 0
+      ) g`,
   );
   const pending = new Map(runs.map(({ id }) => [id, new Set<string>()]));
   for (const { run_id, id } of found) pending.get(run_id)?.add(id);
@@ -68,10 +70,14 @@ export const lockAwaitedSignals = (tx: Db, workspaceId: WorkspaceId, runs: reado
       select from (
         select s.signal, s.run_id from run_step s
         where s.workspace_id = ${workspaceId} and s.run_id = any(${plainArray(runs)}::uuid[]) and s.status = 'waiting'
+          and s.signal is not null
         order by s.signal
       ) s,
       lateral (
-        select from signal g where g.workspace_id = any(array[${workspaceId}::uuid]) and g.id = s.signal and g.run_id = s.run_id for update
+        -- The planner cannot use the index of all signals of a run.
+        select from signal g
+        where g.workspace_id = any(array[${workspaceId}::uuid]) and g.id = s.signal and g.run_id is not distinct from s.run_id
+        for update
       ) locked`,
   );
 
