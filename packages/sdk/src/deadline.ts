@@ -1,6 +1,8 @@
+import { type PatientTimeout, setPatientTimeout } from "./patient-timeout.ts";
+
 /** The end of something: after a time, or with another signal. Its timer must be stopped by `end`. */
 export class Deadline {
-  readonly #timer: ReturnType<typeof setTimeout>;
+  readonly #timer: PatientTimeout;
   readonly #outer: AbortSignal | undefined;
   readonly #abortWithOuter = (): void => this.#abort(this.#outer?.reason);
   #controller: AbortController | undefined;
@@ -12,7 +14,7 @@ export class Deadline {
   /** @param reason makes the reason of the signal when the time has passed */
   constructor(ms: number, outer: AbortSignal | undefined, reason?: () => Error) {
     this.#outer = outer;
-    this.#timer = setTimeout(() => {
+    this.#timer = setPatientTimeout(() => {
       this.#passed = true;
       this.#abort(reason?.());
     }, ms);
@@ -39,7 +41,7 @@ export class Deadline {
   }
 
   end(): void {
-    clearTimeout(this.#timer);
+    this.#timer.clear();
     this.#outer?.removeEventListener("abort", this.#abortWithOuter);
   }
 

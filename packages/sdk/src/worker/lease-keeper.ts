@@ -5,6 +5,7 @@ import type { HeldLeases, Lease } from "./held-leases.ts";
 export interface LeaseKeeperOptions {
   readonly held: HeldLeases;
   readonly leaseSeconds: number;
+  readonly elapsedMs: () => number;
   /** Extends leases. The response may wait this long for something to be cancelled. Tries again until there is one. */
   readonly extend: (leases: Lease[], waitSeconds: number, signal: AbortSignal) => Promise<Extended>;
   readonly onError: (error: unknown) => void;
@@ -57,13 +58,16 @@ export class LeaseKeeper {
   }
 
   async #extendAll(signal: AbortSignal): Promise<void> {
-    const { held, leaseSeconds, extend } = this.#options;
+    const { held, leaseSeconds, extend, elapsedMs } = this.#options;
+    // After this process stood still, the response must not come after a lease has ended.
+    const soonMs = elapsedMs() + (leaseSeconds * 1_000) / 2;
+    const waitSeconds = [...held].some(({ endsMs }) => endsMs < soonMs) ? 0 : Math.min(MAX_WAIT_SECONDS, Math.floor(leaseSeconds / 4));
     const leases = [...held].map(({ lease }) => lease);
     for (let from = 0; from < leases.length; from += MAX_LEASES) {
       const some = leases.slice(from, from + MAX_LEASES);
       const isLast = from + MAX_LEASES >= leases.length;
       // A call that gets no response is repeated in time.
-      const { response, endsMs } = await extend(some, isLast ? Math.min(MAX_WAIT_SECONDS, Math.floor(leaseSeconds / 4)) : 0, signal);
+      const { response, endsMs } = await extend(some, isLast ? waitSeconds : 0, signal);
       for (const id of response.cancelled) held.lose(id, "cancelled");
       for (const [index, { id, ok }] of response.leases.entries()) {
         const lease = some[index];

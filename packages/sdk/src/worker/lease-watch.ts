@@ -1,3 +1,4 @@
+import { type PatientTimeout, setPatientTimeout } from "../patient-timeout.ts";
 import type { HeldLeases, Lease } from "./held-leases.ts";
 
 /** Notices by the clock of this process that leases have ended, so that a worker which cannot reach the service notices it, too. */
@@ -5,7 +6,7 @@ export class LeaseWatch {
   readonly #held: HeldLeases;
   readonly #elapsedMs: () => number;
   readonly #onEnd: (lease: Lease) => void;
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  #timer: PatientTimeout | undefined;
   #nextMs = Number.POSITIVE_INFINITY;
 
   /** @param onEnd is called with each lease that has ended */
@@ -18,13 +19,13 @@ export class LeaseWatch {
   /** Looks at the leases then, if it would not before. */
   expect(endsMs: number): void {
     if (endsMs >= this.#nextMs) return;
-    clearTimeout(this.#timer);
+    this.#timer?.clear();
     this.#nextMs = endsMs;
-    this.#timer = setTimeout(() => this.#look(), Math.max(1, Math.ceil(endsMs - this.#elapsedMs())));
+    this.#timer = setPatientTimeout(() => this.#look(), Math.max(1, Math.ceil(endsMs - this.#elapsedMs())));
   }
 
   stop(): void {
-    clearTimeout(this.#timer);
+    this.#timer?.clear();
   }
 
   #look(): void {

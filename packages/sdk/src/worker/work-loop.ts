@@ -64,6 +64,7 @@ export class WorkLoop {
     this.#keeper = new LeaseKeeper({
       held: this.#held,
       leaseSeconds,
+      elapsedMs: settings.elapsedMs,
       extend: (leases, waitSeconds, signal) => calls.extend(leases, waitSeconds, signal),
       onError: (error) => {
         if (error instanceof TidemillError) this.#fail(error);

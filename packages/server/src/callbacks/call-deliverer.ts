@@ -51,9 +51,9 @@ export class CallDeliverer implements Deliverer {
     return { result, abort: () => call.abort() };
   }
 
-  sweep(): void {
+  sweep(stoodStillMs: number): void {
     const nowMs = this.#options.clock.elapsedMs();
-    for (const call of this.#running) call.endIfOverdue(nowMs);
+    for (const call of this.#running) call.endIfOverdue(nowMs, stoodStillMs);
   }
 }
 
@@ -96,7 +96,8 @@ class HttpCall {
     this.#endRequest?.(reason);
   }
 
-  endIfOverdue(nowMs: number): void {
+  endIfOverdue(nowMs: number, stoodStillMs: number): void {
+    this.#deadlineMs += stoodStillMs;
     if (nowMs >= this.#deadlineMs) this.#endRequest?.(new CallbackTimeoutError("The response did not come in time."));
   }
 

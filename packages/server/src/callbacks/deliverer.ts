@@ -65,9 +65,9 @@ export class CallbackDeliverer implements Deliverer {
     return callback;
   }
 
-  sweep(): void {
+  sweep(stoodStillMs: number): void {
     const nowMs = this.#options.clock.elapsedMs();
-    for (const callback of this.#running) callback.endIfOverdue(nowMs);
+    for (const callback of this.#running) callback.endIfOverdue(nowMs, stoodStillMs);
   }
 }
 
@@ -120,7 +120,8 @@ class Callback implements Attempt {
     this.#withdrawn?.abort(reason);
   }
 
-  endIfOverdue(nowMs: number): void {
+  endIfOverdue(nowMs: number, stoodStillMs: number): void {
+    this.#deadlineMs += stoodStillMs;
     if (nowMs >= this.#deadlineMs) this.#abort?.(new CallbackTimeoutError("The handler did not answer in time."));
   }
 

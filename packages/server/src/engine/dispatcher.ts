@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { type Claim, claimAcrossWorkspaces, findHeldAcrossWorkspaces, type Outlet, type StartedJob } from "#jobs";
-import { type Db, type JobId, Line, type WorkspaceId } from "#kernel";
+import { type Db, type JobId, Line, type PatientTimeout, setPatientTimeout, type WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import { CancelTombstones } from "./cancel-tombstones.ts";
 import { ClaimReconciler } from "./claim-reconciler.ts";
@@ -33,8 +33,8 @@ interface AttemptUnderWay {
 }
 
 const TICK_MS = 100;
-/** A tick that comes this much after the one before it: the event loop stood still meanwhile. Milliseconds. */
-const STOOD_STILL_MS = 3 * TICK_MS;
+/** A tick that is this late: the event loop stood still. Milliseconds. */
+const STOOD_STILL_MS = TICK_MS;
 /** How many attempts of a claim start in one turn of the event loop, of its workspaces in turn. Each takes 0.1 to 0.2 ms, and may open a connection. */
 const STARTS_IN_A_TURN = 16;
 const PAUSE_AFTER_FAILURE_MS = 250;
@@ -68,7 +68,6 @@ export class Dispatcher implements Outlet {
   #ended = false;
   #ticker: NodeJS.Timeout | undefined;
   #tickedMs = 0;
-  #hasLeftSweepOut = false;
   #retryTimer: NodeJS.Timeout | undefined;
   /** While this is set, the node lacks what attempts need. It claims nothing, and leaves the jobs to other nodes. */
   #shortage: NodeJS.Timeout | undefined;
@@ -220,12 +219,12 @@ export class Dispatcher implements Outlet {
   /** Waits until no attempt is under way, for at most `seconds`. */
   async idle(seconds: number): Promise<void> {
     if (this.#isIdle) return;
-    let timer: NodeJS.Timeout | undefined;
+    let timer: PatientTimeout | undefined;
     await new Promise<void>((resolve) => {
       this.#onIdle.push(resolve);
-      timer = setTimeout(resolve, seconds * 1000);
+      timer = setPatientTimeout(resolve, seconds * 1000);
     });
-    clearTimeout(timer);
+    timer?.clear();
   }
 
   /** These lanes may have jobs, or room for more. */
@@ -421,13 +420,12 @@ export class Dispatcher implements Outlet {
     this.#ticker = undefined;
   }
 
-  /** After the event loop stood still, timers come before what has arrived meanwhile: responses that came in time are read before the next tick. */
+  /** After the event loop stood still, timers come before the responses that have arrived meanwhile, and before requests that were not written yet. */
   #sweep(): void {
     const nowMs = performance.now();
-    this.#hasLeftSweepOut = !this.#hasLeftSweepOut && nowMs - this.#tickedMs >= STOOD_STILL_MS;
+    const lateMs = nowMs - this.#tickedMs - TICK_MS;
     this.#tickedMs = nowMs;
-    if (this.#hasLeftSweepOut) return;
-    for (const { deliverer } of this.#options.kinds) deliverer.sweep();
+    for (const { deliverer } of this.#options.kinds) deliverer.sweep(lateMs >= STOOD_STILL_MS ? lateMs : 0);
   }
 
   get #isIdle(): boolean {

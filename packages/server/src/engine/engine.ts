@@ -330,7 +330,12 @@ export function createEngine(options: EngineOptions): Engine {
       lookForWork,
       comeDue,
       reassign,
-      periodic("rescue", (config.nodeLeaseSeconds * 1000) / 3, () => rescueAcrossWorkspaces(rescue)),
+      // Extensions of leases that came in time are stored first.
+      new PeriodicLoop(
+        { name: "rescue", everyMs: (config.nodeLeaseSeconds * 1000) / 3, pass: () => rescueAcrossWorkspaces(rescue), isPatient: true },
+        emit,
+        random,
+      ),
       periodic("remove-old-leases", HOUR_MS, () => removeOldLeases(databases.housekeeping)),
       listener,
     ],

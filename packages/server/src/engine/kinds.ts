@@ -18,8 +18,12 @@ export interface AttemptMemory {
 /** Delivers jobs of one kind. The dispatcher decides when. */
 export interface Deliverer {
   start(claim: Claim, memory: AttemptMemory): Attempt;
-  /** Ends attempts that take too long. Called every 100 ms while there are any. */
-  sweep(): void;
+  /**
+   * Ends attempts that take too long. Called every 100 ms while there are any.
+   *
+   * @param stoodStillMs for how long the node stood still since the last call: that time does not count
+   */
+  sweep(stoodStillMs: number): void;
 }
 
 /** The outcome of a claim that was still valid when its settle was written. */

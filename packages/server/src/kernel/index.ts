@@ -48,6 +48,7 @@ export * from "./loop-delay.ts";
 export * from "./metrics.ts";
 export * from "./nearest.ts";
 export * from "./not-found.ts";
+export * from "./patient-timeout.ts";
 export * from "./periodic-loop.ts";
 export * from "./problem.ts";
 export * from "./random.ts";

@@ -1,4 +1,5 @@
 import type { EmitEvent } from "./events.ts";
+import { type PatientTimeout, setPatientTimeout } from "./patient-timeout.ts";
 import type { Random } from "./random.ts";
 import type { Service } from "./service.ts";
 
@@ -11,6 +12,8 @@ export interface LoopOptions {
   readonly everyMs: number;
   /** One pass. If it returns a number of milliseconds that is shorter than `everyMs`, the next pass starts after that. */
   readonly pass: () => Promise<unknown>;
+  /** Whether a pass that comes late because the event loop stood still lets what has arrived meanwhile come first (`setPatientTimeout`). */
+  readonly isPatient?: boolean;
 }
 
 /**
@@ -21,7 +24,7 @@ export class PeriodicLoop implements Service {
   readonly #options: LoopOptions;
   readonly #emit: EmitEvent;
   readonly #random: Random;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: PatientTimeout | undefined;
   #running: Promise<void> | undefined;
   #again = false;
   #stopped = true;
@@ -37,7 +40,7 @@ export class PeriodicLoop implements Service {
   start(waitMs = 0): void {
     this.#stopped = false;
     if (waitMs === 0) this.wake();
-    else this.#timer = setTimeout(() => this.wake(), waitMs);
+    else this.#wakeIn(waitMs);
   }
 
   wake(): void {
@@ -46,7 +49,7 @@ export class PeriodicLoop implements Service {
       this.#again = true;
       return;
     }
-    clearTimeout(this.#timer);
+    this.#timer?.clear();
     this.#running = this.#run().finally(() => {
       this.#running = undefined;
     });
@@ -65,7 +68,7 @@ export class PeriodicLoop implements Service {
   /** Stops the loop, and waits for a running pass to end. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    clearTimeout(this.#timer);
+    this.#timer?.clear();
     await this.#running;
   }
 
@@ -75,7 +78,16 @@ export class PeriodicLoop implements Service {
       this.#again = false;
       waitMs = await this.#passOnce();
     } while (this.#again && !this.#stopped && this.#failures === 0);
-    if (!this.#stopped) this.#timer = setTimeout(() => this.wake(), waitMs);
+    if (!this.#stopped) this.#wakeIn(waitMs);
+  }
+
+  #wakeIn(ms: number): void {
+    const wake = () => this.wake();
+    if (this.#options.isPatient) this.#timer = setPatientTimeout(wake, ms);
+    else {
+      const timer = setTimeout(wake, ms);
+      this.#timer = { clear: () => clearTimeout(timer) };
+    }
   }
 
   async #passOnce(): Promise<number> {

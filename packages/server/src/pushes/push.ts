@@ -76,7 +76,8 @@ export class Push implements Attempt {
     this.#abort?.(new AbortedError("The attempt was aborted."));
   }
 
-  endIfOverdue(nowMs: number): void {
+  endIfOverdue(nowMs: number, stoodStillMs: number): void {
+    this.#deadlineMs += stoodStillMs;
     if (nowMs >= this.#deadlineMs) this.#abort?.(new CallbackTimeoutError("The program did not respond in time."));
   }
 

@@ -62,7 +62,8 @@ export class Send {
     this.#endRequest?.(reason);
   }
 
-  endIfOverdue(nowMs: number): void {
+  endIfOverdue(nowMs: number, stoodStillMs: number): void {
+    this.#deadlineMs += stoodStillMs;
     if (nowMs >= this.#deadlineMs) this.#endRequest?.(new CallbackTimeoutError("The response did not come in time."));
   }
 

@@ -344,6 +344,35 @@ describe("a worker's lease that runs out", () => {
     },
   );
 
+  test("a worker's lease that runs out is extended as long as nobody has found it, and not while its job is taken back", async ({
+    database,
+    engine,
+    lane,
+  }) => {
+    await putJobs(database, lane, { state: "waiting", count: 2 });
+    const leaseId = await openLease(engine, lane);
+    const claims = await claim(engine, lane, leaseId);
+    await expire(database, leaseId);
+    const extend = async (one?: Claim) => (await extendClaims(engine, lane.workspaceId, one ? [one] : [], 600)).length;
+    expect(await extend(claims[0])).toBe(1);
+    let late: number | undefined;
+    const query = async (statement: Statement) => {
+      const result = await engine.query(statement);
+      if (statement.text.includes("lease_until <= moment()")) late = await extend(claims[1]);
+      return result;
+    };
+    await rescue({ query, transaction: (work) => engine.transaction(work) } as Database);
+    expect(late).toBe(0);
+    const states = await database.query<{ id: string; state: string; code: string | null }>(
+      "select id, state, error_code as code from job where lane_id = $1",
+      [lane.laneId],
+    );
+    expect(Object.fromEntries(states.map(({ id, state, code }) => [id, [state, code]]))).toEqual({
+      [claims[0]?.id as string]: ["active", null],
+      [claims[1]?.id as string]: ["delayed", "LEASE_EXPIRED"],
+    });
+  });
+
   test("a worker's lease that runs out is settled once, whichever of many nodes finds it", async ({ database, engine, lane }) => {
     const ids = await putJobs(database, lane, { state: "waiting", count: 20 });
     const worker = await openLease(engine, lane);

@@ -1,4 +1,4 @@
-import { type DatabaseClock, type Db, type EmitEvent, PeriodicLoop, type Random } from "#kernel";
+import { type DatabaseClock, type Db, type EmitEvent, type PatientTimeout, PeriodicLoop, type Random, setPatientTimeout } from "#kernel";
 import { type NodeFacts, type NodeLoad, usedMemoryBytes } from "./node-facts.ts";
 import { endNode, type NodeLeaseRow, registerNode, renewNode } from "./store.ts";
 
@@ -36,7 +36,7 @@ export class NodeLease {
   #peers: readonly string[] = [];
   #isDraining = false;
   readonly #startedMs: number;
-  #watch: NodeJS.Timeout | undefined;
+  #watch: PatientTimeout | undefined;
 
   constructor(options: LeaseOptions) {
     this.#options = options;
@@ -73,7 +73,7 @@ export class NodeLease {
 
   /** Stops renewing. `release` ends the lease, when nothing is claimed under it any more. */
   async stop(): Promise<void> {
-    clearTimeout(this.#watch);
+    this.#watch?.clear();
     await this.#loop.stop();
   }
 
@@ -113,15 +113,15 @@ export class NodeLease {
     this.#id = id;
     this.#peers = peers;
     this.#trustedUntilMs = sentMs + leaseSeconds * 1000 * TRUSTED_PART;
-    clearTimeout(this.#watch);
-    this.#watch = setTimeout(() => this.#lose(), this.#trustedUntilMs - clock.elapsedMs());
+    this.#watch?.clear();
+    this.#watch = setPatientTimeout(() => this.#lose(), this.#trustedUntilMs - clock.elapsedMs());
     if (hasGap) onGap();
     if (vault_key !== null && !masterKeyIds().includes(vault_key)) onKeyMissing(vault_key);
   }
 
   /** Called before the lease expires, not after: also by a timer, when no renewal succeeded in time. */
   #lose(): void {
-    clearTimeout(this.#watch);
+    this.#watch?.clear();
     this.#trustedUntilMs = 0;
     this.#options.emit("node_lease_lost", { leaseId: this.#id });
     this.#options.onLost();

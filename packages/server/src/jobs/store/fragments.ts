@@ -42,6 +42,9 @@ export const CLAIMED_COLUMNS = fragment`job.workspace_id as "workspaceId", job.l
   job.concurrency_key as "concurrencyKey", job.created_at as "createdAt", job.started_at as "startedAt", job.schedule,
   job.scheduled_for as "scheduledFor", job.traceparent, job.tracestate`;
 
+/** The `lease_until` of a worker's claim that was found to have expired. It is settled as such, and cannot be extended any more (I3). */
+export const ENDED_LEASE = fragment`'epoch'::timestamptz`;
+
 /** Whether a job can be claimed: the predicate of index job_claimable. */
 export const CLAIMABLE = fragment`state = 'waiting' and (concurrency_key is null or key_slot is not null)`;
 

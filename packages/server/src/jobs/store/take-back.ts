@@ -4,7 +4,7 @@ import type { LaneId } from "#lanes";
 import type { Claim } from "../claim.ts";
 import { ANNOUNCE_FAILED, EVENT_IF_FAILED } from "./announce.ts";
 import { COUNT_DEAD_LETTERS, COUNT_TAKEN_BACK } from "./counts.ts";
-import { ASSIGN_SLOTS_OF_MOVED, CLAIMED_COLUMNS } from "./fragments.ts";
+import { ASSIGN_SLOTS_OF_MOVED, CLAIMED_COLUMNS, ENDED_LEASE } from "./fragments.ts";
 
 /** Which claims of nodes to take back, and how to log them. */
 export interface TakingBack {
@@ -68,7 +68,7 @@ export interface ExpiredClaim {
 }
 
 /**
- * Claims of `kinds` to settle one by one because their lease has expired: all those of workers, and those of nodes whose job has
+ * Takes claims of `kinds` to settle one by one because their lease has expired. Those of workers can no longer be extended: all those of workers, and those of nodes whose job has
  * `maxLosses` node losses in a row and a kind that is not in `plainKinds`, or a kind in `onceKinds`. Without payloads. Uses indexes job_lease_until and job_active.
  */
 export const findExpiredClaimsAcrossWorkspaces = async (
@@ -85,9 +85,16 @@ export const findExpiredClaimsAcrossWorkspaces = async (
     await rows<Claim & Omit<ExpiredClaim, "claim">>(
       db,
       sql`
+        with expired as (
+          select workspace_id, lane_id, id from job
+          where lease_until <= moment() and kind::text = any(${textArray(kinds)}) limit ${limit} for update skip locked
+        ), ended as (
+          update job j set lease_until = ${ENDED_LEASE} from expired e
+          where j.workspace_id = any(array[e.workspace_id]) and j.lane_id = e.lane_id and j.id = e.id
+          returning j.*
+        )
         select ${CLAIMED_COLUMNS}, '' as payload, 0 as revision, null::json as probe, true as limited, lease.worker
-        from job join lease on lease.id = job.lease_id
-        where job.lease_until <= moment() and job.kind::text = any(${textArray(kinds)})
+        from ended job join lease on lease.id = job.lease_id
         union all
         select ${CLAIMED_COLUMNS}, '' as payload, 0 as revision, null::json as probe, true as limited, lease.worker
         from lease join job on job.lease_id = lease.id and job.state = 'active'

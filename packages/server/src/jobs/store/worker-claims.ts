@@ -1,7 +1,7 @@
 import { type Db, fragment, type JobId, plainArray, rows, sql, type Timestamp, textArray, type WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import type { Claim } from "../claim.ts";
-import { CLAIMED_COLUMNS } from "./fragments.ts";
+import { CLAIMED_COLUMNS, ENDED_LEASE } from "./fragments.ts";
 
 /** A job as a worker's token names it. */
 export interface NamedClaim {
@@ -152,7 +152,8 @@ async function renameCalls(db: Db, workspaceId: WorkspaceId, claims: readonly Ta
 
 /**
  * Lets claims last `seconds` from now, or longer if they do already and `mayShorten` is false. Returns those that are still held. A job that another statement has locked, which may wait for one of
- * the others, is left as it is: it is settled or cancelled at this moment, or extended by another call. Uses the primary key.
+ * the others, is left as it is: it is settled or cancelled at this moment, or extended by another call. One whose lease
+ * has expired is extended, too, until it is found (`ENDED_LEASE`). Uses the primary key.
  */
 export function extendClaims(
   db: Db,
@@ -169,9 +170,9 @@ export function extendClaims(
         select * from unnest(${workspaceIds}::uuid[], ${laneIds}::bigint[], ${ids}::uuid[], ${leaseIds}::bigint[], ${attempts}::int[])
           c (workspace_id, lane_id, id, lease_id, attempt)
       ), held as (
-        select job.id, job.lease_until from c join job on ${IS_HELD}
+        select job.id, job.lease_until from c join job on ${IS_HELD} and job.lease_until is distinct from ${ENDED_LEASE}
       ), locked as (
-        select job.workspace_id, job.lane_id, job.id from c join job on ${IS_HELD} for update of job skip locked
+        select job.workspace_id, job.lane_id, job.id from c join job on ${IS_HELD} and job.lease_until is distinct from ${ENDED_LEASE} for update of job skip locked
       ), extended as (
         update job set lease_until = greatest(moment() + ${seconds} * interval '1 second', case when ${mayShorten}::boolean then null else job.lease_until end)
         from locked

@@ -1,4 +1,5 @@
 import type { WorkspaceId } from "../ids.ts";
+import { setPatientTimeout } from "../patient-timeout.ts";
 import { type ProblemError, unavailable } from "../problem.ts";
 import { FairShare } from "./fair-share.ts";
 import { Line } from "./line.ts";
@@ -77,11 +78,11 @@ export class SharedResource extends FairShare {
         units,
         minRoom,
         resolve: () => {
-          clearTimeout(timer);
+          timer.clear();
           resolve();
         },
       };
-      const timer = setTimeout(() => {
+      const timer = setPatientTimeout(() => {
         this.#line.delete(waiting);
         reject(this.refusal(workspaceId));
         // The next one of the workspace may need less.

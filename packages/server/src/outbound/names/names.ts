@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import { type Clock, SharedCache, type SharedResource, type WorkspaceId } from "#kernel";
+import { type Clock, SharedCache, type SharedResource, setPatientTimeout, type WorkspaceId } from "#kernel";
 import type { AddressGuard } from "../address-guard.ts";
 import { type CachedName, cachedAfter } from "./cached-name.ts";
 import { literalResolution, localhostResolution } from "./implied.ts";
@@ -109,9 +109,9 @@ export class Names {
       givenUp.abort();
       return { resolution: failed(hostname, (await lookup.isServed()) ? "EAI_AGAIN" : "LOOKUP_NOT_RUN"), ttlSeconds: 0 };
     };
-    const timer = setTimeout(() => late.resolve(giveUp()), maxLookupMs);
+    const timer = setPatientTimeout(() => late.resolve(giveUp()), maxLookupMs);
     const run = lookup.run(workspaceId, hostname, search, givenUp.signal).finally(() => {
-      clearTimeout(timer);
+      timer.clear();
       share.giveBack(workspaceId);
     });
     return Promise.race([run, late.promise]);

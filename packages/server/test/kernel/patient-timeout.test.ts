@@ -1,0 +1,53 @@
+import { once } from "node:events";
+import net from "node:net";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { setPatientTimeout } from "../../src/kernel/patient-timeout.ts";
+
+/** Holds the event loop. */
+const standStill = (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+
+/** Both ends of a connection. */
+async function connection(): Promise<{ near: net.Socket; far: net.Socket }> {
+  const server = net.createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const near = net.connect((server.address() as net.AddressInfo).port, "127.0.0.1");
+  const [far] = (await once(server, "connection")) as [net.Socket];
+  await once(near, "connect");
+  onTestFinished(() => {
+    near.destroy();
+    far.destroy();
+    server.close();
+  });
+  return { near, far };
+}
+
+describe("a patient timeout", () => {
+  test("a patient timeout lets what arrived while the event loop stood still come first", async () => {
+    const { near, far } = await connection();
+    const seen: string[] = [];
+    near.once("data", () => seen.push("data"));
+    const over = new Promise<void>((resolve) => {
+      setTimeout(() => seen.push("timeout"), 50);
+      setPatientTimeout(() => {
+        seen.push("patient timeout");
+        resolve();
+      }, 50);
+    });
+    far.write("x");
+    standStill(150);
+    await over;
+    expect(seen).toEqual(["timeout", "data", "patient timeout"]);
+  });
+
+  test("a patient timeout that was cleared does nothing, also when it was late", async () => {
+    let isOver = false;
+    const timeout = setPatientTimeout(() => {
+      isOver = true;
+    }, 1);
+    standStill(50);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    timeout.clear();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(isOver).toBe(false);
+  });
+});
