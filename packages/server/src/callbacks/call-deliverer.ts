@@ -1,5 +1,5 @@
 import { LIMITS } from "@tidemill/contract";
-import type { Attempt, AttemptResult, Deliverer } from "#engine";
+import { type Attempt, AttemptDeadline, type AttemptResult, type Deliverer } from "#engine";
 import { type Claim, showJobId } from "#jobs";
 import { ProblemError, type SlicedWork } from "#kernel";
 import { type AddressGuard, BlockedAddressError, PrivateNameError, type Resolution, type Response } from "#outbound";
@@ -69,7 +69,7 @@ class HttpCall {
   #redactor: Redactor | null = null;
   #host: string | undefined;
   #counted = 0;
-  #deadlineMs = Number.POSITIVE_INFINITY;
+  readonly #deadline = new AttemptDeadline();
 
   constructor(claim: Claim, options: CallDelivererOptions, onPostponed: (error: unknown) => void) {
     this.#claim = claim;
@@ -97,8 +97,7 @@ class HttpCall {
   }
 
   endIfOverdue(nowMs: number, stoodStillMs: number): void {
-    this.#deadlineMs += stoodStillMs;
-    if (nowMs >= this.#deadlineMs) this.#endRequest?.(new CallbackTimeoutError("The response did not come in time."));
+    if (this.#deadline.isOver(nowMs, stoodStillMs)) this.#endRequest?.(new CallbackTimeoutError("The response did not come in time."));
   }
 
   async #attempt(): Promise<AttemptResult> {
@@ -141,7 +140,7 @@ class HttpCall {
     const { sender, clock, version } = this.#options;
     const { method, timeoutMs } = payload.request;
     const { promise, resolve } = Promise.withResolvers<Response>();
-    this.#deadlineMs = clock.elapsedMs() + timeoutMs;
+    this.#deadline.begin(clock.elapsedMs(), timeoutMs);
     this.#endRequest = sender.send(
       {
         method,

@@ -1,5 +1,5 @@
 import { LIMITS } from "@tidemill/contract";
-import type { Attempt, AttemptResult, Deliverer } from "#engine";
+import { type Attempt, AttemptDeadline, type AttemptResult, type Deliverer } from "#engine";
 import { type Claim, showDelivered, showJobId } from "#jobs";
 import { type Clock, type EmitEvent, encodeParts, ProblemError, type Shares, type SlicedWork } from "#kernel";
 import {
@@ -96,7 +96,7 @@ class Callback implements Attempt {
   #withdrawn: AbortController | undefined;
   #redactor: Redactor | null = null;
   #ended = false;
-  #deadlineMs = Number.POSITIVE_INFINITY;
+  readonly #deadline = new AttemptDeadline();
 
   constructor(claim: Claim, options: DelivererOptions, onEnd: () => void, onPostponed: (error: unknown) => void) {
     this.#claim = claim;
@@ -121,8 +121,7 @@ class Callback implements Attempt {
   }
 
   endIfOverdue(nowMs: number, stoodStillMs: number): void {
-    this.#deadlineMs += stoodStillMs;
-    if (nowMs >= this.#deadlineMs) this.#abort?.(new CallbackTimeoutError("The handler did not answer in time."));
+    if (this.#deadline.isOver(nowMs, stoodStillMs)) this.#abort?.(new CallbackTimeoutError("The handler did not answer in time."));
   }
 
   /**
@@ -209,7 +208,7 @@ class Callback implements Attempt {
     if (this.#ended) return;
     const { sender, clock, version } = this.#options;
     const { attempt, traceparent, tracestate } = this.#claim;
-    this.#deadlineMs = clock.elapsedMs() + endpoint.timeoutMs;
+    this.#deadline.begin(clock.elapsedMs(), endpoint.timeoutMs);
     this.#abort = sender.send(
       {
         origin: endpoint.origin,

@@ -1,4 +1,5 @@
 export * from "./assign-key-slots.ts";
+export * from "./attempt-deadline.ts";
 export * from "./broadcast.ts";
 export { Dispatcher } from "./dispatcher.ts";
 export * from "./engine.ts";

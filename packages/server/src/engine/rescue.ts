@@ -1,5 +1,5 @@
 import type { LastError } from "@tidemill/contract";
-import { type ExpiredClaim, findExpiredClaimsAcrossWorkspaces, takeBackAcrossWorkspaces } from "#jobs";
+import { type ExpiredClaim, endExpiredClaimsAcrossWorkspaces, takeBackAcrossWorkspaces } from "#jobs";
 import type { Clock, Db, EmitEvent, Random } from "#kernel";
 import type { LaneKey, PulledWaker, Waker } from "#lanes";
 import { finishForWorker, tookMsOf } from "./finish-for-worker.ts";
@@ -52,7 +52,7 @@ export async function rescueAcrossWorkspaces(rescue: Rescue): Promise<0 | undefi
     }
     if (count < MAX_ROWS) break;
   }
-  const expired = await findExpiredClaimsAcrossWorkspaces(db, {
+  const expired = await endExpiredClaimsAcrossWorkspaces(db, {
     kinds: kinds.names,
     maxLosses: MAX_LOSSES,
     plainKinds: kinds.plainKinds,

@@ -1,5 +1,5 @@
 import type { EmitEvent } from "./events.ts";
-import { type PatientTimeout, setPatientTimeout } from "./patient-timeout.ts";
+import { setPatientTimeout } from "./patient-timeout.ts";
 import type { Random } from "./random.ts";
 import type { Service } from "./service.ts";
 
@@ -24,7 +24,7 @@ export class PeriodicLoop implements Service {
   readonly #options: LoopOptions;
   readonly #emit: EmitEvent;
   readonly #random: Random;
-  #timer: PatientTimeout | undefined;
+  #clearTimer = () => {};
   #running: Promise<void> | undefined;
   #again = false;
   #stopped = true;
@@ -49,7 +49,7 @@ export class PeriodicLoop implements Service {
       this.#again = true;
       return;
     }
-    this.#timer?.clear();
+    this.#clearTimer();
     this.#running = this.#run().finally(() => {
       this.#running = undefined;
     });
@@ -68,7 +68,7 @@ export class PeriodicLoop implements Service {
   /** Stops the loop, and waits for a running pass to end. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#timer?.clear();
+    this.#clearTimer();
     await this.#running;
   }
 
@@ -83,11 +83,12 @@ export class PeriodicLoop implements Service {
 
   #wakeIn(ms: number): void {
     const wake = () => this.wake();
-    if (this.#options.isPatient) this.#timer = setPatientTimeout(wake, ms);
-    else {
-      const timer = setTimeout(wake, ms);
-      this.#timer = { clear: () => clearTimeout(timer) };
+    if (this.#options.isPatient) {
+      this.#clearTimer = setPatientTimeout(wake, ms).clear;
+      return;
     }
+    const timer = setTimeout(wake, ms);
+    this.#clearTimer = () => clearTimeout(timer);
   }
 
   async #passOnce(): Promise<number> {

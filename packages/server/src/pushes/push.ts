@@ -1,6 +1,6 @@
 import { LIMITS } from "@tidemill/contract";
 import { CallbackTimeoutError, POSTPONE_MS, postponementOf, signedHeaders } from "#callbacks";
-import type { Attempt, AttemptMemory, AttemptResult } from "#engine";
+import { type Attempt, AttemptDeadline, type AttemptMemory, type AttemptResult } from "#engine";
 import type { Claim } from "#jobs";
 import { type Clock, type EmitEvent, encodeParts, ProblemError, type Shares, type SlicedWork } from "#kernel";
 import {
@@ -51,7 +51,7 @@ export class Push implements Attempt {
   #host: string | undefined;
   #redactor: TextRedactor | null = null;
   #ended = false;
-  #deadlineMs = Number.POSITIVE_INFINITY;
+  readonly #deadline = new AttemptDeadline();
 
   constructor(claim: Claim, memory: AttemptMemory, options: PushOptions, onPostponed: (error: unknown) => void) {
     this.#claim = claim;
@@ -77,8 +77,7 @@ export class Push implements Attempt {
   }
 
   endIfOverdue(nowMs: number, stoodStillMs: number): void {
-    this.#deadlineMs += stoodStillMs;
-    if (nowMs >= this.#deadlineMs) this.#abort?.(new CallbackTimeoutError("The program did not respond in time."));
+    if (this.#deadline.isOver(nowMs, stoodStillMs)) this.#abort?.(new CallbackTimeoutError("The program did not respond in time."));
   }
 
   async #execute(): Promise<void> {
@@ -105,7 +104,7 @@ export class Push implements Attempt {
     // Signed when it leaves: the receiver compares the timestamp with its own clock.
     const timestamp = Math.floor(clock.nowMs() / 1000);
     const signature = sign(endpoint.key, this.#id, timestamp, body);
-    this.#deadlineMs = clock.elapsedMs() + timeoutMs;
+    this.#deadline.begin(clock.elapsedMs(), timeoutMs);
     this.#abort = sender.send(
       {
         origin: endpoint.origin,

@@ -1,6 +1,6 @@
 import { WEBHOOK_HEADERS } from "@tidemill/contract";
 import { CallbackTimeoutError, fillTarget, POSTPONE_MS, postponementOf, RequestContentError } from "#callbacks";
-import type { AttemptResult } from "#engine";
+import { AttemptDeadline, type AttemptResult } from "#engine";
 import type { Claim } from "#jobs";
 import { type Clock, type EmitEvent, ProblemError, type Shares, type SlicedWork } from "#kernel";
 import { BlockedAddressError, type HostsInUse, type Names, PrivateNameError, type Response, type Sender, sign } from "#outbound";
@@ -35,7 +35,7 @@ export class Send {
   #work: SlicedWork<unknown> | undefined;
   #redactor: Redactor | null = null;
   #host: string | undefined;
-  #deadlineMs = Number.POSITIVE_INFINITY;
+  readonly #deadline = new AttemptDeadline();
   readonly #beganMs: number;
 
   constructor(claim: Claim, options: SendOptions, onPostponed: (error: unknown) => void) {
@@ -63,8 +63,7 @@ export class Send {
   }
 
   endIfOverdue(nowMs: number, stoodStillMs: number): void {
-    this.#deadlineMs += stoodStillMs;
-    if (nowMs >= this.#deadlineMs) this.#endRequest?.(new CallbackTimeoutError("The response did not come in time."));
+    if (this.#deadline.isOver(nowMs, stoodStillMs)) this.#endRequest?.(new CallbackTimeoutError("The response did not come in time."));
   }
 
   async #attempt(): Promise<AttemptResult> {
@@ -109,7 +108,7 @@ export class Send {
     const timestamp = Math.floor(nowMs / 1000);
     const keys = previous && nowMs < previous.untilMs ? [key, previous.key] : [key];
     const { promise, resolve } = Promise.withResolvers<Response>();
-    this.#deadlineMs = clock.elapsedMs() + TIMEOUT_SECONDS * 1000;
+    this.#deadline.begin(clock.elapsedMs(), TIMEOUT_SECONDS * 1000);
     this.#endRequest = sender.send(
       {
         origin,

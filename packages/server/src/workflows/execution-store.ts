@@ -97,7 +97,7 @@ function begin(
           select * from run_step s where s.workspace_id = any(array[begun.workspace_id]) and s.run_id = begun.id and s.status = 'waiting' offset 0
         ) s
         left join lateral (
-          -- By the primary key: the planner cannot use the index of all signals of a run.
+          -- "is not distinct from" keeps the planner from index signal_run.
           select * from signal g
           where g.workspace_id = any(array[s.workspace_id]) and g.id = s.signal and g.run_id is not distinct from s.run_id and not g.consumed offset 0
         ) g on true
@@ -157,11 +157,12 @@ function begin(
           ended_at = excluded.ended_at, seq = excluded.seq
       ), consumed as (
         update signal g set consumed = true
-        where g.workspace_id = ${workspaceId} and g.run_id = any(array(select id from begun))
+        where g.workspace_id = ${workspaceId} and g.run_id = any(array(select run_id from over where signal is not null)) and not g.consumed
           and ((g.run_id, g.id) in (select run_id, signal from placed where signal is not null and not has_failed and fits)) is true
       ), forgotten as (
         delete from signal g
-        where g.workspace_id = ${workspaceId} and g.run_id = any(array(select id from begun)) and not g.registered and g.payload is null
+        where g.workspace_id = ${workspaceId} and g.run_id = any(array(select run_id from over where signal is not null))
+          and not g.registered and g.payload is null
           and ((g.run_id, g.id) in (
             select run_id, signal from over where signal is not null and has_failed and not is_lost and error is null and none_waits)) is true
       )

@@ -74,7 +74,7 @@ export const lockAwaitedSignals = (tx: Db, workspaceId: WorkspaceId, runs: reado
         order by s.signal
       ) s,
       lateral (
-        -- The planner cannot use the index of all signals of a run.
+        -- "is not distinct from" keeps the planner from index signal_run.
         select from signal g
         where g.workspace_id = any(array[${workspaceId}::uuid]) and g.id = s.signal and g.run_id is not distinct from s.run_id
         for update

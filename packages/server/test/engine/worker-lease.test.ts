@@ -44,7 +44,7 @@ const putPayloads = (database: TestDatabase, { laneId }: LaneKey, length: number
   database.query("update job set payload = to_json(repeat('x', $2 - 2))::text where lane_id = $1", [laneId, length]);
 
 const expire = (database: TestDatabase, leaseId: number): Promise<unknown> =>
-  database.query("update job set lease_until = '-infinity' where lease_id = $1", [leaseId]);
+  database.query("update job set lease_until = moment() - interval '1 second' where lease_id = $1", [leaseId]);
 
 async function claim(
   engine: Database,
@@ -371,6 +371,18 @@ describe("a worker's lease that runs out", () => {
       [claims[0]?.id as string]: ["active", null],
       [claims[1]?.id as string]: ["delayed", "LEASE_EXPIRED"],
     });
+  });
+
+  test("a worker's lease that runs out is not extended while another statement ends it", async ({ database, engine, lane }) => {
+    await putJobs(database, lane, { state: "waiting", count: 1 });
+    const leaseId = await openLease(engine, lane);
+    const claims = await claim(engine, lane, leaseId);
+    await expire(database, leaseId);
+    const ending = hold(engine, sql`update job set lease_until = 'epoch' where lease_id = ${leaseId} returning id`);
+    await ending.held;
+    expect(await extendClaims(engine, lane.workspaceId, claims, 600)).toEqual([]);
+    await ending.release();
+    expect(await extendClaims(engine, lane.workspaceId, claims, 600)).toEqual([]);
   });
 
   test("a worker's lease that runs out is settled once, whichever of many nodes finds it", async ({ database, engine, lane }) => {

@@ -39,6 +39,27 @@ describe("a patient timeout", () => {
     expect(seen).toEqual(["timeout", "data", "patient timeout"]);
   });
 
+  test.for([
+    { name: "whose time was over before", ms: -2_000, latestMs: undefined },
+    { name: "that is later than it may be", ms: 10, latestMs: 20 },
+  ])("a patient timeout $name does not wait once more", async ({ ms, latestMs }) => {
+    const seen: string[] = [];
+    const over = new Promise<void>((resolve) => {
+      setPatientTimeout(
+        () => {
+          seen.push("patient timeout");
+          resolve();
+        },
+        ms,
+        latestMs,
+      );
+    });
+    if (latestMs !== undefined) standStill(100);
+    setTimeout(() => seen.push("timeout"), 30);
+    await over;
+    expect(seen).toEqual(["patient timeout"]);
+  });
+
   test("a patient timeout that was cleared does nothing, also when it was late", async () => {
     let isOver = false;
     const timeout = setPatientTimeout(() => {

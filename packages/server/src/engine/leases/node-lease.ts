@@ -114,7 +114,7 @@ export class NodeLease {
     this.#peers = peers;
     this.#trustedUntilMs = sentMs + leaseSeconds * 1000 * TRUSTED_PART;
     this.#watch?.clear();
-    this.#watch = setPatientTimeout(() => this.#lose(), this.#trustedUntilMs - clock.elapsedMs());
+    this.#watch = setPatientTimeout(() => this.#lose(), this.#trustedUntilMs - clock.elapsedMs(), leaseSeconds * 1000 * (1 - TRUSTED_PART));
     if (hasGap) onGap();
     if (vault_key !== null && !masterKeyIds().includes(vault_key)) onKeyMissing(vault_key);
   }

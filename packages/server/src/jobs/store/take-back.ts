@@ -16,7 +16,7 @@ export interface TakingBack {
   readonly error: string | null;
   /** A job with this many node losses in a row goes to the dead-letter queue. */
   readonly maxLosses: number;
-  /** Jobs of other kinds than these are skipped at `maxLosses`: `findExpiredClaimsAcrossWorkspaces` finds them. */
+  /** Jobs of other kinds than these are skipped at `maxLosses`: `endExpiredClaimsAcrossWorkspaces` finds them. */
   readonly plainKinds: readonly string[];
   /** Jobs of these kinds are skipped. */
   readonly onceKinds: readonly string[];
@@ -68,10 +68,11 @@ export interface ExpiredClaim {
 }
 
 /**
- * Takes claims of `kinds` to settle one by one because their lease has expired. Those of workers can no longer be extended: all those of workers, and those of nodes whose job has
- * `maxLosses` node losses in a row and a kind that is not in `plainKinds`, or a kind in `onceKinds`. Without payloads. Uses indexes job_lease_until and job_active.
+ * Claims of `kinds` to settle one by one because their lease has expired: all those of workers, which cannot be extended from now on, and those of
+ * nodes whose job has `maxLosses` node losses in a row and a kind that is not in `plainKinds`, or a kind in `onceKinds`. Without payloads. Uses
+ * indexes job_lease_until and job_active.
  */
-export const findExpiredClaimsAcrossWorkspaces = async (
+export const endExpiredClaimsAcrossWorkspaces = async (
   db: Db,
   {
     kinds,
@@ -87,7 +88,8 @@ export const findExpiredClaimsAcrossWorkspaces = async (
       sql`
         with expired as (
           select workspace_id, lane_id, id from job
-          where lease_until <= moment() and kind::text = any(${textArray(kinds)}) limit ${limit} for update skip locked
+          where lease_until <= moment() and lease_until > ${ENDED_LEASE} and kind::text = any(${textArray(kinds)})
+          limit ${limit} for update skip locked
         ), ended as (
           update job j set lease_until = ${ENDED_LEASE} from expired e
           where j.workspace_id = any(array[e.workspace_id]) and j.lane_id = e.lane_id and j.id = e.id
@@ -95,6 +97,11 @@ export const findExpiredClaimsAcrossWorkspaces = async (
         )
         select ${CLAIMED_COLUMNS}, '' as payload, 0 as revision, null::json as probe, true as limited, lease.worker
         from ended job join lease on lease.id = job.lease_id
+        union all
+        -- Those that a node has found, and not settled yet.
+        select ${CLAIMED_COLUMNS}, '' as payload, 0 as revision, null::json as probe, true as limited, lease.worker
+        from job join lease on lease.id = job.lease_id
+        where job.lease_until <= ${ENDED_LEASE} and job.kind::text = any(${textArray(kinds)})
         union all
         select ${CLAIMED_COLUMNS}, '' as payload, 0 as revision, null::json as probe, true as limited, lease.worker
         from lease join job on job.lease_id = lease.id and job.state = 'active'

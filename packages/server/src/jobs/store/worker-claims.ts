@@ -170,7 +170,8 @@ export function extendClaims(
         select * from unnest(${workspaceIds}::uuid[], ${laneIds}::bigint[], ${ids}::uuid[], ${leaseIds}::bigint[], ${attempts}::int[])
           c (workspace_id, lane_id, id, lease_id, attempt)
       ), held as (
-        select job.id, job.lease_until from c join job on ${IS_HELD} and job.lease_until is distinct from ${ENDED_LEASE}
+        -- One that has expired and is locked may be the one that ends now.
+        select job.id, job.lease_until from c join job on ${IS_HELD} and coalesce(job.lease_until > moment(), true)
       ), locked as (
         select job.workspace_id, job.lane_id, job.id from c join job on ${IS_HELD} and job.lease_until is distinct from ${ENDED_LEASE} for update of job skip locked
       ), extended as (
