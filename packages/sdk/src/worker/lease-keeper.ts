@@ -5,6 +5,7 @@ import type { HeldLeases, Lease } from "./held-leases.ts";
 export interface LeaseKeeperOptions {
   readonly held: HeldLeases;
   readonly leaseSeconds: number;
+  /** The clock of the ends of leases. */
   readonly elapsedMs: () => number;
   /** Extends leases. The response may wait this long for something to be cancelled. Tries again until there is one. */
   readonly extend: (leases: Lease[], waitSeconds: number, signal: AbortSignal) => Promise<Extended>;
@@ -61,8 +62,9 @@ export class LeaseKeeper {
     const { held, leaseSeconds, extend, elapsedMs } = this.#options;
     // After this process stood still, the response must not come after a lease has ended.
     const soonMs = elapsedMs() + (leaseSeconds * 1_000) / 2;
-    const waitSeconds = [...held].some(({ endsMs }) => endsMs < soonMs) ? 0 : Math.min(MAX_WAIT_SECONDS, Math.floor(leaseSeconds / 4));
-    const leases = [...held].map(({ lease }) => lease);
+    const all = [...held];
+    const waitSeconds = all.some(({ endsMs }) => endsMs < soonMs) ? 0 : Math.min(MAX_WAIT_SECONDS, Math.floor(leaseSeconds / 4));
+    const leases = all.map(({ lease }) => lease);
     for (let from = 0; from < leases.length; from += MAX_LEASES) {
       const some = leases.slice(from, from + MAX_LEASES);
       const isLast = from + MAX_LEASES >= leases.length;

@@ -207,7 +207,8 @@ export function createEngine(options: EngineOptions): Engine {
   const workLook = new WorkLook(db, clock, dispatcher);
   const lookForWork = deadlineLoop("look-for-work", () => workLook.pass());
   const reassign = deadlineLoop("reassign-key-slots", () => reassignKeySlotsAcrossWorkspaces(db, dispatcher));
-  const periodic = (name: string, everyMs: number, pass: () => Promise<unknown>) => new PeriodicLoop({ name, everyMs, pass }, emit, random);
+  const periodic = (name: string, everyMs: number, pass: () => Promise<unknown>, isPatient = false) =>
+    new PeriodicLoop({ name, everyMs, pass, isPatient }, emit, random);
 
   const listener = new Listener({
     connection: databases.connection,
@@ -331,11 +332,7 @@ export function createEngine(options: EngineOptions): Engine {
       comeDue,
       reassign,
       // Extensions of leases that came in time are stored first.
-      new PeriodicLoop(
-        { name: "rescue", everyMs: (config.nodeLeaseSeconds * 1000) / 3, pass: () => rescueAcrossWorkspaces(rescue), isPatient: true },
-        emit,
-        random,
-      ),
+      periodic("rescue", (config.nodeLeaseSeconds * 1000) / 3, () => rescueAcrossWorkspaces(rescue), true),
       periodic("remove-old-leases", HOUR_MS, () => removeOldLeases(databases.housekeeping)),
       listener,
     ],

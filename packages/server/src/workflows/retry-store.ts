@@ -61,7 +61,8 @@ export const forgetSteps = (
       ), gone as (
         delete from run_step where workspace_id = ${workspaceId} and run_id = ${id} and (key in (select key from forgotten)) is true
       ), kept as (
-        select *, row_number() over (order by status = 'waiting', seq) as place,
+        select workspace_id, run_id, key, type, status, attempt, started_at, ended_at, signal, answered_at, seq, cancelled_seq,
+          row_number() over (order by status = 'waiting', seq) as place,
           -- What a step has waited for counts when the next execution begins. Errors of waits that ended before count here, also those that
           -- only say that nothing came.
           case when status = 'waiting' and answered_at is not null then 0

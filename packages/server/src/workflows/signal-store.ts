@@ -54,7 +54,7 @@ export async function findPendingSignalsAcrossWorkspaces(tx: Db, runs: readonly 
       select g.run_id, g.id from unnest(${plainArray(runs.map((one) => one.workspaceId))}::uuid[],
         ${plainArray(runs.map((one) => one.id))}::uuid[]) as u (workspace_id, id),
       lateral (
-        select * from signal g where g.workspace_id = any(array[u.workspace_id]) and g.run_id = u.id and not g.consumed offset 0
+        select run_id, id from signal g where g.workspace_id = any(array[u.workspace_id]) and g.run_id = u.id and not g.consumed offset 0
       ) g`,
   );
   const pending = new Map(runs.map(({ id }) => [id, new Set<string>()]));

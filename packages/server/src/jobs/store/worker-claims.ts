@@ -151,9 +151,9 @@ async function renameCalls(db: Db, workspaceId: WorkspaceId, claims: readonly Ta
 }
 
 /**
- * Lets claims last `seconds` from now, or longer if they do already and `mayShorten` is false. Returns those that are still held. A job that another statement has locked, which may wait for one of
- * the others, is left as it is: it is settled or cancelled at this moment, or extended by another call. One whose lease
- * has expired is extended, too, until it is found (`ENDED_LEASE`). Uses the primary key.
+ * Lets claims last `seconds` from now, or longer if they do already and `mayShorten` is false. Returns those that are still held. A job that
+ * another statement has locked, which may wait for one of the others, is left as it is: it is settled or cancelled at this moment, or extended by
+ * another call. One whose lease has expired is extended, too, until it is found (`ENDED_LEASE`). Uses the primary key.
  */
 export function extendClaims(
   db: Db,
