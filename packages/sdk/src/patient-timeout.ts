@@ -8,17 +8,15 @@ export interface PatientTimeout {
 
 /**
  * As `setTimeout`, for what is over when nothing has come in time. After the event loop stood still, timers come before what has arrived in
- * sockets meanwhile. Then it waits once more, for as long as it was late, at most a second. packages/server/src/kernel/patient-timeout.ts does the same.
- *
- * @param latestMs how long after its time it comes at most, if the event loop does not stand still again
+ * sockets meanwhile. Then it waits once more, for as long as it was late, at most a second. The server has its own, as the client contains no
+ * code of others.
  */
-export function setPatientTimeout(callback: () => void, ms: number, latestMs: number = Number.POSITIVE_INFINITY): PatientTimeout {
+export function setPatientTimeout(callback: () => void, ms: number): PatientTimeout {
   const dueMs = performance.now() + Math.max(0, ms);
   let timer: ReturnType<typeof setTimeout> = setTimeout(() => {
     const lateMs = performance.now() - dueMs;
-    const graceMs = Math.min(lateMs, MAX_GRACE_MS, latestMs - lateMs);
-    if (lateMs < LATE_MS || graceMs <= 0) callback();
-    else timer = setTimeout(callback, graceMs);
+    if (lateMs < LATE_MS) callback();
+    else timer = setTimeout(callback, Math.min(lateMs, MAX_GRACE_MS));
   }, ms);
   return { clear: () => clearTimeout(timer) };
 }

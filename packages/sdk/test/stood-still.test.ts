@@ -1,39 +1,45 @@
 import { describe, expect, onTestFinished, test } from "vitest";
+import { standStill } from "../../server/test/harness/stand-still.ts";
 import { Deadline } from "../src/deadline.ts";
 import { HeldLeases, type Lease } from "../src/worker/held-leases.ts";
 import { LeaseKeeper } from "../src/worker/lease-keeper.ts";
 import { LeaseWatch } from "../src/worker/lease-watch.ts";
 
-/** Holds the event loop. */
-const standStill = (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
-
 const LEASE: Lease = { id: "job_1", lease_token: "token" };
-const hold = (endsMs: number): HeldLeases => {
+const OTHER: Lease = { id: "job_2", lease_token: "token" };
+const hold = (endsMs: number, ...leases: Lease[]): HeldLeases => {
   const held = new HeldLeases();
-  held.add(LEASE, endsMs, () => new Error("It is lost."));
+  for (const lease of leases) held.add(lease, endsMs, () => new Error("It is lost."));
   return held;
 };
 const elapsedMs = () => performance.now();
 
 describe("after the process stood still", () => {
   test("a lease that was extended meanwhile has not ended", async () => {
-    const held = hold(elapsedMs() + 50);
+    const endsMs = elapsedMs() + 50;
+    const held = hold(endsMs, LEASE, OTHER);
     const ended: string[] = [];
-    const watch = new LeaseWatch(held, elapsedMs, ({ id }) => ended.push(id));
+    const other = Promise.withResolvers<void>();
+    const watch = new LeaseWatch(held, elapsedMs, ({ id }) => {
+      ended.push(id);
+      if (id === OTHER.id) other.resolve();
+    });
     onTestFinished(() => watch.stop());
-    watch.expect(elapsedMs() + 50);
-    // Comes behind the timer, as what has arrived in sockets does.
-    setImmediate(() => held.extend(LEASE, elapsedMs() + 60_000));
-    standStill(150);
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    expect(ended).toEqual([]);
+    watch.expect(endsMs);
+    // Comes behind the timer of the watch, as what has arrived in sockets does.
+    setTimeout(() => held.extend(LEASE, elapsedMs() + 60_000), 80);
+    standStill(200);
+    await other.promise;
+    expect(ended).toEqual([OTHER.id]);
   });
 
   test("a call whose response arrived meanwhile is not aborted", async () => {
     const deadline = new Deadline(50, undefined);
-    setImmediate(() => deadline.end());
-    standStill(150);
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    const other = Promise.withResolvers<void>();
+    new Deadline(50, undefined).onAbort(other.resolve);
+    setTimeout(() => deadline.end(), 80);
+    standStill(200);
+    await other.promise;
     expect([deadline.passed, deadline.signal.aborted]).toEqual([false, false]);
   });
 
@@ -43,7 +49,7 @@ describe("after the process stood still", () => {
   ])(
     "an extension of leases that have $left left waits for something to be cancelled: $waitSeconds s",
     async ({ endsInMs, waitSeconds }) => {
-      const held = hold(elapsedMs() + endsInMs);
+      const held = hold(elapsedMs() + endsInMs, LEASE);
       const waited: number[] = [];
       const keeper = new LeaseKeeper({
         held,

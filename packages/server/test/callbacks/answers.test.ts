@@ -3,9 +3,7 @@ import { describe, expect } from "vitest";
 import type { Answer } from "../harness/handler.ts";
 import { RawServer } from "../harness/raw-server.ts";
 import { type Service, test } from "../harness/service.ts";
-
-/** Holds the event loop, of the node and of the handler. */
-const standStill = (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+import { standStill } from "../harness/stand-still.ts";
 
 /** Lets a handler respond to one attempt. Returns the job's record after the settle. */
 async function recordAfter(service: Service, answer: Answer, state: string) {

@@ -147,7 +147,7 @@ const STATEMENTS: Record<string, (db: Db) => Promise<unknown>> = {
   "withdraw what a call took": (db) => withdrawTaken(db, LANE.workspaceId, [{ ...SETTLED, request: "r1" }]),
   "find logs of claims": (db) => findLogsAcrossWorkspaces(db, [SETTLED]),
   "find cancelled claims": (db) => findCancelled(db, LANE.workspaceId, [SETTLED]),
-  "find expired claims": (db) =>
+  "end expired claims": (db) =>
     endExpiredClaimsAcrossWorkspaces(db, { kinds: ["queue"], maxLosses: 3, plainKinds: ["queue"], onceKinds: [], limit: 1 }),
   "extend claims": (db) => extendClaims(db, LANE.workspaceId, [SETTLED], 30),
   "remove jobs that are not locked": (db) => removeUnlocked(db, LANE, [SETTLED.id]),

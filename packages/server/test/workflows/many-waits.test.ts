@@ -1,4 +1,4 @@
-import type { TakenRun } from "@tidemill/contract";
+import { LIMITS, type TakenRun } from "@tidemill/contract";
 import { describe, expect } from "vitest";
 import { readRunId } from "../../src/workflows/run.ts";
 import { type Service, test } from "../harness/service.ts";
@@ -6,13 +6,12 @@ import { putWorkflow } from "../harness/workflows.ts";
 
 /** A statement that compares each of so many steps with all others takes longer than statements may. */
 const MANY = 3_000;
-const IN_A_REPORT = 100;
 
 const many = <Step>(step: (number: number) => Step): Step[] => Array.from({ length: MANY }, (_, number) => step(number));
 
 async function report(service: Service, { runId, lease_token }: TakenRun, steps: readonly object[]): Promise<void> {
-  for (let at = 0; at < steps.length; at += IN_A_REPORT)
-    await service.ok("POST", `/v1/runs/${runId}/steps`, { lease_token, steps: steps.slice(at, at + IN_A_REPORT) });
+  for (let at = 0; at < steps.length; at += LIMITS.reportedSteps)
+    await service.ok("POST", `/v1/runs/${runId}/steps`, { lease_token, steps: steps.slice(at, at + LIMITS.reportedSteps) });
 }
 
 describe("a run with thousands of steps", () => {
