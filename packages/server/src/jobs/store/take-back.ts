@@ -96,18 +96,17 @@ export const endExpiredClaimsAcrossWorkspaces = async (
           returning j.*
         )
         select ${CLAIMED_COLUMNS}, '' as payload, 0 as revision, null::json as probe, true as limited, lease.worker
-        from ended job join lease on lease.id = job.lease_id
-        union all
-        -- Those that a node has found, and not settled yet.
-        select ${CLAIMED_COLUMNS}, '' as payload, 0 as revision, null::json as probe, true as limited, lease.worker
-        from job join lease on lease.id = job.lease_id
-        where job.lease_until <= ${ENDED_LEASE} and job.kind::text = any(${textArray(kinds)})
-        union all
-        select ${CLAIMED_COLUMNS}, '' as payload, 0 as revision, null::json as probe, true as limited, lease.worker
-        from lease join job on job.lease_id = lease.id and job.state = 'active'
-        where lease.holder = 'node' and lease.expires_at <= now() and job.kind::text = any(${textArray(kinds)})
-          and (job.kind::text = any(${textArray(onceKinds)})
-            or job.node_losses + 1 >= ${maxLosses} and job.kind::text <> all(${textArray(plainKinds)}))
+        from (
+          select * from ended
+          union all
+          -- Those that a node has found, and not settled yet.
+          select * from job where lease_until <= ${ENDED_LEASE} and kind::text = any(${textArray(kinds)})
+          union all
+          select job.* from lease join job on job.lease_id = lease.id and job.state = 'active'
+          where lease.holder = 'node' and lease.expires_at <= now() and job.kind::text = any(${textArray(kinds)})
+            and (job.kind::text = any(${textArray(onceKinds)})
+              or job.node_losses + 1 >= ${maxLosses} and job.kind::text <> all(${textArray(plainKinds)}))
+        ) job join lease on lease.id = job.lease_id
         limit ${limit}`,
     )
   ).map(({ worker, ...claim }) => ({ claim, worker }));
