@@ -35,27 +35,29 @@ export interface TriggersOptions {
 const WRITERS = 1;
 
 /**
- * Starts runs in batches: triggers that arrive during a write are written together, in the next one. Those of workspaces with a quota, and
- * those with a key, are written apart, because they may wait for another transaction. A quota needs a transaction; all others take one
- * statement.
+ * Starts runs in batches: triggers that arrive during a write are written together, in the next one. There are three writers, so that none waits for
+ * what another one waits for: those of workspaces with a quota need a transaction, which locks that; those with a key may wait for another
+ * transaction that takes the same key; all others take one statement.
  */
 export class Triggers {
   readonly #options: TriggersOptions;
   readonly #plain: Batcher<Request, Outcome | Error>;
-  readonly #waiting: Batcher<Request, Outcome | Error>;
+  readonly #keyed: Batcher<Request, Outcome | Error>;
+  readonly #limited: Batcher<Request, Outcome | Error>;
 
   constructor(options: TriggersOptions) {
     this.#options = options;
-    const batcher = () =>
+    const batcher = (write: (requests: readonly Request[]) => Promise<(Outcome | Error)[]>) =>
       new Batcher<Request, Outcome | Error>({
         maxWeight: MAX_WEIGHT,
         writers: WRITERS,
         weigh: ({ input }) => weightOf(input),
         workspaceOf: ({ workspaceId }) => workspaceId,
-        write: (requests) => this.#write(requests),
+        write,
       });
-    this.#plain = batcher();
-    this.#waiting = batcher();
+    this.#plain = batcher((requests) => this.#startUnlimited(requests));
+    this.#keyed = batcher((requests) => this.#startUnlimited(requests));
+    this.#limited = batcher((requests) => this.#startLimited(requests));
   }
 
   /**
@@ -70,8 +72,8 @@ export class Triggers {
     const weight = weightOf(trigger.input);
     const turn = backlog.takeInTurn(workspaceId, weight);
     if (turn) await turn;
-    const mayWait = executionsPerMonth !== null || trigger.idempotencyKey !== null;
-    const batcher = mayWait ? this.#waiting : this.#plain;
+    const unlimited = trigger.idempotencyKey === null ? this.#plain : this.#keyed;
+    const batcher = executionsPerMonth === null ? unlimited : this.#limited;
     const outcome = await batcher
       .add({ workspaceId, executionsPerMonth, ...trigger, id: ids.next() as RunId })
       .finally(() => backlog.giveBack(workspaceId, weight));
@@ -79,24 +81,25 @@ export class Triggers {
     return outcome ?? Promise.reject(await laneNotFound(db, workspaceId, "workflow", trigger.workflow));
   }
 
-  async #write(requests: readonly Request[]): Promise<(Outcome | Error)[]> {
-    const { db, emit } = this.#options;
-    const inTransaction = (some: readonly Request[]) => togetherOrAlone(some, (ones) => db.transaction((tx) => startAll(tx, ones)));
-    const [limited, free] = [requests.filter(isLimited), requests.filter((one) => !isLimited(one))];
-    const [ofLimited, ofFree] = await Promise.all([inTransaction(limited), startUnlimited(this.#options, free)]);
-    const undecided = free.filter((_, at) => ofFree[at] === UNDECIDED);
-    const ofUndecided = await inTransaction(undecided);
-    const all = [...ofLimited, ...ofFree];
-    const outcomeOf = new Map([...limited, ...free].map((request, at) => [request, all[at]]));
-    for (const [at, request] of undecided.entries()) outcomeOf.set(request, ofUndecided[at]);
-    const outcomes = requests.map((request) => (outcomeOf.get(request) ?? null) as Outcome | Error);
+  async #startUnlimited(requests: readonly Request[]): Promise<(Outcome | Error)[]> {
+    const outcomes = await startUnlimited(this.#options, requests);
+    const undecided = requests.filter((_, at) => outcomes[at] === UNDECIDED);
+    // The others have started, whatever becomes of these.
+    const decided = await this.#startInTransaction(undecided).catch((error: Error) => undecided.map(() => error));
+    return outcomes.map((outcome) => (outcome === UNDECIDED ? (decided.shift() ?? null) : outcome));
+  }
+
+  async #startLimited(requests: readonly Request[]): Promise<(Outcome | Error)[]> {
+    const outcomes = await this.#startInTransaction(requests);
     const refused = outcomes.filter((outcome) => outcome instanceof ProblemError && outcome.code === "QUOTA_EXCEEDED").length;
-    if (refused > 0) emit("executions_refused", { requests: refused });
+    if (refused > 0) this.#options.emit("executions_refused", { requests: refused });
     return outcomes;
   }
-}
 
-const isLimited = ({ executionsPerMonth }: Tenant): boolean => executionsPerMonth !== null;
+  #startInTransaction(requests: readonly Request[]): Promise<(Outcome | Error)[]> {
+    return togetherOrAlone(requests, (some) => this.#options.db.transaction((tx) => startAll(tx, some)));
+  }
+}
 
 /** Locks keys before quotas, as all that accept executions do. */
 async function startAll(tx: Db, requests: readonly Request[]): Promise<Outcome[]> {
