@@ -59,7 +59,7 @@ interface Settlement {
   readonly again?: boolean;
   /** It is written without what its kind adds. */
   readonly isBare?: boolean;
-  /** An earlier try failed without saying whether it was committed. */
+  /** An earlier try failed, and may have stored it all the same. */
   readonly mayBeStored?: boolean;
 }
 
@@ -230,9 +230,10 @@ export class Settler {
         for (const one of stored) unmoved.delete(one);
         return settlements.map((one) => !unmoved.has(one));
       } catch (error) {
+        // It may have been committed, or one of its statements.
+        settlements = settlements.map((one) => ({ ...one, mayBeStored: true }));
         if (isRefused(error) || (isTimeout(error) && settlements.length > 1)) return this.#writeApart(settlements, write, error);
         this.#emit("settle_retried", { error });
-        settlements = settlements.map((one) => ({ ...one, mayBeStored: true }));
         await wait(pauseMs);
       }
     }
@@ -305,7 +306,7 @@ export class Settler {
   async #writeRecords(settlements: readonly Settlement[]): Promise<Written> {
     const completed = settlements.flatMap(completionOf);
     const refused = settlements.filter(({ verdict }) => verdict.kind !== "complete");
-    const withIds = settlements.some(({ isReported }) => isReported);
+    const withIds = settlements.some(({ isReported, mayBeStored }) => isReported || mayBeStored);
     const [done, refusals] = await Promise.all([
       completed.length > 0 ? completeAcrossWorkspaces(this.#db, completed, withIds) : NOTHING_MOVED,
       refuse(this.#db, refused, [], withIds),

@@ -30,6 +30,25 @@ describe("a worker", () => {
     expect(await service.job({ queue, id })).toMatchObject({ state: "completed", result: 1 });
   });
 
+  test("is told that an outcome is stored when PostgreSQL refuses another one of its call", async ({ service, database }) => {
+    const queue = await service.queue();
+    for (const payload of ["stored", "refused"]) await service.enqueue({ queue, payload });
+    const [stored, refused] = (await take(service, queue, { limit: 2 })) as [Taken, Taken];
+    await database.query(`
+      create function refuse() returns trigger language plpgsql as $$ begin raise exception using errcode = '22000'; end $$;
+      create trigger refuse before update on job for each row when (new.state = 'delayed') execute function refuse()`);
+    const { settled } = await work(service, {
+      settle: [
+        { ...proofOf(stored), outcome: "completed" },
+        { ...proofOf(refused), outcome: "failed", error: "No." },
+      ],
+    });
+    await database.query("drop function refuse cascade");
+    expect(settled.map(({ ok }) => ok)).toEqual([true, true]);
+    expect(await service.job({ queue, id: stored.id })).toMatchObject({ state: "completed" });
+    expect(await service.job({ queue, id: refused.id })).toMatchObject({ state: "failed", last_error: { code: "NODE_LOST" } });
+  });
+
   test("settles and takes in one call", async ({ service }) => {
     const queue = await service.queue();
     await service.enqueue({ queue, payload: 1 });
