@@ -118,18 +118,19 @@ export class CodeVersions {
     await forgetOldVersions(this.#options.database, lane);
     await this.#record([seen(lane, this.#options.clock.nowMs())]);
     if ((await releaseParked(this.#options.database, lane, lane.version)) > 0) this.#options.onReleased(lane);
+    // Only now: if that fails, the next call does it.
+    const asking = this.#byLane.get(lane.laneId)?.get(lane.version);
+    if (asking) asking.asksHere = true;
   }
 
   async #record(asked: readonly VersionSeen[]): Promise<void> {
     const sorted = asked.toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1));
     const found = await recordVersionsAcrossWorkspaces(this.#options.database, sorted);
     const nowMs = this.#options.clock.nowMs();
-    const here = new Set(asked.map(({ laneId, version }) => `${laneId}/${version}`));
     for (const { laneId, version, firstMs, agoMs } of found) {
       const ofLane = this.#byLane.get(laneId) ?? new Map<string, Asking>();
       const known = ofLane.get(version);
-      const asksHere = here.has(`${laneId}/${version}`) || (known?.asksHere ?? false);
-      ofLane.set(version, { firstMs, seenMs: Math.max(known?.seenMs ?? 0, nowMs - agoMs), asksHere });
+      ofLane.set(version, { firstMs, seenMs: Math.max(known?.seenMs ?? 0, nowMs - agoMs), asksHere: known?.asksHere ?? false });
       this.#byLane.set(laneId, ofLane);
     }
   }

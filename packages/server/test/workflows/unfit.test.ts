@@ -32,6 +32,17 @@ async function misfits(flow: TestWorkflow, version: string | null): Promise<void
 }
 
 describe("a run whose journal does not fit the code", () => {
+  test("goes on when other code comes, also if the first call of its worker fails", async ({ service, flow, runId, database }) => {
+    await misfits(flow, "v2");
+    await database.query(`
+      create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused by a test'; end $$;
+      create trigger refuse before update on job for each row when (old.run_at > '9000-01-01') execute function refuse()`);
+    const ask = { worker: "w-v3", queues: [], workflows: [flow.id], version: "v3" };
+    expect((await service.api("POST", "/v1/work", ask)).status).toBe(500);
+    await database.query("drop function refuse cascade");
+    expect(await takenBy(flow, "v3")).toEqual([runId]);
+  });
+
   test("waits for other code, says what does not fit, and uses no attempt", async ({ service, flow, runId }) => {
     await misfits(flow, "v2");
     expect(await flow.get(runId)).toMatchObject({
