@@ -1,4 +1,4 @@
-import { TidemillError, type WorkerJob } from "@tidemill/sdk";
+import { TidemillError, type WorkerJob, workflow } from "@tidemill/sdk";
 import { describe, expect, test as plain } from "vitest";
 import { refusedSource, Sources } from "../src/worker/sources.ts";
 import { Log, test } from "./harness/worker.ts";
@@ -32,6 +32,30 @@ describe("a worker whose queue is deleted", () => {
     await service.enqueue({ queue, payload: 1 });
     await expect.poll(() => payloads).toHaveLength(20);
   });
+});
+
+test("a worker whose workflow is executed elsewhere from now on goes on for its other workflows and queues", async ({
+  service,
+  worker,
+}) => {
+  const queue = await service.queue();
+  const [left, moved] = ["left", "moved"].map((id) => workflow({ id }, async () => id));
+  const log = new Log();
+  const workflows = [left, moved].filter((one) => one !== undefined);
+  worker({ [queue]: quiet }, { workflows, logger: log });
+  const completed = async (id: string) => {
+    const { runIds } = await service.ok("POST", `/v1/workflows/${id}/trigger`, {});
+    await expect.poll(async () => (await service.ok("GET", `/v1/runs/${runIds[0]}`)).status).toBe("completed");
+  };
+  await expect.poll(async () => (await service.api("GET", "/v1/workflows/moved")).status).toBe(200);
+  await completed("moved");
+  await service.ok("PUT", "/v1/workflows/moved", { endpoint_url: "http://127.0.0.1:9/" });
+  for (let n = 0; n < 3; n += 1) {
+    await completed("left");
+    const { id } = await service.enqueue({ queue });
+    await service.untilState({ queue, id }, "completed");
+  }
+  expect(log.lines).toMatchObject([{ level: "warn", fields: { workflow: "moved", code: "INVALID_STATE" } }]);
 });
 
 describe("what a worker asks for", () => {
@@ -68,6 +92,7 @@ describe("what a worker asks for", () => {
     expect(named("NOT_FOUND", { resource: "queue", name: "other", suggestion: null })).toBeNull();
     expect(named("INVALID_STATE", { queue: "sms" })).toBe("sms");
     expect(named("FORBIDDEN", { queue: "sms" })).toBe("sms");
+    expect([named("INVALID_STATE", { workflow: "onboard" }), named("FORBIDDEN", { workflow: "onboard" })]).toEqual(["onboard", "onboard"]);
     expect([named("FORBIDDEN", {}), named("UNAUTHORIZED", { queue: "sms" })]).toEqual([null, null]);
   });
 });

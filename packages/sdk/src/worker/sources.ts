@@ -73,11 +73,12 @@ export const isEmpty = ({ queues, workflows = [] }: AskedSources): boolean => qu
 
 /** The queue or workflow for which the service refuses a call; null if it refuses it for something else. */
 export function refusedSource({ code, details }: TidemillError, { queues, workflows = [] }: AskedSources): Source | null {
-  const { resource, name, queue } = details as { resource?: unknown; name?: unknown; queue?: unknown };
+  const { resource, name, queue, workflow } = details as Partial<Record<string, unknown>>;
   if (code === "NOT_FOUND" && resource === "queue" && isOneOf(queues, name)) return { kind: "queue", name };
   if (code === "NOT_FOUND" && resource === "workflow" && isOneOf(workflows, name)) return { kind: "workflow", name };
-  if ((code === "INVALID_STATE" || code === "FORBIDDEN") && isOneOf(queues, queue)) return { kind: "queue", name: queue };
-  return null;
+  if (code !== "INVALID_STATE" && code !== "FORBIDDEN") return null;
+  if (isOneOf(queues, queue)) return { kind: "queue", name: queue };
+  return isOneOf(workflows, workflow) ? { kind: "workflow", name: workflow } : null;
 }
 
 const isOneOf = (names: readonly string[], name: unknown): name is string => names.includes(name as string);
