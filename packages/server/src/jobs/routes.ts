@@ -118,8 +118,8 @@ export function mountJobs(api: Api, { tenants, audit, clock, enqueuer, shares, w
       const outcome = await cancelOrRemove(db, actor, key);
       if (outcome.kind === "removed") return reply.code(204).send();
       if (outcome.claimedBy !== null) aborter.abortJob(key.id, outcome.claimedBy);
-      // The next job with its concurrency key may start.
-      if (outcome.job.concurrency_key !== null) waker.wake([key]);
+      // The next job may start: of its concurrency key, or of a queue with a limit.
+      if (outcome.job.concurrency_key !== null || outcome.claimedBy !== null) waker.wake([key]);
       return reply.type(JSON_TYPE).send(jsonText(showJob(outcome.job, request.params.name)));
     },
   );

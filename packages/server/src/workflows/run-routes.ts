@@ -121,9 +121,11 @@ export function mountRuns(api: Api, { tenants, audit, ids, shares, waker, aborte
       await hold(reply, db, key, request.params.id);
       const { run, leaseId, enqueued, withdrawn } = await cancelRun(db, { audit, ids }, requestActor(request), key);
       if (leaseId !== null) aborter.abortRun(key.id, leaseId);
+      // Of a workflow with a limit, the next run may begin.
+      const freed = leaseId === null ? [] : [{ workspaceId, laneId: run.lane_id }];
       // One whose lease is not known may be claimed at this moment, by any node.
       for (const call of withdrawn) aborter.abortJob(call.id, call.leaseId ?? NO_LEASE);
-      if (enqueued.length > 0) waker.wakeWorkflows(enqueued);
+      if (enqueued.length + freed.length > 0) waker.wakeWorkflows([...enqueued, ...freed]);
       return reply.type(JSON_TYPE).send(jsonText(await show(request, db, key, run)));
     },
   );

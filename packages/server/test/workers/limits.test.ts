@@ -13,6 +13,15 @@ describe("workers keep to a queue's limits", () => {
     expect((await waiting).map(({ payload }) => payload)).toEqual([2]);
   });
 
+  test("to its concurrency: a worker that waits gets the next job when one that another worker holds is cancelled", async ({ service }) => {
+    const queue = await service.queue({ concurrency: 1 });
+    for (let n = 0; n < 2; n += 1) await service.enqueue({ queue, payload: n });
+    const held = await takeOne(service, queue);
+    const waiting = take(service, queue, { worker: "w2", wait: 30 });
+    await service.ok("DELETE", `/v1/queues/${queue}/jobs/${held.id}`);
+    expect(await waiting).toMatchObject([{ payload: 1 }]);
+  });
+
   test("to its concurrency per key", async ({ service }) => {
     const queue = await service.queue();
     for (const [payload, concurrencyKey] of [
