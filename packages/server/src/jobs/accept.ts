@@ -1,4 +1,4 @@
-import { type Db, type JobId, ProblemError, type Transactional } from "#kernel";
+import { type Db, type JobId, ProblemError, type Transactional, togetherOrAlone } from "#kernel";
 import type { LaneId } from "#lanes";
 import { openQuotas, takeExecutions } from "#usage";
 import { collectKeyClaims, deduplicate, type ResolvedJobs } from "./deduplicate.ts";
@@ -51,11 +51,11 @@ export async function acceptAcrossWorkspaces(
   const repeats = repeatsAmong(requests);
   if (repeats.size > 0) {
     const [first, later] = [requests.filter((request) => !repeats.has(request)), [...repeats]];
-    const outcomes = [
-      await acceptAcrossWorkspaces(database, leaseId, first, limited),
-      await acceptAcrossWorkspaces(database, leaseId, later, limited),
-    ];
-    return requests.map((request) => outcomes[Number(repeats.has(request))]?.shift() ?? null);
+    const ofFirst = await acceptAcrossWorkspaces(database, leaseId, first, limited);
+    // The first ones are stored, whatever becomes of these.
+    const acceptLater = (some: InsertRequest[]) => acceptAcrossWorkspaces(database, leaseId, some, limited);
+    const ofLater = await togetherOrAlone(later, acceptLater).catch((error: Error) => later.map(() => error));
+    return requests.map((request) => (repeats.has(request) ? ofLater : ofFirst).shift() ?? null);
   }
   for (;;) {
     try {

@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
 import type { InsertRequest, JobToInsert } from "#jobs";
-import { type Database, type Db, type JobId, ProblemError } from "#kernel";
+import { type Database, type Db, type JobId, ProblemError, type Transactional, unavailable } from "#kernel";
 import type { LaneKey } from "#lanes";
 import { acceptAcrossWorkspaces } from "../../src/jobs/accept.ts";
 import type { EnqueueOutcome } from "../../src/jobs/outcome.ts";
@@ -98,6 +98,24 @@ describe("requests that are written together", () => {
       ["new"],
     ]);
   });
+});
+
+test("a batch that repeats the key of another one in its call, and cannot be written, leaves that one stored", async ({
+  database,
+  engine,
+}) => {
+  const lane = await putLane(database, { paused: true });
+  const batch = { key: "b", fingerprint: "00".repeat(32) };
+  const [first, other, repeated] = [newJob(null), newJob(null), newJob(null)];
+  let transactions = 0;
+  const failing: Transactional = {
+    query: (statement) => engine.query(statement),
+    transaction: (run) => (++transactions === 1 ? engine.transaction(run) : Promise.reject(unavailable("The database is away."))),
+  };
+  const requests = [{ ...request(lane, first), batch }, { ...request(lane, repeated), batch }, request(lane, other)];
+  const outcomes = await acceptAcrossWorkspaces(failing, null, requests, false);
+  expect(outcomes).toMatchObject([[{ state: "waiting" }], { code: "UNAVAILABLE" }, [{ state: "waiting" }]]);
+  expect(await idsOf(database, lane)).toEqual([first.id, other.id]);
 });
 
 /** Begins writes while another transaction holds a key, and waits until all of them wait for it. That transaction is rolled back. */
