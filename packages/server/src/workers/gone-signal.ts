@@ -1,8 +1,9 @@
 import type { FastifyReply } from "fastify";
 
-/** Aborted when the connection ends before the response. */
+/** Aborted when the connection ends before the response, or has ended. */
 export function goneSignal(reply: FastifyReply): AbortSignal {
   const gone = new AbortController();
+  if (reply.raw.destroyed) gone.abort();
   reply.raw.once("close", () => {
     // Each response closes. An abort makes an error with a stack, which costs as much as a small response.
     if (!reply.raw.writableFinished) gone.abort();

@@ -232,7 +232,8 @@ export async function extend(
   const gone = new Set(lost.length > 0 ? await findCancelled(db, workspaceId, lost) : []);
   const cancelled = leases.flatMap(({ id }, index) => (gone.has(proven[index]?.claim.id as JobId) ? id : []));
   if (lost.length === 0 && wait > 0) await untilCancelled(workers, wait * 1_000, signal);
-  const notified = await Promise.all([...workers].map((worker) => takeCancelled(db, worker)));
+  // Without a client, the next call is told.
+  const notified = signal.aborted ? [] : await Promise.all([...workers].map((worker) => takeCancelled(db, worker)));
   return {
     leases: leases.map(({ id }, index) => {
       const jobId = proven[index]?.claim.id;
@@ -245,7 +246,7 @@ export async function extend(
 
 /** Waits until a job of one of these workers is cancelled, or for `ms`. */
 async function untilCancelled(workers: ReadonlySet<KnownWorker>, ms: number, signal: AbortSignal): Promise<void> {
-  if ([...workers].some(({ cancelled }) => cancelled.size > 0)) return;
+  if (signal.aborted || [...workers].some(({ cancelled }) => cancelled.size > 0)) return;
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, ms);
   signal.addEventListener("abort", () => resolve(), { once: true });
@@ -259,24 +260,33 @@ async function untilCancelled(workers: ReadonlySet<KnownWorker>, ms: number, sig
  * The jobs and runs that were cancelled while the worker held them. One response names each of them. One that was retried and taken
  * again is left out: its attempt under way is not cancelled.
  */
-async function takeCancelled(db: Db, { workspaceId, leaseId, cancelled }: KnownWorker): Promise<string[]> {
+async function takeCancelled(db: Db, worker: KnownWorker): Promise<string[]> {
+  const { workspaceId, leaseId, cancelled } = worker;
   const ids = [...cancelled];
   cancelled.clear();
   if (ids.length === 0) return ids;
   const jobs = new Map(ids.map((id) => [id, readWorkId(id)]));
-  const held = new Set(
-    await findHeldAmong(
-      db,
-      workspaceId,
-      leaseId,
-      [...jobs.values()].filter((job) => job !== null),
-    ),
-  );
-  return ids.filter((id) => !held.has(jobs.get(id) as JobId));
+  const known = [...jobs.values()].filter((job) => job !== null);
+  try {
+    const held = new Set(await findHeldAmong(db, workspaceId, leaseId, known));
+    return ids.filter((id) => !held.has(jobs.get(id) as JobId));
+  } catch (error) {
+    leaveCancelled(worker, ids);
+    throw error;
+  }
+}
+
+/** The next response names them. */
+function leaveCancelled({ cancelled }: KnownWorker, ids: readonly string[]): void {
+  for (const id of ids) cancelled.add(id);
 }
 
 /** Gives back what a worker did not get, unless it has repeated its call and got it by another response. */
-export function undo(deps: WorkDeps, { worker, claims, response }: Pick<WorkDone, "worker" | "claims" | "response">): Promise<void> {
+export function undo(
+  deps: WorkDeps,
+  { worker, claims, response, cancelled }: Pick<WorkDone, "worker" | "claims" | "response" | "cancelled">,
+): Promise<void> {
+  leaveCancelled(worker, cancelled);
   const lost = claims.filter(({ id }) => (deps.held.get(id)?.response ?? response) === response);
   return giveBackJobs(deps, worker, lost);
 }
