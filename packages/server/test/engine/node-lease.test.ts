@@ -153,6 +153,16 @@ describe("a node's lease", () => {
     expect(told).toEqual(["gap", "gap", "lost", "gap"]);
   });
 
+  test("a node's lease that is stopped during a renewal is not lost later", async () => {
+    nodes.slowMs = 3_000;
+    await pass(6);
+    const stopped = lease.stop();
+    await pass(3);
+    await stopped;
+    await pass(600);
+    expect(told).toEqual(["gap"]);
+  });
+
   test("a node's lease ends at once when it is released", async () => {
     await lease.stop();
     await lease.release();

@@ -73,8 +73,9 @@ export class NodeLease {
 
   /** Stops renewing. `release` ends the lease, when nothing is claimed under it any more. */
   async stop(): Promise<void> {
-    this.#watch?.clear();
+    // A renewal under way sets another timer when it ends.
     await this.#loop.stop();
+    this.#watch?.clear();
   }
 
   async release(): Promise<void> {
