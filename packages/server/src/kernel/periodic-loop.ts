@@ -50,9 +50,7 @@ export class PeriodicLoop implements Service {
       return;
     }
     this.#clearTimer();
-    this.#running = this.#run().finally(() => {
-      this.#running = undefined;
-    });
+    this.#running = this.#run();
   }
 
   /** The same, unless the loop waits after a pass that failed. */
@@ -78,6 +76,8 @@ export class PeriodicLoop implements Service {
       this.#again = false;
       waitMs = await this.#passOnce();
     } while (this.#again && !this.#stopped && this.#failures === 0);
+    // At once: what wakes it from now on begins a pass.
+    this.#running = undefined;
     if (!this.#stopped) this.#wakeIn(waitMs);
   }
 

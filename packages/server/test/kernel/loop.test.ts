@@ -52,6 +52,19 @@ describe("a loop", () => {
     expect(pass).toHaveBeenCalledTimes(2);
   });
 
+  test("a loop that is woken as its last pass ends makes another one, in whatever step of that", async () => {
+    for (let steps = 0; steps < 10; steps += 1) {
+      const { promise: held, resolve: end } = Promise.withResolvers<void>();
+      const pass = vi.fn(() => held);
+      run(pass, 3_600_000);
+      end();
+      for (let step = 0; step < steps; step += 1) await null;
+      loop.wake();
+      await vi.advanceTimersByTimeAsync(0);
+      expect(pass, `woken after ${steps} steps`).toHaveBeenCalledTimes(2);
+    }
+  });
+
   test("a loop waits up to a tenth less, by chance, so that nodes spread out", async () => {
     const pass = vi.fn(async () => {});
     loop = new PeriodicLoop({ name: "test", everyMs: 1_000, pass }, () => {}, { ...random, fraction: () => 0.999 });
