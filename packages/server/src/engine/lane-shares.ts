@@ -98,11 +98,12 @@ export class LaneShares {
     return this.#payload.roomFor(workspaceId) > 0 ? this.#attempts.roomFor(workspaceId) : 0;
   }
 
-  get(key: LaneKey): BusyLane {
-    let lane = this.#lanes.get(key.laneId);
+  get({ workspaceId, laneId }: LaneKey): BusyLane {
+    let lane = this.#lanes.get(laneId);
     if (!lane) {
       lane = {
-        ...key,
+        workspaceId,
+        laneId,
         inFlight: 0,
         settling: 0,
         wakes: 0,
@@ -115,7 +116,7 @@ export class LaneShares {
         readLength: 0,
         limited: false,
       };
-      this.#lanes.set(key.laneId, lane);
+      this.#lanes.set(laneId, lane);
     }
     return lane;
   }
