@@ -2,8 +2,8 @@ import type { Claim } from "#jobs";
 import type { JobId, WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
 
-/** A claim never runs longer than this. Milliseconds. */
-const KEPT_MS = 60_000;
+/** A claim never runs for so long: statements have a minute at most. Milliseconds. */
+const KEPT_MS = 120_000;
 
 /**
  * Remembers what was cancelled recently. A claim that returns may bring jobs that were cancelled after it was sent: those must not
