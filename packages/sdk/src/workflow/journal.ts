@@ -35,7 +35,7 @@ export class Journal {
     return first;
   }
 
-  /** Whether a step is one that the service ends, and the program has not been told to have cancelled it. */
+  /** Whether a step is one that the service ends, and that is not cancelled in the journal. */
   isWait(key: string): boolean {
     const step = this.#steps.get(key);
     return (step?.type === "sleep" || step?.type === "wait" || step?.type === "invoke") && step.status !== "cancelled";

@@ -1,7 +1,7 @@
 import { ApproveJob, Job, JobPath, ListApprovals, Page, PendingJob, RejectJob } from "@tidemill/contract";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { AuditLog } from "#audit";
-import { type Api, actorOf, jsonText, PAGE_END, pageOf, readPage, replies, routeDefaults, workspaceOf } from "#http";
+import { type Api, actorOf, JSON_TYPE, jsonText, PAGE_END, pageOf, readPage, replies, routeDefaults, workspaceOf } from "#http";
 import { jobKey, type Ruling, readJobId, showJob, showJobId } from "#jobs";
 import { cutPage, type EmitEvent, type JsonParts, momentMs, PAGE_RESPONSE_BYTES, type Tenants } from "#kernel";
 import type { Waker } from "#lanes";
@@ -16,8 +16,6 @@ export interface ApprovalRoutes {
 }
 
 const { tags, security } = routeDefaults("Approvals");
-const JSON_TYPE = "application/json; charset=utf-8";
-
 const showPending = (job: PendingJobRow): JsonParts =>
   showJob(job, job.queue, `,"decide_at":${JSON.stringify(job.decide_at)},"on_timeout":${JSON.stringify(job.on_timeout)}`);
 

@@ -1,7 +1,7 @@
 import { DeadLetterFilter, Job, ListDeadLetters, Page, Purged, QueuePath, Retried, RetryAll } from "@tidemill/contract";
 import type { FastifyRequest } from "fastify";
 import type { AuditLog } from "#audit";
-import { type Api, actorOf, PAGE_END, pageOf, readPage, replies, routeDefaults, workspaceOf } from "#http";
+import { type Api, actorOf, JSON_TYPE, PAGE_END, pageOf, readPage, replies, routeDefaults, workspaceOf } from "#http";
 import { type DeadLetterQuery, readJobId, showJob, showJobId } from "#jobs";
 import { cutPage, PAGE_RESPONSE_BYTES, type Tenants, type WorkspaceId } from "#kernel";
 import { findLane, type LaneId, queueNotFound, type Waker } from "#lanes";
@@ -17,8 +17,6 @@ export interface DeadLetterRoutes {
 }
 
 const { tags, security } = routeDefaults("Dead letters");
-const JSON_TYPE = "application/json; charset=utf-8";
-
 /** The dead-letter queue: failed jobs of one queue or of all. Source: contract §3. */
 export function mountDeadLetters(api: Api, { tenants, audit, waker }: DeadLetterRoutes): void {
   mountGroups(api, tenants);

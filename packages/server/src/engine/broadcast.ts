@@ -5,7 +5,7 @@ import type { LaneId, LaneKey } from "#lanes";
 export const WAKE_CHANNEL = "tidemill_wake";
 
 const COALESCE_MS = 15;
-/** PostgreSQL refuses longer notifications at 8,000 bytes. */
+/** PostgreSQL refuses notifications of 8,000 bytes or more. */
 const MAX_BYTES = 7_500;
 /** What does not fit into so many notifications becomes `lookEverywhere`. */
 const MAX_NOTIFICATIONS = 8;

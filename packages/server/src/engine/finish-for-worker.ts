@@ -1,7 +1,7 @@
 import type { Claim } from "#jobs";
 import { type Clock, momentMs, type Random } from "#kernel";
 import type { LaneId, LaneKey, PulledWaker, Waker } from "#lanes";
-import { type AttemptResult, delayOf, judge } from "./judge.ts";
+import { type AttemptResult, delayOf, judge, mayBeDue } from "./judge.ts";
 import type { JobKinds } from "./kinds.ts";
 import type { Settler } from "./settle.ts";
 
@@ -44,8 +44,7 @@ export async function finishAllForWorker(
   for (const [index, { claim, verdict }] of endings.entries()) {
     if (!wereHeld[index]) continue;
     const delayMs = delayOf(verdict);
-    // A job that waits for what was reported may be due already.
-    const isBack = verdict.kind === "giveBack" && (delayMs === null || verdict.report !== undefined);
+    const isBack = mayBeDue(verdict);
     if (delayMs !== null && !isBack) waker.wakeAt(clock.nowMs() + delayMs);
     if (isBack || claim.limited || claim.concurrencyKey !== null) freed.set(claim.laneId, claim);
   }

@@ -2,7 +2,7 @@ import { type CircuitEffect, Circuits, closeCircuit } from "#circuits";
 import type { Claim } from "#jobs";
 import { type Clock, type Db, type EmitEvent, type Random, type ReportChange, tolerate } from "#kernel";
 import type { LaneKey } from "#lanes";
-import { type AttemptResult, delayOf, judge, showsLife, type Verdict } from "./judge.ts";
+import { type AttemptResult, delayOf, judge, mayBeDue, showsLife, type Verdict } from "./judge.ts";
 import type { JobKinds } from "./kinds.ts";
 import { CIRCUITS } from "./report-changes.ts";
 import type { Settler } from "./settle.ts";
@@ -62,9 +62,7 @@ export class AttemptFinisher {
     const { settler, clock, onDueAt } = this.#options;
     await settler.add(claim, verdict, { tookMs, circuit });
     const delayMs = delayOf(verdict);
-    // A job that waits for what was reported may be due already. When it is due later, its kind has said so.
-    const isBack = verdict.kind === "giveBack" && (delayMs === null || verdict.report !== undefined);
-    if (isBack) this.#onFree([claim]);
+    if (mayBeDue(verdict)) this.#onFree([claim]);
     else if (delayMs !== null) onDueAt(clock.nowMs() + delayMs);
     if (circuit.kind === "opens") this.#circuits.circuitOpened(claim);
     // Only now: settles are written in order, and an earlier one may have to open the circuit first.

@@ -77,6 +77,12 @@ export const delayOf = (verdict: Verdict): number | null => {
   return verdict.kind === "retry" || waitMs > 0 ? waitMs : null;
 };
 
+/**
+ * Whether the job is given back, and may be due at once: also one that waits for what was reported. When that is due later, its kind says so.
+ */
+export const mayBeDue = (verdict: Verdict): boolean =>
+  verdict.kind === "giveBack" && (delayOf(verdict) === null || verdict.report !== undefined);
+
 export interface JudgeOptions {
   /** Whether an attempt that may have begun is not repeated, also if the circuit is open (`JobKind`). */
   readonly once?: boolean | undefined;

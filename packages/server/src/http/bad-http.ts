@@ -1,6 +1,7 @@
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { type EmitEvent, problem } from "#kernel";
+import { JSON_TYPE } from "./json-text.ts";
 import { closeLater } from "./linger.ts";
 
 /** Messages for common errors of Node's HTTP parser. */
@@ -28,7 +29,7 @@ export const refuseBadHttp =
       `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
       "Connection: close",
       `X-Request-Id: ${requestId}`,
-      "Content-Type: application/json; charset=utf-8",
+      `Content-Type: ${JSON_TYPE}`,
       `Content-Length: ${Buffer.byteLength(body)}`,
     ];
     socket.write(`${head.join("\r\n")}\r\n\r\n${body}`);

@@ -48,7 +48,7 @@ export const isReservedHeader = (name: string): boolean => RESERVED.has(name.toL
 
 const ACTOR = /^((key|usr)_[0-7][0-9a-hjkmnp-tv-z]{25}|operator|system)$/;
 
-/** Whether mail arrives there only a mail can show. No spaces, quotes, angle brackets, commas: they would be more than an address in a header. */
+/** Only a mail that arrives proves that the address exists. No spaces, quotes, angle brackets, commas: they would be more than an address in a header. */
 const MAIL_ADDRESS = /^[^\s@<>()[\]\\,;:"]{1,64}@[^\s@<>()[\]\\,;:"]{1,189}$/;
 
 /**

@@ -3,6 +3,9 @@ import { type JsonParts, lengthOfParts, type WorkspaceId } from "#kernel";
 import { chunksOf, MAX_CHUNK, pushSome } from "./chunks.ts";
 import { type LongResponse, sendingTurns } from "./sending-turns.ts";
 
+/** The media type of responses that are JSON, for those that are sent as text. */
+export const JSON_TYPE = "application/json; charset=utf-8";
+
 /** Whose response it is, when it is no workspace's. */
 const NO_WORKSPACE = "" as WorkspaceId;
 

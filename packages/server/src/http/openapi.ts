@@ -2,6 +2,7 @@ import swagger from "@fastify/swagger";
 import { ERRORS, type ErrorCode, Problem } from "@tidemill/contract";
 import type { FastifyContextConfig, FastifySchema } from "fastify";
 import type { Api } from "./api.ts";
+import { JSON_TYPE } from "./json-text.ts";
 import { Components, type Schema } from "./openapi-components.ts";
 
 /** The version of the API, as in its paths. Releases of the service are numbered separately. */
@@ -86,7 +87,7 @@ export async function describeApi(api: Api): Promise<void> {
   let document: Buffer | undefined;
   api.get("/doc", { schema: { hide: true } as object }, (_request, reply) => {
     document ??= Buffer.from(JSON.stringify(api.swagger()));
-    return reply.type("application/json; charset=utf-8").send(document);
+    return reply.type(JSON_TYPE).send(document);
   });
 }
 

@@ -1,6 +1,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import { type EmitEvent, invalid, isRolledBack, ProblemError, problem, unavailable, WorkDroppedError } from "#kernel";
 import { JsonBodyError } from "./json-body.ts";
+import { JSON_TYPE } from "./json-text.ts";
 import { closeLater } from "./linger.ts";
 
 /** Refusals of Fastify and PostgreSQL as problems of the catalogue, matched by their error codes. Null for any other error. */
@@ -65,6 +66,6 @@ export const replyProblem =
     void reply
       .code(status)
       .headers({ "X-Request-Id": request.id, ...headers })
-      .type("application/json; charset=utf-8")
+      .type(JSON_TYPE)
       .send(JSON.stringify({ error: { code, message, details } }));
   };

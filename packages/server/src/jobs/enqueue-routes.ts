@@ -14,6 +14,7 @@ import {
   type Api,
   compileArrayOr,
   idempotencyKeyOf,
+  JSON_TYPE,
   jsonItems,
   jsonText,
   KEY_HEADER,
@@ -34,8 +35,6 @@ import type { Idempotency, NewJob } from "./new-job.ts";
 import { type Trace, traceOf } from "./trace.ts";
 
 const { tags, security } = routeDefaults("Jobs");
-const JSON_TYPE = "application/json; charset=utf-8";
-
 interface EnqueueRoutes {
   readonly clock: Clock;
   readonly tenants: Tenants;

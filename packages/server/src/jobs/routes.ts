@@ -1,6 +1,6 @@
 import { Job, JobPath, type JobState, JobWithLog, ListJobs, Page, QueuePath } from "@tidemill/contract";
 import type { AuditLog } from "#audit";
-import { type Api, actorOf, jsonText, noContent, PAGE_END, pageOf, readPage, replies, routeDefaults, workspaceOf } from "#http";
+import { type Api, actorOf, JSON_TYPE, jsonText, noContent, PAGE_END, pageOf, readPage, replies, routeDefaults, workspaceOf } from "#http";
 import { type Clock, cutPage, type Db, notFound, PAGE_RESPONSE_BYTES, type Shares, type Tenants, type WorkspaceId } from "#kernel";
 import { type Aborter, findLane, queueNotFound, type Waker } from "#lanes";
 import { cancelOrRemove } from "./cancel.ts";
@@ -23,8 +23,6 @@ export interface JobRoutes {
 }
 
 const { tags, security } = routeDefaults("Jobs");
-const JSON_TYPE = "application/json; charset=utf-8";
-
 /** Mounts the job endpoints of the specification. */
 export function mountJobs(api: Api, { tenants, audit, clock, enqueuer, shares, waker, aborter }: JobRoutes): void {
   mountEnqueue(api, { clock, tenants, enqueuer, shares });

@@ -1,12 +1,10 @@
 import { CountJobs, FoundJobs, JobCount, ListAllJobs } from "@tidemill/contract";
-import { type Api, jsonItems, jsonText, readPage, replies, routeDefaults, workspaceOf } from "#http";
+import { type Api, JSON_TYPE, jsonItems, jsonText, readPage, replies, routeDefaults, workspaceOf } from "#http";
 import { cutPage, PAGE_RESPONSE_BYTES, type Tenants } from "#kernel";
 import { readJobId, showJob, showJobId } from "./job.ts";
 import { countJobs, findJobs, momentOfId, prepareSearch } from "./search.ts";
 
 const { tags, security } = routeDefaults("Jobs");
-const JSON_TYPE = "application/json; charset=utf-8";
-
 /** Mounts the list of the jobs of all queues, and their count. Source: contract §13. */
 export function mountSearch(api: Api, tenants: Tenants): void {
   api.get(

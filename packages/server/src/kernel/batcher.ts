@@ -9,13 +9,13 @@ export interface BatcherOptions<Item, Done> {
   readonly writers: number;
   /**
    * With several writers: whether no workspace has items in two writes at once. One with many items then leaves the other writers to others.
-   * What a write left to do for an item counts as its write.
+   * An item whose result is a promise counts as being written until that is settled.
    */
   readonly oneWriteEach?: boolean;
   readonly weigh?: (item: Item) => number;
   /** Whose item it is. Workspaces take turns: a write takes the first item of each, then the second of each, and so on. */
   readonly workspaceOf: (item: Item) => WorkspaceId;
-  /** Writes items together, and returns their results in the same order. A promise: more is to be done for this item, and no other item waits for that. */
+  /** Writes items together, and returns their results in the same order. Only the item itself waits for a result that is a promise. */
   readonly write: (items: Item[]) => Promise<(Done | Promise<Done>)[]>;
 }
 

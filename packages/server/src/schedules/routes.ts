@@ -8,7 +8,19 @@ import {
   type ScheduleState,
 } from "@tidemill/contract";
 import { requestActor } from "#audit";
-import { type Api, noContent, openNumber, PAGE_END, pageOf, readPage, replies, routeDefaults, sealNumber, workspaceOf } from "#http";
+import {
+  type Api,
+  JSON_TYPE,
+  noContent,
+  openNumber,
+  PAGE_END,
+  pageOf,
+  readPage,
+  replies,
+  routeDefaults,
+  sealNumber,
+  workspaceOf,
+} from "#http";
 import { cutPage, PAGE_RESPONSE_BYTES } from "#kernel";
 import { readCursorKey } from "#workspaces";
 import { createSchedule } from "./create.ts";
@@ -17,7 +29,7 @@ import { listSchedules } from "./list.ts";
 import { scheduleNotFound } from "./not-found.ts";
 import { patchSchedule } from "./patch.ts";
 import { mountRuns } from "./run-routes.ts";
-import { JSON_TYPE, type ScheduleRoutes, sendSchedule } from "./send-schedule.ts";
+import { type ScheduleRoutes, sendSchedule } from "./send-schedule.ts";
 import { showSchedule } from "./show.ts";
 import { findSchedule } from "./store.ts";
 

@@ -8,14 +8,14 @@ import {
   SkippedTicks,
 } from "@tidemill/contract";
 import { requestActor } from "#audit";
-import { type Api, jsonText, replies, routeDefaults, workspaceOf } from "#http";
+import { type Api, JSON_TYPE, jsonText, replies, routeDefaults, workspaceOf } from "#http";
 import { showJob } from "#jobs";
 import { momentMs } from "#kernel";
 import { scheduleNotFound } from "./not-found.ts";
 import { pauseSchedule } from "./pause.ts";
 import { previewSchedule } from "./preview.ts";
 import { resumeSchedule } from "./resume.ts";
-import { JSON_TYPE, type ScheduleRoutes, sendSchedule } from "./send-schedule.ts";
+import { type ScheduleRoutes, sendSchedule } from "./send-schedule.ts";
 import { listSkips, MAX_SKIPS } from "./skip-store.ts";
 import { findSchedule } from "./store.ts";
 import { triggerSchedule } from "./trigger.ts";

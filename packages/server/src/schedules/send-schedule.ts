@@ -1,4 +1,5 @@
 import type { FastifyReply } from "fastify";
+import { JSON_TYPE } from "#http";
 import { type Clock, momentMs, type Tenants } from "#kernel";
 import type { ChangeContext } from "./change.ts";
 import type { Schedule } from "./schedule.ts";
@@ -11,8 +12,6 @@ export interface ScheduleRoutes {
   /** Called with the next tick of a schedule that was created or changed. Milliseconds since 1970. */
   readonly onNextRun: (ms: number) => void;
 }
-
-export const JSON_TYPE = "application/json; charset=utf-8";
 
 /** Sends a schedule that was created or changed, and passes on its next tick, which may be due before the loop would look again. */
 export function sendSchedule(reply: FastifyReply, { onNextRun }: Pick<ScheduleRoutes, "onNextRun">, schedule: Schedule): FastifyReply {

@@ -1,5 +1,5 @@
 import { DeliveryPath, Delivery as DeliveryRecord, DeliveryWithPayload, ListDeliveries, Page, WebhookPath } from "@tidemill/contract";
-import { type Api, nextPage, readPage, replies, routeDefaults, workspaceOf } from "#http";
+import { type Api, JSON_TYPE, nextPage, readPage, replies, routeDefaults, workspaceOf } from "#http";
 import { type Db, PAGE_RESPONSE_BYTES, type WorkspaceId } from "#kernel";
 import { laneNotFound } from "#lanes";
 import { deliveryNotFound, readDeliveryId, showDelivery, showDeliveryId } from "./delivery.ts";
@@ -9,8 +9,6 @@ import { type WebhookRoutes, webhookActor } from "./routes.ts";
 import { findWebhook } from "./store.ts";
 
 const { tags, security } = routeDefaults("Webhooks");
-const JSON_TYPE = "application/json; charset=utf-8";
-
 /** Deliveries of webhooks. Source: contract §14. */
 export function mountDeliveries(api: Api, { tenants, waker, ...context }: WebhookRoutes): void {
   const laneOf = async (db: Db, workspaceId: WorkspaceId, name: string) => {

@@ -1,11 +1,9 @@
 import { ListWorkers, Page, WorkerRecord } from "@tidemill/contract";
-import { type Api, nextPage, pageOf, readPage, replies, routeDefaults, workspaceOf } from "#http";
+import { type Api, JSON_TYPE, nextPage, pageOf, readPage, replies, routeDefaults, workspaceOf } from "#http";
 import type { Tenants } from "#kernel";
 import { listWorkers } from "./store.ts";
 
 const { tags, security } = routeDefaults("Workers");
-const JSON_TYPE = "application/json; charset=utf-8";
-
 /** Mounts the list of workers. Source: contract §7. */
 export function mountWorkerList(api: Api, tenants: Tenants): void {
   api.get(

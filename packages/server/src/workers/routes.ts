@@ -1,14 +1,12 @@
 import { ClaimJobs, ExtendRequest, ExtendResponse, LIMITS, QueuePath, WorkRequest, WorkResponse } from "@tidemill/contract";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { type Api, jsonItems, jsonText, principalOf, replies, routeDefaults } from "#http";
+import { type Api, JSON_TYPE, jsonItems, jsonText, principalOf, replies, routeDefaults } from "#http";
 import { goneSignal } from "./gone-signal.ts";
 import { mountHeldJob } from "./job-routes.ts";
 import { mountWorkerList } from "./list-routes.ts";
 import { extend, undo, type WorkDeps, work } from "./work.ts";
 
 const { tags, security } = routeDefaults("Workers");
-const JSON_TYPE = "application/json; charset=utf-8";
-
 /** Mounts what workers call, and the list of workers. Source: contract §7. */
 export function mountWork(api: Api, deps: WorkDeps): void {
   api.post(

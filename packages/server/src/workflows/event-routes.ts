@@ -1,5 +1,15 @@
 import { EventHeaders, LIMITS, RunPath, SendEvent, SendStepEvent, SentEvent, StepEventSent } from "@tidemill/contract";
-import { type Api, idempotencyKeyOf, principalOf, type RawJson, replies, routeDefaults, runForRequest, workspaceOf } from "#http";
+import {
+  type Api,
+  idempotencyKeyOf,
+  JSON_TYPE,
+  principalOf,
+  type RawJson,
+  replies,
+  routeDefaults,
+  runForRequest,
+  workspaceOf,
+} from "#http";
 import { type Clock, problem, type UuidSource } from "#kernel";
 import type { PulledWaker } from "#lanes";
 import { checkPayloadTemplates } from "#vault";
@@ -16,8 +26,6 @@ export interface EventRoutes extends StepRequestOptions {
 }
 
 const { tags, security } = routeDefaults("Events");
-const JSON_TYPE = "application/json; charset=utf-8";
-
 /** The endpoints of events. Source: contract §11. */
 export function mountEvents(api: Api, { tenants, ids, clock, shares, waker, proveReport }: EventRoutes): void {
   const carryOut = stepRequests({ tenants, shares, proveReport });

@@ -1,5 +1,5 @@
 import { Invoked, InvokeWorkflow, LIMITS, RunPath } from "@tidemill/contract";
-import { type Api, type RawJson, replies, routeDefaults, runForRequest, workspaceOf } from "#http";
+import { type Api, JSON_TYPE, type RawJson, replies, routeDefaults, runForRequest, workspaceOf } from "#http";
 import { problem, type UuidSource } from "#kernel";
 import type { PulledWaker } from "#lanes";
 import { checkPayloadTemplates } from "#vault";
@@ -12,8 +12,6 @@ export interface InvokeRoutes extends StepRequestOptions {
 }
 
 const { tags, security } = routeDefaults("Runs");
-const JSON_TYPE = "application/json; charset=utf-8";
-
 /** The endpoint by which runs start runs. Source: specification, Workflow behavior 1 to 3; contract §11. */
 export function mountInvoke(api: Api, { ids, shares, waker, ...options }: InvokeRoutes): void {
   const carryOut = stepRequests({ shares, ...options });

@@ -1,5 +1,5 @@
 import { JournalPage, ReadJournal, RunPath } from "@tidemill/contract";
-import { type Api, jsonText, readPage, replies, routeDefaults, workspaceOf } from "#http";
+import { type Api, JSON_TYPE, jsonText, readPage, replies, routeDefaults, workspaceOf } from "#http";
 import { PAGE_RESPONSE_BYTES, problem, type RunId, runAtOnce, type Tenants } from "#kernel";
 import { lockExecution } from "./execution-store.ts";
 import { type JournalPlace, readJournalPage } from "./journal-store.ts";
@@ -13,8 +13,6 @@ export interface JournalRoutes {
 }
 
 const { tags, security } = routeDefaults("Runs");
-const JSON_TYPE = "application/json; charset=utf-8";
-
 /** Mounts how programs fetch journals that are too large to be sent. Source: docs/run-protocol.md. */
 export function mountJournal(api: Api, { tenants, prove }: JournalRoutes): void {
   api.get(

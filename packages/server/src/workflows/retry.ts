@@ -45,6 +45,7 @@ export const retryRun = (
 
 const undone = (state: string) =>
   problem("INVALID_STATE", { state }, { message: "The steps of the run are undone, so that it cannot go on. Start another one." });
+
 /**
  * Enqueues the next execution of a run that has failed or was cancelled. Returns false if it is neither.
  *

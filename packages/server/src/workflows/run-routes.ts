@@ -1,7 +1,7 @@
 import { ListedRun, ListRuns, Page, Run, RunPath, type RunStatus } from "@tidemill/contract";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { type AuditLog, requestActor } from "#audit";
-import { type Api, jsonText, PAGE_END, readPage, replies, routeDefaults, runForRequest, workspaceOf } from "#http";
+import { type Api, JSON_TYPE, jsonText, PAGE_END, readPage, replies, routeDefaults, runForRequest, workspaceOf } from "#http";
 import { cutPage, type Db, type JsonParts, PAGE_RESPONSE_BYTES, type RunId, type Shares, type Tenants, type UuidSource } from "#kernel";
 import { type Aborter, findLane, type PulledWaker, type Waker } from "#lanes";
 import { cancelRun } from "./cancel.ts";
@@ -23,8 +23,6 @@ export interface RunRoutes {
 const { tags, security } = routeDefaults("Runs");
 /** The id of no lease. */
 const NO_LEASE = 0;
-const JSON_TYPE = "application/json; charset=utf-8";
-
 /** The endpoints of runs. Source: specification, Signals and runs; contract §11. */
 export function mountRuns(api: Api, { tenants, audit, ids, shares, waker, aborter }: RunRoutes): void {
   const keyOf = (workspaceId: RunKey["workspaceId"], id: string): RunKey => ({ workspaceId, id: readRunId(id) as RunId });

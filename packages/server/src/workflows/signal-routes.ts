@@ -1,6 +1,6 @@
 import { CompletedSignal, LIMITS, RegisteredSignal, RegisterSignal, RunPath, SignalPath, SignalPayload } from "@tidemill/contract";
 import { type AuditLog, requestActor } from "#audit";
-import { type Api, type RawJson, replies, routeDefaults, workspaceOf } from "#http";
+import { type Api, JSON_TYPE, type RawJson, replies, routeDefaults, workspaceOf } from "#http";
 import { problem } from "#kernel";
 import type { PulledWaker } from "#lanes";
 import { completeSignal } from "./complete-signal.ts";
@@ -14,8 +14,6 @@ export interface SignalRoutes extends StepRequestOptions {
 }
 
 const { tags, security } = routeDefaults("Signals");
-const JSON_TYPE = "application/json; charset=utf-8";
-
 /** The endpoints of signals. Source: specification, Signals and runs; contract §11. */
 export function mountSignals(api: Api, { tenants, audit, waker, ...options }: SignalRoutes): void {
   const carryOut = stepRequests({ tenants, ...options });

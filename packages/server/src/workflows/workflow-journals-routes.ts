@@ -1,5 +1,5 @@
 import { ListJournals, Page, RunJournal, WorkflowPath } from "@tidemill/contract";
-import { type Api, PAGE_END, pageOf, readPage, replies, routeDefaults, runForRequest, workspaceOf } from "#http";
+import { type Api, JSON_TYPE, PAGE_END, pageOf, readPage, replies, routeDefaults, runForRequest, workspaceOf } from "#http";
 import type { RunId, Shares, Tenants } from "#kernel";
 import { findLane, laneNotFound } from "#lanes";
 import type { InSlices } from "./journal-text.ts";
@@ -7,8 +7,6 @@ import { listJournals } from "./list-journals.ts";
 import { readRunId, showRunId } from "./run.ts";
 
 const { tags, security } = routeDefaults("Workflows");
-const JSON_TYPE = "application/json; charset=utf-8";
-
 /** The endpoint of journals, for checks of new code before it is deployed. */
 export function mountJournals(
   api: Api,
