@@ -33,6 +33,8 @@ const MAX_COUNTED_ROWS = 50_000;
 const COUNTED_AT_ONCE = 10_000;
 /** A filter by tags, without queues, looks up the tag in each queue if there are no more than these. */
 const MAX_TAGGED_QUEUES = 100;
+/** A filter by more queues, or by more tags in queues, reads the newest jobs in place of looking for each of them. */
+const MAX_SCANS = 200;
 /** How far the time in an id may be from `created_at`: the clock of a node, and the wait before the write. Milliseconds. */
 const ID_SLACK_MS = 600_000;
 
@@ -108,7 +110,7 @@ async function sourceOf(db: Db, { workspaceId, states, laneIds, tags, ids, finge
     return { live: SCANS.fingerprint.live, active: NO_ACTIVE_SCAN, finished: SCANS.none.finished, wanted: [nothing] };
   if (within(["active"])) return { live: SCANS.none.live, active: ACTIVE_SCAN, finished: SCANS.none.finished, wanted: [nothing] };
   const lanes = laneIds ?? (tags && (await fewQueues(db, workspaceId)));
-  if (lanes) {
+  if (lanes && lanes.length * (tags?.length ?? 1) <= MAX_SCANS) {
     const repeated = tags
       ? lanes.flatMap((laneId) => tags.map((tag) => ({ ...nothing, laneId, tag })))
       : lanes.map((laneId) => ({ ...nothing, laneId }));

@@ -50,7 +50,9 @@ export const readMetricParts = (
           offset 0) folded
         union all
         select at, enqueued, completed, failed, retried, latencies, null from range cross join lateral (
-          select m.* from job_metric_now m join lane l on l.workspace_id = m.workspace_id and l.id = m.lane_id and l.kind = 'queue'
+          select m.* from job_metric_now m
+          cross join lateral (
+            select from lane l where l.workspace_id = any(array[m.workspace_id]) and l.id = m.lane_id and l.kind = 'queue' offset 0) l
           where m.workspace_id = ${workspaceId} and m.span = 0 and (${laneId}::bigint is null or m.lane_id = ${laneId})
             and m.at >= range.first and m.at < range.last and (m.enqueued > 0 or m.completed > 0 or m.failed > 0 or m.retried > 0)
           offset 0) unfolded

@@ -15,11 +15,18 @@ const MAX_LANES = 100;
  * @param onWoken called with the lanes of runs that waited for a deleted one
  */
 export async function sweepDeletedLanesAcrossWorkspaces(db: Transactional, onWoken: (lanes: LaneKey[]) => void): Promise<void> {
+  const failures: unknown[] = [];
   for (const lane of await findDeletedLanesAcrossWorkspaces(db, MAX_LANES)) {
-    await removeSchedulesOf(db, lane);
-    await sweepLaneJobs(db, lane);
-    await sweepLaneRuns(db, lane, onWoken);
-    await sweepLaneDeliveries(db, lane);
-    await removeEmptyLane(db, lane);
+    // One that fails does not keep the others from being swept.
+    await sweepLane(db, lane, onWoken).catch((error: unknown) => failures.push(error));
   }
+  if (failures.length > 0) throw failures[0];
+}
+
+async function sweepLane(db: Transactional, lane: LaneKey, onWoken: (lanes: LaneKey[]) => void): Promise<void> {
+  await removeSchedulesOf(db, lane);
+  await sweepLaneJobs(db, lane);
+  await sweepLaneRuns(db, lane, onWoken);
+  await sweepLaneDeliveries(db, lane);
+  await removeEmptyLane(db, lane);
 }

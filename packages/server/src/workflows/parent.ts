@@ -22,7 +22,7 @@ export function parentJobOf({ workspaceId, payload }: Pick<Claim, "workspaceId" 
 
 /**
  * The jobs of runs that are suspended, and of which a step waits for one of these runs. Runs that wait for other code stay as they are: they
- * find the outcome when they go on. Uses the primary keys.
+ * find the outcome when they go on. Uses the primary keys and index run_step_child.
  */
 export async function findAwaitingParents(tx: Db, children: readonly RunKey[]): Promise<JobKey[]> {
   const found = await rows<{ workspace_id: JobKey["workspaceId"]; lane_id: LaneId; id: JobId }>(
@@ -40,7 +40,8 @@ export async function findAwaitingParents(tx: Db, children: readonly RunKey[]): 
           and not exists (select from run_unfit f where f.workspace_id = p.workspace_id and f.run_id = p.id and f.parked offset 0)
           and exists (
             select from run_step s
-            where s.workspace_id = p.workspace_id and s.run_id = p.id and s.status = 'waiting' and s.child_run_id = u.id offset 0)
+            where s.workspace_id = any(array[u.workspace_id]) and s.child_run_id = u.id and s.run_id is not distinct from p.id and s.status = 'waiting'
+            offset 0)
         offset 0
       ) p`,
   );

@@ -41,7 +41,9 @@ export async function registerSignalsAcrossWorkspaces(tx: Db, asked: readonly Si
     tx,
     sql`
       select g.run_id from unnest(${workspaceIds}::uuid[], ${ids}::text[]) with ordinality asked (workspace_id, id, number)
-      join signal g on g.workspace_id = any(array[asked.workspace_id]) and g.id = any(${ids}::text[]) and g.id = asked.id order by asked.number`,
+      cross join lateral (
+        select run_id from signal g where g.workspace_id = any(array[asked.workspace_id]) and g.id = asked.id offset 0
+      ) g order by asked.number`,
   );
   return found.map(({ run_id }) => run_id);
 }

@@ -17,7 +17,7 @@ export async function suspendAcrossWorkspaces(tx: Db, runs: readonly ExecutionOf
         cross join lateral (
           select min(case when s.error is not null or s.answered_at is not null or s.signal is not null and not exists (
               select from signal g
-              where g.workspace_id = any(array[s.workspace_id]) and g.id = s.signal and g.run_id = s.run_id and g.payload is null)
+              where g.workspace_id = any(array[s.workspace_id]) and g.id = s.signal and g.run_id is not distinct from s.run_id and g.payload is null)
               or s.child_run_id is not null and not exists (
               select from run c where c.workspace_id = any(array[s.workspace_id]) and c.id = s.child_run_id and c.ended_at is null)
             then moment() else coalesce(s.wake_at, moment() + interval '1 day') end) as at, coalesce(bool_or(s.type <> 'sleep'), false) as for_others

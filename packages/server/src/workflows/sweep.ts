@@ -1,18 +1,22 @@
 import { lockJobsAcrossWorkspaces, setDueAcrossWorkspaces } from "#jobs";
-import { type Db, plainArray, type RunId, rows, sql, type Transactional } from "#kernel";
+import { type Db, fragment, plainArray, type RunId, rows, sql, type Transactional } from "#kernel";
 import type { LaneKey } from "#lanes";
 import { sweepSomeEventKeysAcrossWorkspaces } from "./event-store.ts";
 import { findAwaitingParents } from "./parent.ts";
 
 /** Runs in one statement, with their journals. */
 const CHUNK = 500;
+/** Of CTE `picked (…, steps, bytes)`, with window `so_far`: those up to the one with which a statement has enough steps, or bytes of journals. */
+const BEFORE = fragment`sum(steps) over so_far - steps as steps_before, sum(bytes) over so_far - bytes as bytes_before`;
+const FITS = fragment`steps_before < 100000 and bytes_before < 67108864`;
 
 /** Deletes the runs of a deleted lane. Runs that wait for them go on: `onWoken` is called with their lanes. */
 export async function sweepLaneRuns(db: Transactional, lane: LaneKey, onWoken: (lanes: LaneKey[]) => void): Promise<void> {
   for (;;) {
     const { deleted, woken } = await db.transaction((tx) => deleteSomeOfLane(tx, lane));
     if (woken.length > 0) onWoken(woken);
-    if (deleted < CHUNK) return;
+    // A statement deletes fewer runs if their journals are large.
+    if (deleted === 0) return;
   }
 }
 
@@ -43,7 +47,7 @@ export async function sweepEventKeysAcrossWorkspaces(db: Db): Promise<void> {
 
 /** Deletes runs whose retention has ended, with their keys. */
 export async function sweepExpiredRunsAcrossWorkspaces(db: Db): Promise<void> {
-  while ((await deleteSomeExpiredAcrossWorkspaces(db)).length === CHUNK);
+  while ((await deleteSomeExpiredAcrossWorkspaces(db)).length > 0);
 }
 
 /** Uses index run_lane. */
@@ -51,7 +55,12 @@ const findSomeOfLane = async (db: Db, { workspaceId, laneId }: LaneKey): Promise
   (
     await rows<{ id: RunId }>(
       db,
-      sql`select id from run where workspace_id = ${workspaceId} and lane_id = ${laneId} order by id limit ${CHUNK}`,
+      sql`
+        with picked as (
+          select id, last_seq as steps, journal_bytes as bytes from run where workspace_id = ${workspaceId} and lane_id = ${laneId}
+          order by id limit ${CHUNK}
+        )
+        select id from (select *, ${BEFORE} from picked window so_far as (order by id)) picked where ${FITS}`,
     )
   ).map(({ id }) => id);
 
@@ -60,7 +69,11 @@ const deleteSomeExpiredAcrossWorkspaces = (db: Db): Promise<unknown[]> =>
   rows(
     db,
     sql`
+      with picked as (
+        select ctid as at, expires_at, last_seq as steps, journal_bytes as bytes from run where expires_at <= moment()
+        order by expires_at limit ${CHUNK} for update skip locked
+      )
       delete from run where ctid = any(array(
-        select ctid from run where expires_at <= moment() order by expires_at limit ${CHUNK} for update skip locked))
+        select at from (select *, ${BEFORE} from picked window so_far as (order by expires_at, at)) picked where ${FITS}))
       returning id`,
   );

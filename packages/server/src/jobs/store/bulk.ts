@@ -1,6 +1,7 @@
 import type { JobState } from "@tidemill/contract";
 import { type Db, fragment, type JobId, plainArray, row, rows, sql, type Timestamp, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
+import { withinBytes } from "./bytes.ts";
 import { COUNT_ADDED, COUNT_GONE, COUNT_PURGED, COUNT_REVIVED, UNCOUNT_TAKEN } from "./counts.ts";
 import { ARCHIVE_GONE, ASSIGN_SLOTS_OF_GONE, ASSIGN_SLOTS_OF_MOVED, ASSIGN_SLOTS_OF_WAITING, RESTORE_TAKEN } from "./fragments.ts";
 
@@ -28,11 +29,14 @@ const idsOf = (jobs: ManyJobs["jobs"]) => plainArray(jobs.map(({ id }) => id));
 const IN_ORDER = fragment`(select * from requested order by lane_id, id)`;
 /** The job of CTE or table `j` that is requested as `s`. */
 const REQUESTED = fragment`j.workspace_id = any(array[s.workspace_id]) and j.lane_id = s.lane_id and j.id = s.id`;
+/** Those of CTE `picked` that one statement changes. */
+const WITHIN_BYTES = withinBytes(fragment`picked`, fragment`lane_id, id`);
 const ELIGIBLE = fragment`${REQUESTED} and j.kind = 'queue' and j.state = any(s.states) and coalesce(j.finished_at, j.created_at) <= s.until`;
 const shown = (cte: ReturnType<typeof fragment>, lease: ReturnType<typeof fragment>) => fragment`
   (select coalesce(json_agg(json_build_object('laneId', lane_id, 'id', id, 'leaseId', ${lease}, 'hasKey', concurrency_key is not null)), '[]')
     from ${cte}) as jobs`;
 const NO_LEASE = fragment`null`;
+const FINISHED_SIZE = fragment`octet_length(j.payload) + coalesce(octet_length(j.result), 0)`;
 
 const jobsOf = async (found: Promise<{ jobs: ChangedJob[] } | null>): Promise<readonly ChangedJob[]> => (await found)?.jobs ?? [];
 
@@ -74,11 +78,11 @@ export const cancelMany = (
         from unnest(${lanesOf(jobs)}::bigint[], ${idsOf(jobs)}::uuid[]) as u (lane_id, id)
       ), picked as (
         select locked.* from ${IN_ORDER} s cross join lateral (
-          select j.workspace_id, j.lane_id, j.id from job j
+          select j.workspace_id, j.lane_id, j.id, octet_length(j.payload) as size from job j
           where ${ELIGIBLE} and (case when state = 'waiting' then coalesce(concurrency_key, '') else '' end <> '') = ${keysAreLocked}::boolean
           for update) locked
       ), gone as (
-        delete from job j using picked s where ${REQUESTED}
+        delete from job j using ${WITHIN_BYTES} s where ${REQUESTED}
         returning j.*, 'cancelled'::job_state as final_state, j.approval as final_approval, null::text as result,
           case when j.state = 'active' then log_attempt(j.attempts_log, j.attempt, j.started_at, j.lease_id, 'cancelled', null)
             else j.attempts_log end as final_log
@@ -127,11 +131,11 @@ export const restoreMany = (tx: Db, { workspaceId, jobs, states, until }: ManyJo
         select locked.* from ${IN_ORDER} s cross join lateral (
           select j.workspace_id, j.lane_id, j.id, j.expires_at, case when j.state = 'cancelled' and j.approval is null and exists (
               select from queue q where q.workspace_id = j.workspace_id and q.id = j.lane_id and q.type = 'approval')
-            then 'pending_approval' else 'waiting' end::job_state as to_state
+            then 'pending_approval' else 'waiting' end::job_state as to_state, ${FINISHED_SIZE} as size
           from job_history j where ${ELIGIBLE} and state in ('cancelled', 'rejected') and expires_at > moment()
           for update of j) locked
       ), taken as (
-        delete from job_history j using picked s where ${REQUESTED} and j.expires_at is not distinct from s.expires_at
+        delete from job_history j using ${WITHIN_BYTES} s where ${REQUESTED} and j.expires_at is not distinct from s.expires_at
         returning j.*, s.to_state
       ), tallied as (
         ${UNCOUNT_TAKEN}
@@ -156,9 +160,10 @@ export const removeManyFailed = (tx: Db, { workspaceId, jobs, states, until }: M
         from unnest(${lanesOf(jobs)}::bigint[], ${idsOf(jobs)}::uuid[]) as u (lane_id, id)
       ), picked as (
         select locked.* from ${IN_ORDER} s cross join lateral (
-          select j.workspace_id, j.lane_id, j.id from job j where ${ELIGIBLE} and state = 'failed' for update) locked
+          select j.workspace_id, j.lane_id, j.id, octet_length(j.payload) as size from job j where ${ELIGIBLE} and state = 'failed'
+          for update) locked
       ), moved as (
-        delete from job j using picked s where ${REQUESTED} returning j.*
+        delete from job j using ${WITHIN_BYTES} s where ${REQUESTED} returning j.*
       ), counted as (
         ${COUNT_PURGED}
       )
@@ -177,10 +182,10 @@ export const removeManyFinished = (tx: Db, { workspaceId, jobs, states, until }:
         from unnest(${lanesOf(jobs)}::bigint[], ${idsOf(jobs)}::uuid[]) as u (lane_id, id)
       ), picked as (
         select locked.* from ${IN_ORDER} s cross join lateral (
-          select j.workspace_id, j.lane_id, j.id, j.expires_at from job_history j where ${ELIGIBLE} and expires_at > moment()
-          for update) locked
+          select j.workspace_id, j.lane_id, j.id, j.expires_at, ${FINISHED_SIZE} as size from job_history j
+          where ${ELIGIBLE} and expires_at > moment() for update) locked
       ), taken as (
-        delete from job_history j using picked s where ${REQUESTED} and j.expires_at is not distinct from s.expires_at returning j.*
+        delete from job_history j using ${WITHIN_BYTES} s where ${REQUESTED} and j.expires_at is not distinct from s.expires_at returning j.*
       ), tallied as (
         ${UNCOUNT_TAKEN}
       )

@@ -1,6 +1,7 @@
 import type { DeadLetterFilter, RetryAll } from "@tidemill/contract";
 import { type Db, type Fragment, fragment, type JobId, rows, sql, type Timestamp, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
+import { withinBytes } from "./bytes.ts";
 import { COUNT_PURGED, COUNT_REVIVED } from "./counts.ts";
 import { ASSIGN_SLOTS_OF_MOVED } from "./fragments.ts";
 
@@ -24,9 +25,11 @@ export interface ChunkDone {
   readonly reached: JobId | null;
 }
 
-/** The last row of CTE `scanned`, if it read as many as CTE `requested` allows. */
+/** The last row of CTE `scanned`, if there may be more: it has as many as CTE `requested` allows, or as many bytes as a statement deletes. */
 const REACHED = fragment`(
-  select id from scanned where (select count(*) from scanned) = (select records from requested) order by id limit 1)`;
+  select id from scanned
+  where (select count(*) from listed) = (select records from requested) or (select count(*) from scanned) < (select count(*) from listed)
+  order by id limit 1)`;
 
 type Row = { lane_id: LaneId | null; jobs: number; reached: JobId | null };
 
@@ -37,6 +40,8 @@ const chunkDone = (found: readonly Row[]): ChunkDone => ({
 
 /** What happens to the jobs of CTE `picked`, as CTE `moved`, and what is selected with each lane of `moved`. */
 interface Change {
+  /** Those of CTE `listed` that one statement changes. */
+  readonly within: Fragment;
   readonly moved: Fragment;
   readonly counted: Fragment;
   readonly perLane: Fragment;
@@ -46,6 +51,7 @@ const PICKED = fragment`
   workspace_id = (select workspace_id from requested) and state = 'failed' and id = any(array(select id from picked))`;
 
 const RETRY: Change = {
+  within: fragment`listed`,
   moved: fragment`
     update job set state = 'waiting', spared = attempt, node_losses = 0, run_at = moment(), finished_at = null where ${PICKED}
     returning workspace_id, lane_id, concurrency_key`,
@@ -54,6 +60,7 @@ const RETRY: Change = {
 };
 
 const PURGE: Change = {
+  within: withinBytes(fragment`listed`, fragment`id desc`),
   moved: fragment`delete from job where ${PICKED} returning workspace_id, lane_id`,
   counted: COUNT_PURGED,
   perLane: fragment`null`,
@@ -66,7 +73,7 @@ const PURGE: Change = {
  */
 const changeFailed = async (
   db: Db,
-  { moved, counted, perLane }: Change,
+  { within, moved, counted, perLane }: Change,
   { workspaceId, laneId, filter }: DeadLetterQuery,
   { until, before, limit }: DeadLetterChunk,
 ): Promise<ChunkDone> =>
@@ -76,19 +83,21 @@ const changeFailed = async (
       sql`
         with requested as (
           select ${limit}::int as records, ${workspaceId}::uuid as workspace_id
-        ), scanned as (
-          (select lane_id, id from job
+        ), listed as (
+          (select lane_id, id, octet_length(payload) as size from job
             where coalesce(workspace_id, id) = ${workspaceId}::uuid and fingerprint = ${filter.fingerprint} and state = 'failed' and id < ${before}
             order by id desc limit ${limit})
           union all
-          (select lane_id, id from job
+          (select lane_id, id, octet_length(payload) from job
             where ${filter.fingerprint}::text is null and ${laneId}::bigint is null and workspace_id = ${workspaceId} and state = 'failed' and id < ${before}
             order by id desc limit ${limit})
           union all
-          (select lane_id, id from job
+          (select lane_id, id, octet_length(payload) from job
             where ${filter.fingerprint}::text is null and workspace_id = ${workspaceId} and lane_id = ${laneId} and id < ${before}
               and state in ('delayed', 'pending_approval', 'failed')
             order by id desc limit ${limit})
+        ), scanned as (
+          select lane_id, id from ${within} portion
         ), picked as (
           select j.id from scanned s
           cross join lateral (

@@ -1,6 +1,9 @@
-import { type Db, row, rows, sql } from "#kernel";
+import { type Db, fragment, row, rows, sql } from "#kernel";
 import type { LaneKey } from "#lanes";
+import { withinBytes } from "./bytes.ts";
 import { COUNT_GONE } from "./counts.ts";
+
+const WITHIN_BYTES = withinBytes(fragment`picked`, fragment`id`);
 
 /** Deletes some live jobs of a deleted lane. It skips locked jobs: waiting for them could deadlock over a concurrency key. */
 export const deleteLiveJobs = async (db: Db, { workspaceId, laneId }: LaneKey, limit: number): Promise<number> =>
@@ -8,9 +11,11 @@ export const deleteLiveJobs = async (db: Db, { workspaceId, laneId }: LaneKey, l
     await row<{ jobs: number }>(
       db,
       sql`
-        with gone as (
-          delete from job where workspace_id = ${workspaceId} and lane_id = ${laneId} and id = any(array(
-            select id from job where workspace_id = ${workspaceId} and lane_id = ${laneId} limit ${limit} for update skip locked))
+        with picked as (
+          select id, octet_length(payload) as size from job where workspace_id = ${workspaceId} and lane_id = ${laneId}
+          limit ${limit} for update skip locked
+        ), gone as (
+          delete from job where workspace_id = ${workspaceId} and lane_id = ${laneId} and id = any(array(select id from ${WITHIN_BYTES} portion))
           returning workspace_id, lane_id, state, null::job_state as final_state
         ), tallied as (
           ${COUNT_GONE}
@@ -25,9 +30,12 @@ export const deleteFinishedJobs = async (db: Db, { workspaceId, laneId }: LaneKe
     await row<{ jobs: number }>(
       db,
       sql`
-        with gone as (
-          delete from job_history where workspace_id = ${workspaceId} and lane_id = ${laneId} and id = any(array(
-            select id from job_history where workspace_id = ${workspaceId} and lane_id = ${laneId} limit ${limit}))
+        with picked as (
+          select id, octet_length(payload) + coalesce(octet_length(result), 0) as size from job_history
+          where workspace_id = ${workspaceId} and lane_id = ${laneId} limit ${limit}
+        ), gone as (
+          delete from job_history where workspace_id = ${workspaceId} and lane_id = ${laneId}
+            and id = any(array(select id from ${WITHIN_BYTES} portion))
           returning id
         )
         select count(*) as jobs from gone`,

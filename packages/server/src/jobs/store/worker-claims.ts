@@ -37,6 +37,10 @@ const LANE_EXISTS = fragment`exists (
 const IS_HELD = fragment`job.workspace_id = any(array[c.workspace_id]) and job.lane_id = c.lane_id and job.id = c.id
   and job.lease_id is not distinct from c.lease_id and job.attempt = c.attempt and ${LANE_EXISTS}`;
 
+/** Whether `job` is one of CTE `locked`. A join would look through all of them for each one. */
+const IS_LOCKED = fragment`job.workspace_id = any(array(select distinct workspace_id from locked))
+  and job.lane_id = any(array(select distinct lane_id from locked)) and job.id = any(array(select id from locked))`;
+
 /** Finds those of these claims that are still held. Uses the primary key. */
 export function findHeld(db: Db, workspaceId: WorkspaceId, claims: readonly NamedClaim[]): Promise<HeldRow[]> {
   const { workspaceIds, laneIds, ids, leaseIds, attempts } = columnsOf(workspaceId, claims);
@@ -142,9 +146,7 @@ async function renameCalls(db: Db, workspaceId: WorkspaceId, claims: readonly Ta
         select job.workspace_id, job.lane_id, job.id from c join job on ${IS_HELD} and job.lease_request is not distinct from c.request
         order by job.lane_id, job.id for update of job
       )
-      update job set lease_request = ${name} from locked
-      where job.workspace_id = any(array[locked.workspace_id]) and job.lane_id = any(${laneIds}::bigint[]) and job.id = any(${ids}::uuid[])
-        and job.lane_id = locked.lane_id and job.id = locked.id
+      update job set lease_request = ${name} where ${IS_LOCKED}
       returning job.id`,
   );
   return renamed.map(({ id }) => id);
@@ -176,9 +178,7 @@ export function extendClaims(
         select job.workspace_id, job.lane_id, job.id from c join job on ${IS_HELD} and job.lease_until is distinct from ${ENDED_LEASE} for update of job skip locked
       ), extended as (
         update job set lease_until = greatest(moment() + ${seconds} * interval '1 second', case when ${mayShorten}::boolean then null else job.lease_until end)
-        from locked
-        where job.workspace_id = any(array[locked.workspace_id]) and job.lane_id = any(${laneIds}::bigint[]) and job.id = any(${ids}::uuid[])
-          and job.lane_id = locked.lane_id and job.id = locked.id
+        where ${IS_LOCKED}
         returning job.id, job.lease_until
       )
       select id, lease_until as "leaseUntil" from extended
