@@ -350,7 +350,7 @@ export const RunError = Type.Object(
 );
 export type RunError = Static<typeof RunError>;
 
-const ReportedError = Type.Object(
+export const ReportedError = Type.Object(
   {
     name: Type.String({ format: "storable", minLength: 1, maxLength: 256, description: "Name of the error's class." }),
     message: Type.String({ format: "storable", maxLength: LIMITS.workerErrorLength, description: "What went wrong." }),

@@ -1,12 +1,14 @@
-import { findHeld } from "#jobs";
-import type { Db, WorkspaceId } from "#kernel";
-import type { ProveReport } from "#workflows";
+import { type Principal, servedBy } from "#http";
+import { findHeld, type NamedClaim } from "#jobs";
+import type { Db, RunId } from "#kernel";
+import { findTemplatedInput, type ProveExecution, type ProveReport } from "#workflows";
 import type { ExecutionTokens } from "./execution-tokens.ts";
-import type { HeldJobs } from "./held-jobs.ts";
+import type { HeldJob, HeldJobs } from "./held-jobs.ts";
 import type { KnownWorkers } from "./known-workers.ts";
 import { proveClaims } from "./prove-claims.ts";
 import type { RedactorOf } from "./redactor-of.ts";
 import { isSameClaim } from "./settle-jobs.ts";
+import { findLanes } from "./store.ts";
 
 export interface ProveReports {
   readonly workers: KnownWorkers;
@@ -18,20 +20,64 @@ export interface ProveReports {
 /** Stands for a worker where the service sends executions to an endpoint. */
 export const ENDPOINT = "endpoint";
 
-/** Checks that a token proves the execution of a run, and finds what takes the secrets of its input out of what the worker reports. */
+/** Checks that a token proves the execution of a run of a workflow that the caller may serve. */
+export const proveExecution =
+  (deps: Tokens): ProveExecution =>
+  async (db, principal, execution) =>
+    (await provenOf(deps, db, principal, execution))?.claim ?? null;
+
+/** The same, and finds what takes the secrets of the run's input out of what the worker reports. */
 export const proveReport =
-  ({ workers, tokens, held, redactorOf }: ProveReports): ProveReport =>
-  async (db: Db, workspaceId: WorkspaceId, execution) => {
-    const sent = await tokens.prove(workspaceId, execution);
-    const [proven] = sent ? [] : await proveClaims(workers, db, workspaceId, [execution]);
-    const claim = sent ?? proven?.claim;
-    if (!claim) return null;
-    const known = held.get(claim.id);
-    if (isSameClaim(known, claim)) return { claim, redactor: known?.redactor ?? null };
+  (deps: ProveReports): ProveReport =>
+  async (db, principal, execution) => {
+    const { held, redactorOf } = deps;
+    const { workspaceId } = principal;
+    const proven = await provenOf(deps, db, principal, execution);
+    if (!proven) return null;
+    const { claim, worker, known } = proven;
+    if (known) return { claim, redactor: known.redactor };
     // The run was given out by another node. It is remembered, so that its next report finds it here.
     const [row] = await findHeld(db, workspaceId, [claim]);
-    if (!row) return { claim, redactor: null };
-    const { redactor, secretLength } = await redactorOf(db, row, row.queue, proven?.worker.name ?? ENDPOINT);
+    // Its node is lost, and the next execution has not begun. What may have secrets is not stored without a redactor.
+    if (!row)
+      return (await findTemplatedInput(db, { workspaceId, id: claim.id as string as RunId })) === null ? { claim, redactor: null } : null;
+    const { redactor, secretLength } = await redactorOf(db, row, row.queue, worker);
     held.add({ claim: row, response: Symbol(), queue: row.queue, redactor }, secretLength);
     return { claim, redactor };
   };
+
+type Tokens = Pick<ProveReports, "workers" | "tokens" | "held">;
+
+/** A claim that a token proves, the name of its worker, and what this node remembers of it. */
+interface ProvenExecution {
+  readonly claim: NamedClaim;
+  readonly worker: string;
+  readonly known: HeldJob | null;
+}
+
+/** Null: it proves none that the caller may serve. */
+async function provenOf(
+  { workers, tokens, held }: Tokens,
+  db: Db,
+  principal: Principal,
+  execution: Parameters<ProveExecution>[2],
+): Promise<ProvenExecution | null> {
+  const { workspaceId } = principal;
+  const sent = await tokens.prove(workspaceId, execution);
+  const [proven] = sent ? [] : await proveClaims(workers, db, workspaceId, [execution]);
+  const claim = sent ?? proven?.claim;
+  if (!claim) return null;
+  const remembered = held.get(claim.id);
+  const known = remembered && isSameClaim(remembered, claim) ? remembered : null;
+  // Workers of one name share the secret of their tokens, whatever their keys are bound to.
+  if (!(await mayServeLane(db, principal, claim, known))) return null;
+  return { claim, worker: proven?.worker.name ?? ENDPOINT, known };
+}
+
+async function mayServeLane(db: Db, principal: Principal, { laneId }: NamedClaim, known: HeldJob | null): Promise<boolean> {
+  const names = servedBy(principal, "workflow");
+  if (names === null) return true;
+  if (known) return names.includes(known.queue);
+  const lanes = await findLanes(db, principal.workspaceId, "workflow", names);
+  return lanes.some((lane) => lane.laneId === laneId);
+}

@@ -13,8 +13,7 @@ import { waitingWorkers } from "./hand-over.ts";
 import { HeldJobs } from "./held-jobs.ts";
 import { KnownWorkers } from "./known-workers.ts";
 import { Polls } from "./polls.ts";
-import { proveClaims } from "./prove-claims.ts";
-import { proveReport } from "./prove-report.ts";
+import { proveExecution, proveReport } from "./prove-report.ts";
 import { redactorOf } from "./redactor-of.ts";
 import { mountWork } from "./routes.ts";
 import type { WorkDeps } from "./work.ts";
@@ -90,8 +89,7 @@ export function createWorkers({ engine, database, tenants, secrets, shares, cloc
     laneDeleted: (lane) => void endLane({ db: database, held, workers, polls, emit }, lane),
     workspaceChanged: (workspaceId, keyId) => polls.endOf(workspaceId, keyId),
     endCalls: () => polls.endAll(),
-    prove: async (db, workspaceId, execution) =>
-      (await tokens.prove(workspaceId, execution)) ?? (await proveClaims(workers, db, workspaceId, [execution]))[0]?.claim ?? null,
+    prove: proveExecution({ workers, tokens, held }),
     proveReport: proveReport({ ...deps, tokens }),
     waitingWorkers: waitingWorkers(polls, () => engine.lease.heldBy),
     drain: () => polls.close(),

@@ -1,5 +1,5 @@
 import { JournalPage, ReadJournal, RunPath } from "@tidemill/contract";
-import { type Api, JSON_TYPE, jsonText, readPage, replies, routeDefaults, workspaceOf } from "#http";
+import { type Api, JSON_TYPE, jsonText, principalOf, readPage, replies, routeDefaults, workspaceOf } from "#http";
 import { PAGE_RESPONSE_BYTES, problem, type RunId, runAtOnce, type Tenants } from "#kernel";
 import { lockExecution } from "./execution-store.ts";
 import { type JournalPlace, readJournalPage } from "./journal-store.ts";
@@ -39,7 +39,7 @@ export function mountJournal(api: Api, { tenants, prove }: JournalRoutes): void 
       const page = readPage(request.query, readPlace);
       const db = tenants.of(workspaceId);
       const run = { workspaceId, id: readRunId(id) as RunId };
-      const claim = await prove(db, workspaceId, { id, lease_token });
+      const claim = await prove(db, principalOf(request), { id, lease_token });
       const found =
         claim &&
         (await db.transaction(async (tx) =>

@@ -1,7 +1,7 @@
-import { LIMITS, type ReportedStep } from "@tidemill/contract";
-import type { RawJson } from "#http";
+import { LIMITS, ReportedError, type ReportedStep } from "@tidemill/contract";
+import { compileCheck, type Principal, RawJson } from "#http";
 import type { NamedClaim } from "#jobs";
-import { type Db, invalid, problem, type Transactional, type UuidSource, type WorkspaceId } from "#kernel";
+import { type Db, invalid, problem, type Transactional, type UuidSource } from "#kernel";
 import type { LaneKey } from "#lanes";
 import type { TextRedactor } from "#redaction";
 import { beginWaits, changeWaits } from "./begin-waits.ts";
@@ -11,12 +11,12 @@ import type { RunKey } from "./run.ts";
 import { insertStepsAcrossWorkspaces, type StepToInsert } from "./step-store.ts";
 import type { StepWriter } from "./step-writer.ts";
 import { journalTooLarge } from "./store-step.ts";
-import { isUndoKey, MAX_UNDOABLE_KEY_LENGTH, RESERVED_KEY } from "./undo/key.ts";
+import { isUndoKey, MAX_UNDOABLE_KEY_LENGTH, RESERVED_KEY, UNDO_BEGUN } from "./undo/key.ts";
 
-/** Checks that a token proves the execution of a run. Null: it does not. */
+/** Checks that a token proves the execution of a run, and that the caller may serve its workflow. Null: not so. */
 export type ProveExecution = (
   db: Db,
-  workspaceId: WorkspaceId,
+  principal: Principal,
   execution: { readonly id: string; readonly lease_token: string },
 ) => Promise<NamedClaim | null>;
 
@@ -89,9 +89,14 @@ export const readSteps = (steps: readonly ReportedStep[], path: string): StepToI
     };
   });
 
+const errorFault = compileCheck(ReportedError);
+
 function outputOf({ key, output }: ReportedStep, path: string): string {
-  const text = (output as RawJson | undefined)?.text ?? JSON.stringify(output ?? null);
+  // Raw where steps are the body's own, and parsed where they come with an outcome.
+  const text = output instanceof RawJson ? output.text : JSON.stringify(output ?? null);
   const [bytes, limit_bytes] = [Buffer.byteLength(text), LIMITS.payloadBytes];
+  if (key === UNDO_BEGUN && bytes <= limit_bytes && errorFault(JSON.parse(text)))
+    throw invalid(path, "must be the error for which the program undoes its steps");
   if (bytes <= limit_bytes) return text;
   const message = `The output of step ${JSON.stringify(key)} has ${bytes} bytes; the limit is ${limit_bytes} bytes.`;
   throw problem("PAYLOAD_TOO_LARGE", { limit_bytes, path }, { message });

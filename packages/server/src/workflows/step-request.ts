@@ -1,5 +1,5 @@
 import type { FastifyRequest } from "fastify";
-import { workspaceOf } from "#http";
+import { principalOf, workspaceOf } from "#http";
 import type { NamedClaim } from "#jobs";
 import { invalid, problem, type RunId, type Shares, type Tenants, type Transactional } from "#kernel";
 import { refuserOf } from "./refuse-secrets.ts";
@@ -39,7 +39,7 @@ export function stepRequests({ tenants, shares, proveReport }: StepRequestOption
     const workspaceId = workspaceOf(request);
     const db = tenants.of(workspaceId);
     const run = { workspaceId, id: readRunId(id) as RunId };
-    const proven = await proveReport(db, workspaceId, { id, lease_token });
+    const proven = await proveReport(db, principalOf(request), { id, lease_token });
     await refuse(request, proven, texts, payload);
     const done = proven && (await carryOut(db, run, proven.claim));
     // A token that is proven is that of a worker. Its run may be deleted.

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from "fastify";
-import { runForRequest } from "#http";
+import { principalOf, runForRequest } from "#http";
 import { type Db, problem, type RunId, type Shares, type Tenants, type UuidSource, type WorkspaceId } from "#kernel";
 import type { Waker } from "#lanes";
 import { keepProgress, storeProgress } from "./progress.ts";
@@ -40,7 +40,7 @@ export async function storeReport(
 ): Promise<number | null> {
   const db = tenants.of(workspaceId);
   const key: RunKey = { workspaceId, id: readRunId(id) as RunId };
-  const proven = await proveReport(db, workspaceId, { id, lease_token });
+  const proven = await proveReport(db, principalOf(request), { id, lease_token });
   if (!proven) return null;
   const stored = steps.length > 0 ? await storeSteps() : null;
   if (steps.length > 0 && stored === null) throw problem("LEASE_LOST");

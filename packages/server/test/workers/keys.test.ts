@@ -160,6 +160,23 @@ describe("a key of role worker that is bound to workflows", () => {
       { ok: false },
     ]);
     expect(await other.get(run.runId)).toMatchObject({ status: "running" });
+    const { lease_token } = run;
+    const report = { lease_token, steps: [{ key: "a", type: "run", status: "completed" }] };
+    const child = { lease_token, key: "b", workflow: own.id, timeout: 1_000 };
+    expect((await as("POST", `/v1/runs/${run.runId}/steps`, report)).body.error).toMatchObject({ code: "LEASE_LOST" });
+    const { body: together } = await as("POST", "/v1/work/steps", {
+      reports: [{ id: run.runId, lease_token }],
+      steps: [{ report: 0, ...report.steps[0] }],
+    });
+    expect(together.reports).toMatchObject([LOST]);
+    expect((await as("GET", `/v1/runs/${run.runId}/journal?lease_token=${lease_token}`)).body.error).toMatchObject({ code: "LEASE_LOST" });
+    for (const [path, body] of [
+      ["invocations", child],
+      ["events", { lease_token, key: "c", name: "e" }],
+      ["signals", { lease_token, key: "d", signal: "s" }],
+    ] as const)
+      expect((await as("POST", `/v1/runs/${run.runId}/${path}`, body)).body.error).toMatchObject({ code: "LEASE_LOST" });
+    expect(await other.get(run.runId)).toMatchObject({ steps: [] });
     await other.end(run, { outcome: "completed" });
     expect((await as("POST", "/v1/work", repeatable)).body.settled).toMatchObject([LOST, LOST]);
     const { laneId } = await laneOfWorkflow(service, own.id);
