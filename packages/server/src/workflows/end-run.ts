@@ -82,7 +82,7 @@ const withErrorOf = (end: RunEnd, undo: Undo | undefined): RunEnd =>
 
 /** Lets the runs go on that wait for runs that have ended, whose jobs are locked. Returns their lanes. */
 async function wakeParents(tx: Db, ended: readonly RunEnd[]): Promise<readonly LaneKey[]> {
-  const parents = ended.length > 0 ? await findAwaitingParents(tx, ended) : [];
+  const parents = ended.length > 0 ? await findAwaitingParents(tx, ended, true) : [];
   if (parents.length > 0)
     await setDueAcrossWorkspaces(
       tx,

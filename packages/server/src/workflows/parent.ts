@@ -21,10 +21,12 @@ export function parentJobOf({ workspaceId, payload }: Pick<Claim, "workspaceId" 
 }
 
 /**
- * The jobs of runs that are suspended, and of which a step waits for one of these runs. Runs that wait for other code stay as they are: they
- * find the outcome when they go on. Uses the primary keys and index run_step_child.
+ * The jobs of runs of which a step waits for one of these runs: what to lock. Runs that wait for other code stay as they are: they find the
+ * outcome when they go on. Uses the primary keys and index run_step_child.
+ *
+ * @param suspended whether only of runs that are suspended: these go on. One that waits for its next attempt waits for that
  */
-export async function findAwaitingParents(tx: Db, children: readonly RunKey[]): Promise<JobKey[]> {
+export async function findAwaitingParents(tx: Db, children: readonly RunKey[], suspended = false): Promise<JobKey[]> {
   const found = await rows<{ workspace_id: JobKey["workspaceId"]; lane_id: LaneId; id: JobId }>(
     tx,
     sql`
@@ -37,6 +39,7 @@ export async function findAwaitingParents(tx: Db, children: readonly RunKey[]): 
       cross join lateral (
         select p.workspace_id, p.lane_id, p.id from run p
         where p.workspace_id = any(array[u.workspace_id]) and p.id = c.parent_run_id and p.ended_at is null
+          and (not ${suspended}::boolean or p.status in ('sleeping', 'waiting'))
           and not exists (select from run_unfit f where f.workspace_id = p.workspace_id and f.run_id = p.id and f.parked offset 0)
           and exists (
             select from run_step s

@@ -13,23 +13,22 @@ const FITS = fragment`steps_before < 100000 and bytes_before < 67108864`;
 /** Deletes the runs of a deleted lane. Runs that wait for them go on: `onWoken` is called with their lanes. */
 export async function sweepLaneRuns(db: Transactional, lane: LaneKey, onWoken: (lanes: LaneKey[]) => void): Promise<void> {
   for (;;) {
-    const { deleted, woken } = await db.transaction((tx) => deleteSomeOfLane(tx, lane));
+    const { more, woken } = await db.transaction((tx) => deleteSomeOfLane(tx, lane));
     if (woken.length > 0) onWoken(woken);
-    // A statement deletes fewer runs if their journals are large.
-    if (deleted === 0) return;
+    if (!more) return;
   }
 }
 
-/** Locks the jobs of waiting runs before the runs that they wait for, as settles do. Returns how many runs were deleted. */
-async function deleteSomeOfLane(tx: Db, lane: LaneKey): Promise<{ readonly deleted: number; readonly woken: LaneKey[] }> {
+/** Locks the jobs of waiting runs before the runs that they wait for, as settles do. Returns whether there may be more runs. */
+async function deleteSomeOfLane(tx: Db, lane: LaneKey): Promise<{ readonly more: boolean; readonly woken: LaneKey[] }> {
   const { workspaceId } = lane;
-  const ids = await findSomeOfLane(tx, lane);
-  if (ids.length === 0) return { deleted: 0, woken: [] };
-  const parents = await findAwaitingParents(
-    tx,
-    ids.map((id) => ({ workspaceId, id })),
-  );
-  if (parents.length > 0) await lockJobsAcrossWorkspaces(tx, parents);
+  const found = await findSomeOfLane(tx, lane);
+  const ids = found.map(({ id }) => id);
+  if (ids.length === 0) return { more: false, woken: [] };
+  const children = ids.map((id) => ({ workspaceId, id }));
+  const awaiting = await findAwaitingParents(tx, children);
+  if (awaiting.length > 0) await lockJobsAcrossWorkspaces(tx, awaiting);
+  const parents = awaiting.length > 0 ? await findAwaitingParents(tx, children, true) : [];
   await rows(tx, sql`delete from run where workspace_id = ${workspaceId} and id = any(${plainArray(ids)}::uuid[])`);
   if (parents.length > 0)
     await setDueAcrossWorkspaces(
@@ -37,7 +36,7 @@ async function deleteSomeOfLane(tx: Db, lane: LaneKey): Promise<{ readonly delet
       parents.map((job) => ({ ...job, at: null })),
     );
   const laneIds = new Set(parents.map(({ laneId }) => laneId));
-  return { deleted: ids.length, woken: [...laneIds].map((laneId) => ({ workspaceId, laneId })) };
+  return { more: mayHaveMore(found), woken: [...laneIds].map((laneId) => ({ workspaceId, laneId })) };
 }
 
 /** Deletes keys of events whose retention has ended, unless one of their runs is there. */
@@ -47,33 +46,47 @@ export async function sweepEventKeysAcrossWorkspaces(db: Db): Promise<void> {
 
 /** Deletes runs whose retention has ended, with their keys. */
 export async function sweepExpiredRunsAcrossWorkspaces(db: Db): Promise<void> {
-  while ((await deleteSomeExpiredAcrossWorkspaces(db)).length > 0);
+  while (mayHaveMore(await deleteSomeExpiredAcrossWorkspaces(db)));
 }
 
-/** Uses index run_lane. */
-const findSomeOfLane = async (db: Db, { workspaceId, laneId }: LaneKey): Promise<RunId[]> =>
-  (
-    await rows<{ id: RunId }>(
-      db,
-      sql`
-        with picked as (
-          select id, last_seq as steps, journal_bytes as bytes from run where workspace_id = ${workspaceId} and lane_id = ${laneId}
-          order by id limit ${CHUNK}
-        )
-        select id from (select *, ${BEFORE} from picked window so_far as (order by id)) picked where ${FITS}`,
-    )
-  ).map(({ id }) => id);
+/** A run that is deleted, and how many runs the statement has picked. */
+interface SweptRun {
+  readonly id: RunId;
+  readonly picked: number;
+}
 
-/** Uses index run_expiry. */
-const deleteSomeExpiredAcrossWorkspaces = (db: Db): Promise<unknown[]> =>
+/** Whether the statement that returned these runs may have left some: it picks a limited number, and takes fewer if their journals are large. */
+const mayHaveMore = (swept: readonly SweptRun[]): boolean => {
+  const picked = swept[0]?.picked ?? 0;
+  return picked === CHUNK || swept.length < picked;
+};
+
+/** Uses index run_lane. */
+const findSomeOfLane = (db: Db, { workspaceId, laneId }: LaneKey): Promise<SweptRun[]> =>
+  rows(
+    db,
+    sql`
+      with picked as (
+        select id, last_seq as steps, journal_bytes as bytes from run where workspace_id = ${workspaceId} and lane_id = ${laneId}
+        order by id limit ${CHUNK}
+      )
+      select id, (select count(*) from picked) as picked from (select *, ${BEFORE} from picked window so_far as (order by id)) sized where ${FITS}`,
+  );
+
+/** Uses index run_expiry, and run_step_child for runs that others have invoked. */
+const deleteSomeExpiredAcrossWorkspaces = (db: Db): Promise<SweptRun[]> =>
   rows(
     db,
     sql`
       with picked as (
         select ctid as at, expires_at, last_seq as steps, journal_bytes as bytes from run where expires_at <= moment()
+          -- The run that waits for it has not read its outcome.
+          and (parent_run_id is null or not exists (
+            select from run_step s join run p on p.workspace_id = s.workspace_id and p.id = s.run_id and p.ended_at is null
+            where s.workspace_id = run.workspace_id and s.child_run_id = run.id and s.status = 'waiting' offset 0))
         order by expires_at limit ${CHUNK} for update skip locked
       )
       delete from run where ctid = any(array(
-        select at from (select *, ${BEFORE} from picked window so_far as (order by expires_at, at)) picked where ${FITS}))
-      returning id`,
+        select at from (select *, ${BEFORE} from picked window so_far as (order by expires_at, at)) sized where ${FITS}))
+      returning id, (select count(*) from picked) as picked`,
   );

@@ -44,6 +44,20 @@ describe("a run that has invoked a workflow", () => {
     });
   });
 
+  test("waits for its next attempt though the other one ends meanwhile", async ({ service, flow: { parent, child, parentId } }) => {
+    const failing = await parent.trigger();
+    const run = await parent.take();
+    await invoke(service, run, child.id);
+    await parent.end(run, { outcome: "failed", error: "No.", retry_in: 3_600 });
+    await child.end(await child.take(), { outcome: "completed" });
+    expect((await parent.take()).runId).toBe(parentId);
+    await child.end(await child.take(), { outcome: "completed" });
+    expect(await parent.get(failing)).toMatchObject({ status: "running", attempt: 2, nextAttemptAt: expect.any(String) });
+    expect((await parent.work({ workflows: [parent.id] })).runs).toEqual([]);
+    await service.advance(3_700);
+    expect(stepOf(await parent.take())).toMatchObject({ status: "completed" });
+  });
+
   test("goes on with the message of the innermost run that failed", async ({ flow: { parent, child, childId } }) => {
     const message = 'The run of "card.charge" failed: CardError: Declined.';
     await child.end(await child.take(), { outcome: "failed", error: message, error_name: "WorkflowFailedError" });

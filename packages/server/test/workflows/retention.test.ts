@@ -1,6 +1,7 @@
 import { expect, onTestFinished } from "vitest";
 import { Database } from "#kernel";
 import { sweepEventKeysAcrossWorkspaces, sweepExpiredRunsAcrossWorkspaces } from "#workflows";
+import { invoking } from "../harness/invoking.ts";
 import { limitedTo } from "../harness/limits.ts";
 import { type Service, test } from "../harness/service.ts";
 import { putWorkflow } from "../harness/workflows.ts";
@@ -55,4 +56,17 @@ test("the key of an event goes with the last run that the event started, and not
   await service.clock.advance(DAY);
   await sweep();
   expect(await send()).toMatchObject({ duplicate: false });
+});
+
+test("a run that another one has invoked is kept until that has read its outcome", async ({ service }) => {
+  const limited = await limitedTo(service, { retention_days: 7 });
+  const { parent, child, parentId, childId } = await invoking(limited);
+  const sweep = sweeperOf(service);
+  await child.end(await child.take(), { outcome: "completed", result: 1 });
+  await service.clock.advance(8 * DAY);
+  await sweep();
+  const run = await parent.take();
+  expect(run).toMatchObject({ runId: parentId, journal: [{ status: "completed", output: { result: 1, runId: childId } }] });
+  await sweep();
+  expect((await limited.api("GET", `/v1/runs/${childId}`)).status).toBe(404);
 });
