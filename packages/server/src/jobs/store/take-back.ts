@@ -69,8 +69,8 @@ export interface ExpiredClaim {
 
 /**
  * Claims of `kinds` to settle one by one because their lease has expired: all those of workers, which cannot be extended from now on, and those of
- * nodes whose job has `maxLosses` node losses in a row and a kind that is not in `plainKinds`, or a kind in `onceKinds`. Without payloads. Uses
- * indexes job_lease_until and job_active.
+ * nodes whose job has `maxLosses` node losses in a row and a kind that is not in `plainKinds`, or a kind in `onceKinds`. Only runs have
+ * payloads. Uses indexes job_lease_until and job_active.
  */
 export const endExpiredClaimsAcrossWorkspaces = async (
   db: Db,
@@ -95,7 +95,8 @@ export const endExpiredClaimsAcrossWorkspaces = async (
           where j.workspace_id = any(array[e.workspace_id]) and j.lane_id = e.lane_id and j.id = e.id
           returning j.*
         )
-        select ${CLAIMED_COLUMNS}, '' as payload, 0 as revision, null::json as probe, true as limited, lease.worker
+        -- The payload of a run names the run that waits for it.
+        select ${CLAIMED_COLUMNS}, case when job.kind = 'run' then job.payload else '' end as payload, 0 as revision, null::json as probe, true as limited, lease.worker
         from (
           select * from ended
           union all
