@@ -132,11 +132,13 @@ async function respond(
   settling: Promise<Settled[]>,
   { version, hold }: { readonly version: string | null; readonly hold: CallBounds["hold"] },
 ): Promise<Omit<WorkDone, "waitedMs">> {
+  let cancelled: string[] = [];
   try {
     const settled = await settling;
-    const cancelled = await takeCancelled(db, worker);
+    cancelled = await takeCancelled(db, worker);
     return { ...(await giveJobs(deps, db, worker, jobs, version, hold)), worker, settled, cancelled };
   } catch (error) {
+    leaveCancelled(worker, cancelled);
     const claims = jobs.map(({ claim }) => claim);
     void giveBackJobs(deps, worker, claims);
     throw error;
@@ -233,7 +235,7 @@ export async function extend(
   const cancelled = leases.flatMap(({ id }, index) => (gone.has(proven[index]?.claim.id as JobId) ? id : []));
   if (lost.length === 0 && wait > 0) await untilCancelled(workers, wait * 1_000, signal);
   // Without a client, the next call is told.
-  const notified = signal.aborted ? [] : await Promise.all([...workers].map((worker) => takeCancelled(db, worker)));
+  const notified = signal.aborted ? [] : await takeCancelledOf(db, workers);
   return {
     leases: leases.map(({ id }, index) => {
       const jobId = proven[index]?.claim.id;
@@ -274,6 +276,16 @@ async function takeCancelled(db: Db, worker: KnownWorker): Promise<string[]> {
     leaveCancelled(worker, ids);
     throw error;
   }
+}
+
+/** The same for several. If one fails, the next response names those of the others, too. */
+async function takeCancelledOf(db: Db, workers: ReadonlySet<KnownWorker>): Promise<string[][]> {
+  const all = [...workers];
+  const taken = await Promise.allSettled(all.map((worker) => takeCancelled(db, worker)));
+  const failed = taken.find((one) => one.status === "rejected");
+  if (!failed) return taken.map((one) => (one.status === "fulfilled" ? one.value : []));
+  for (const [at, one] of taken.entries()) if (one.status === "fulfilled") leaveCancelled(all[at] as KnownWorker, one.value);
+  throw failed.reason;
 }
 
 /** The next response names them. */
