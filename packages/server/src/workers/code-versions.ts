@@ -4,6 +4,7 @@ import { type Clock, type Database, type EmitEvent, problem, tolerate, toMoment 
 import type { LaneId, LaneKey } from "#lanes";
 import {
   type AskedVersion,
+  findParkedForAcrossWorkspaces,
   forgetOldVersions,
   recordVersionsAcrossWorkspaces,
   releaseParked,
@@ -89,7 +90,7 @@ export class CodeVersions {
     this.#unwritten = new Map();
     for (let from = 0; from < asked.length; from += MAX_WRITTEN) {
       await tolerate(
-        () => this.#record(asked.slice(from, from + MAX_WRITTEN)),
+        () => this.#recordAgain(asked.slice(from, from + MAX_WRITTEN)),
         (error) => this.#options.emit("worker_record_failed", { error }),
       );
     }
@@ -121,6 +122,14 @@ export class CodeVersions {
     // Only now: if that fails, the next call does it.
     const asking = this.#byLane.get(lane.laneId)?.get(lane.version);
     if (asking) asking.asksHere = true;
+  }
+
+  /** A run may have been parked by a statement that did not see yet that a version asks. */
+  async #recordAgain(asked: readonly VersionSeen[]): Promise<void> {
+    const { database, onReleased } = this.#options;
+    await this.#record(asked);
+    for (const lane of await findParkedForAcrossWorkspaces(database, asked))
+      if ((await releaseParked(database, lane, lane.version)) > 0) onReleased(lane);
   }
 
   async #record(asked: readonly VersionSeen[]): Promise<void> {

@@ -30,7 +30,10 @@ export async function parkUnfitAcrossWorkspaces(tx: Db, unfit: readonly UnfitRun
   const parked: Due[] = [];
   const given: DueForVersion[] = [];
   for (const run of unfit) {
-    const { next = null, again = false } = recorded.get(run.id) ?? {};
+    const one = recorded.get(run.id);
+    // A run that has ended, whose job has something else to do.
+    if (!one) continue;
+    const { next, again } = one;
     if (next === null) parked.push({ ...jobOf(run, run.id), at: NEVER });
     // A node that does not know of the next version yet would give the run to this one over and over.
     else given.push({ ...jobOf(run, run.id), version: next, seconds: again ? AGAIN_AFTER_SECONDS : 0 });

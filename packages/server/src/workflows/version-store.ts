@@ -78,3 +78,16 @@ export const findKeptFor = async (db: Db, { workspaceId, laneId, id }: RunKey & 
             and o.last_asked_at > moment() - ${VERSION_GONE_SECONDS} * interval '1 second')`,
     )
   )?.version ?? null;
+
+/** Those of these versions for which runs wait that have not tried them. Uses index run_unfit_parked. */
+export const findParkedForAcrossWorkspaces = (db: Db, asked: readonly AskedVersion[]): Promise<AskedVersion[]> =>
+  rows(
+    db,
+    sql`
+      select a.workspace_id as "workspaceId", a.lane_id as "laneId", a.version
+      from unnest(${plainArray(asked.map((one) => one.workspaceId))}::uuid[], ${plainArray(asked.map((one) => one.laneId))}::bigint[],
+        ${textArray(asked.map((one) => one.version))}::text[]) a (workspace_id, lane_id, version)
+      where a.version <> '' and exists (
+        select from run_unfit u
+        where u.workspace_id = any(array[a.workspace_id]) and u.lane_id = a.lane_id and u.parked and not a.version = any(u.tried) offset 0)`,
+  );
