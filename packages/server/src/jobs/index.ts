@@ -23,7 +23,7 @@ export * from "./store/decide.ts";
 export * from "./store/decide-overdue.ts";
 export { FROM_THE_START, findLanesWithWorkAcrossWorkspaces, type LookPosition, WORK_MAY_WAIT } from "./store/find-work.ts";
 export { CLAIMABLE } from "./store/fragments.ts";
-export { type InsertRequest, insertJobsAcrossWorkspaces, type JobToInsert } from "./store/insert.ts";
+export { type InsertedJob, type InsertRequest, insertJobsAcrossWorkspaces, type JobToInsert } from "./store/insert.ts";
 export * from "./store/insert-of-kind.ts";
 export { findJob } from "./store/jobs.ts";
 export * from "./store/jobs-of-kind.ts";

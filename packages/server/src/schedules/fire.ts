@@ -1,8 +1,8 @@
 import { setImmediate } from "node:timers/promises";
 import type { AuditLog } from "#audit";
-import { insertJobsAcrossWorkspaces, MAX_WEIGHT, weightOf } from "#jobs";
+import { type InsertedJob, insertJobsAcrossWorkspaces, MAX_WEIGHT, weightOf } from "#jobs";
 import { type Clock, type Db, type EmitEvent, momentMs, type Shares, type UuidSource, type WorkspaceId } from "#kernel";
-import type { LaneKey } from "#lanes";
+import type { LaneKey, LaneService } from "#lanes";
 import { takeExecutions } from "#usage";
 import { announceSkips } from "./announce-skips.ts";
 import type { Calendars } from "./calendar.ts";
@@ -28,9 +28,9 @@ export interface FireContext {
 export interface FireResult {
   /** How many jobs were created. */
   readonly jobs: number;
-  /** The lanes in which new jobs wait. */
+  /** The lanes in which new jobs wait for nodes. */
   readonly lanes: readonly LaneKey[];
-  /** The lanes of workflows in which new runs wait. */
+  /** The lanes in which new jobs wait for workers, and those of workflows in which new runs wait. */
   readonly pulled: readonly LaneKey[];
   /** Whose schedules fired, or skipped a tick. */
   readonly workspaceIds: readonly WorkspaceId[];
@@ -79,15 +79,19 @@ export async function fireSchedules(tx: Db, context: FireContext, due: readonly 
   await announceSkips(tx, writes);
   return {
     jobs: inserted.reduce((sum, jobs) => sum + (jobs?.length ?? 0), 0),
-    lanes: requests.flatMap(({ workspaceId }, index) => {
-      const job = inserted[index]?.[0];
-      return job?.state === "waiting" ? [{ workspaceId, laneId: job.laneId }] : [];
-    }),
-    pulled: [...new Map(runs.map(({ workspaceId, laneId }) => [laneId, { workspaceId, laneId }])).values()],
+    lanes: requests.flatMap(({ workspaceId }, index) => lanesToWake(workspaceId, inserted[index]?.[0], "push")),
+    pulled: [
+      ...new Map(runs.map(({ workspaceId, laneId }) => [laneId, { workspaceId, laneId }])).values(),
+      ...requests.flatMap(({ workspaceId }, index) => lanesToWake(workspaceId, inserted[index]?.[0], "pull")),
+    ],
     workspaceIds: [...new Set(planned.map(({ schedule }) => schedule.workspace_id))],
     nextMs: earliest(planned.map(({ plan }) => plan.nextMs)),
   };
 }
+
+/** The lane of a job that waits, if it is served in this way. */
+export const lanesToWake = (workspaceId: WorkspaceId, job: InsertedJob | undefined, served: LaneService): LaneKey[] =>
+  job?.state === "waiting" && job.served === served ? [{ workspaceId, laneId: job.laneId }] : [];
 
 /** Plans schedules in their order, until their jobs reach the weight of one statement or the time is up; always at least one. */
 async function planAll(context: FireContext, due: readonly DueSchedule[], busy: ReadonlySet<ScheduleId>): Promise<PlannedSchedule[]> {

@@ -36,7 +36,9 @@ export async function putScheduleOfWorkflow(
   const locked = await lockSchedule(tx, workspaceId, name);
   const found = locked && (await findSchedule(tx, workspaceId, name));
   if (found?.cron === pattern.cron && found.timezone === pattern.timezone) return null;
-  const nextMs = checkCalendar(calendars, pattern).next(locked ? momentMs(locked.now) : nowMs);
+  // Another node may have fired a tick since this transaction began.
+  const lastMs = found?.last_tick_at ? momentMs(found.last_tick_at) : 0;
+  const nextMs = checkCalendar(calendars, pattern).next(Math.max(locked ? momentMs(locked.now) : nowMs, lastMs));
   const settings = { ...UNSET, ...pattern };
   if (found) await updateSchedule(tx, found, { ...settings, laneId, nextMs });
   else await insertSchedule(tx, { workspaceId, name, laneId, nextMs }, settings);

@@ -4,7 +4,7 @@ import type { Db, JobId, Transactional } from "#kernel";
 import { takeExecutions } from "#usage";
 import { auditTriggered } from "./audit.ts";
 import { type ChangeContext, changeSchedule, type LockedSchedule } from "./change.ts";
-import type { FireContext, FireResult } from "./fire.ts";
+import { type FireContext, type FireResult, lanesToWake } from "./fire.ts";
 import { scheduleNotFound } from "./not-found.ts";
 import { scheduledJob } from "./prepare-writes.ts";
 import { storeLastRun } from "./store.ts";
@@ -44,6 +44,6 @@ async function insertJob(tx: Db, { ids }: FireContext, { schedule, atMs }: Locke
   const [stored] = await insertJobsAcrossWorkspaces(tx, null, [{ workspaceId, queue, jobs: [job] }]);
   const inserted = stored?.[0];
   if (!inserted) throw await scheduleNotFound(tx, workspaceId, schedule.name);
-  const lanes = inserted.state === "waiting" ? [{ workspaceId, laneId: inserted.laneId }] : [];
-  return { job: recordOf(job, inserted), queue, fired: { jobs: 1, lanes, pulled: [], workspaceIds: [workspaceId], nextMs: null } };
+  const [lanes, pulled] = [lanesToWake(workspaceId, inserted, "push"), lanesToWake(workspaceId, inserted, "pull")];
+  return { job: recordOf(job, inserted), queue, fired: { jobs: 1, lanes, pulled, workspaceIds: [workspaceId], nextMs: null } };
 }

@@ -3,6 +3,7 @@ import { sql } from "#kernel";
 import { inTurn } from "../harness/in-turn.ts";
 import { joinedBy, NEVER_POLL } from "../harness/nodes.ts";
 import { schedules, test, ticksOf } from "../harness/schedules.ts";
+import { take, untilWaiting } from "../harness/workers.ts";
 
 describe("three nodes", () => {
   test("three nodes fire each tick once, however they race for it", async ({ service, engine, at }) => {
@@ -45,3 +46,21 @@ describe("three nodes", () => {
     for (const other of others) await other.node.stop();
   });
 });
+
+test.for(["a tick", "a trigger by hand"])(
+  "a worker that waits at another node gets the job of %s at once",
+  async (of, { service, at: _ }) => {
+    const other = await joinedBy(service, NEVER_POLL);
+    const queue = await service.queue();
+    const [schedule] = await schedules(service, 1, { queue });
+    await take(other, queue);
+    const waiting = take(other, queue, { wait: 20 });
+    await untilWaiting(other, queue);
+    if (of === "a tick") {
+      await service.clock.advance(60);
+      service.node.wake();
+    } else await service.ok("POST", `/v1/schedules/${schedule?.name}/trigger`);
+    expect(await waiting).toMatchObject([{ schedule: schedule?.name }]);
+    await other.node.stop();
+  },
+);
