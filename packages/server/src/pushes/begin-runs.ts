@@ -27,9 +27,15 @@ export const beginRuns = (db: Transactional, secrets: FillSecrets): Batcher<RunT
     writers: WRITERS,
     workspaceOf: ({ claim }) => claim.workspaceId,
     write: async (runs) => {
-      const groups = [...Map.groupBy(runs, ({ claim, endpoint }) => `${claim.laneId} ${endpoint.version}`).values()];
-      const bodies = new Map((await Promise.all(groups.map((group) => begin(db, secrets, group)))).flatMap((some) => [...some]));
-      return runs.map(({ claim }) => bodies.get(claim.id)?.() ?? null);
+      const groups = Map.groupBy(runs, ({ claim, endpoint }) => `${claim.laneId} ${endpoint.version}`).values();
+      const begun = new Map<RunToBegin, ReturnType<typeof begin>>();
+      for (const group of groups) {
+        const bodies = begin(db, secrets, group);
+        for (const run of group) begun.set(run, bodies);
+      }
+      // One that fails does not fail those of other workflows.
+      await Promise.allSettled(begun.values());
+      return runs.map(async (run) => (await begun.get(run))?.get(run.claim.id)?.() ?? null);
     },
   });
 
