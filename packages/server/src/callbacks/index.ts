@@ -5,3 +5,4 @@ export { POSTPONE_MS, postponementOf } from "./postponement.ts";
 export { RequestContentError } from "./request-content-error.ts";
 export { fillTarget, type RequestTarget, readTarget } from "./request-target.ts";
 export { signedHeaders } from "./signed-request.ts";
+export { isOfOpenConnection } from "./was-sent.ts";

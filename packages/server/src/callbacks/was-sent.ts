@@ -24,7 +24,8 @@ export const mayHaveArrived = (error: unknown): boolean =>
 /** A connection that breaks has some of these codes, too: EHOSTUNREACH, for example, when a host is gone. */
 const cameBefore = (error: unknown): boolean => BEFORE.has(systemCode(error)) && !isOfOpenConnection(error);
 
-const isOfOpenConnection = (error: unknown): boolean => {
-  const { syscall } = error as { syscall?: unknown };
+/** Whether an error came while a request was sent, or its response read. */
+export const isOfOpenConnection = (error: unknown): boolean => {
+  const { syscall } = (error ?? {}) as { syscall?: unknown };
   return syscall === "read" || syscall === "write";
 };

@@ -1,5 +1,5 @@
 import { LIMITS } from "@tidemill/contract";
-import { CallbackTimeoutError, POSTPONE_MS, postponementOf, signedHeaders } from "#callbacks";
+import { CallbackTimeoutError, isOfOpenConnection, POSTPONE_MS, postponementOf, signedHeaders } from "#callbacks";
 import { type Attempt, AttemptDeadline, type AttemptMemory, type AttemptResult } from "#engine";
 import type { Claim } from "#jobs";
 import { type Clock, type EmitEvent, encodeParts, ProblemError, type Shares, type SlicedWork } from "#kernel";
@@ -128,7 +128,8 @@ export class Push implements Attempt {
       this.#options.emit("callback_blocked", { jobId: this.#id, address: error.address, error });
     }
     const postponement = postponementOf(error);
-    if (postponement) {
+    // What the node lacked while it read the response does not say that nothing was sent.
+    if (postponement && !(this.#options.program.isOnce && isOfOpenConnection(error))) {
       this.#onPostponed(error);
       this.#end(postponement);
     } else void this.#read(response);
