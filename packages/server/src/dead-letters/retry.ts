@@ -2,7 +2,7 @@ import type { AuditEventType } from "@tidemill/contract";
 import type { Actor, AuditLog } from "#audit";
 import { type ChunkDone, type DeadLetterChunk, type DeadLetterQuery, NEWEST, purgeFailed, retryFailed } from "#jobs";
 import type { Db, JobId, Transactional } from "#kernel";
-import type { LaneId, LaneKey } from "#lanes";
+import type { LaneKey } from "#lanes";
 import { readMoment } from "./store.ts";
 
 /** Who requested it, and how the audit log records the request. The query names the workspace. */
@@ -23,22 +23,23 @@ const MAX_ROWS = 5_000;
  * Moves failed jobs back to `waiting` with fresh attempts. Jobs that fail again meanwhile are not retried twice. Each transaction that
  * moves jobs writes its own audit event. Source: contract §3.
  *
- * @returns the number of jobs, and the lanes in which they wait
+ * @param onRetried called with the lanes in which jobs wait, after each transaction
+ * @returns the number of jobs
  */
-export async function retryDeadLetters(
+export function retryDeadLetters(
   database: Transactional,
   request: AuditedRequest,
   query: DeadLetterQuery,
+  onRetried: (lanes: readonly LaneKey[]) => void,
   maxRows = MAX_ROWS,
-): Promise<{ retried: number; lanes: LaneKey[] }> {
-  const lanes = new Map<LaneId, LaneKey>();
-  const retried = await inChunks(database, maxRows, async (tx, chunk) => {
+): Promise<number> {
+  const retryChunk = async (tx: Db, chunk: DeadLetterChunk) => {
     const done = await retryFailed(tx, query, chunk);
-    for (const { lane_id } of done.lanes) lanes.set(lane_id, { workspaceId: query.workspaceId, laneId: lane_id });
     if (done.lanes.length > 0) await auditRequest(tx, request, query, "dlq.retried", { retried: countOf(done) });
     return done;
-  });
-  return { retried, lanes: [...lanes.values()] };
+  };
+  const { workspaceId } = query;
+  return inChunks(database, maxRows, retryChunk, ({ lanes }) => onRetried(lanes.map(({ lane_id: laneId }) => ({ workspaceId, laneId }))));
 }
 
 /** Removes failed jobs, audited like a retry. Returns their number. */
@@ -69,12 +70,14 @@ async function inChunks(
   database: Transactional,
   maxRows: number,
   work: (tx: Db, chunk: DeadLetterChunk) => Promise<ChunkDone>,
+  onDone: (done: ChunkDone) => void = () => {},
 ): Promise<number> {
   const until = await readMoment(database);
   let total = 0;
   for (let before: JobId | null = NEWEST; before !== null; ) {
     const chunk: DeadLetterChunk = { until, before, limit: maxRows };
     const done: ChunkDone = await database.transaction((tx) => work(tx, chunk));
+    onDone(done);
     total += countOf(done);
     before = done.reached;
   }

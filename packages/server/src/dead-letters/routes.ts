@@ -138,9 +138,7 @@ export function mountDeadLetters(api: Api, { tenants, audit, waker }: DeadLetter
   });
 
   async function retryAndWake(audited: AuditedRequest, query: DeadLetterQuery): Promise<{ retried: number }> {
-    const { retried, lanes } = await retryDeadLetters(tenants.of(query.workspaceId), audited, query);
-    waker.wake(lanes);
-    return { retried };
+    return { retried: await retryDeadLetters(tenants.of(query.workspaceId), audited, query, (lanes) => waker.wake(lanes)) };
   }
 
   /** @throws NOT_FOUND */

@@ -12,7 +12,7 @@ const REQUEST: AuditedRequest = { audit: auditLog, actorId: "system", resourceTy
 type Work = (database: Transactional, query: DeadLetterQuery, maxRows: number) => Promise<number>;
 
 const WORKS: Record<"retry" | "purge", Work> = {
-  retry: async (database, query, maxRows) => (await retryDeadLetters(database, REQUEST, query, maxRows)).retried,
+  retry: (database, query, maxRows) => retryDeadLetters(database, REQUEST, query, () => {}, maxRows),
   purge: (database, query, maxRows) => purgeDeadLetters(database, REQUEST, query, maxRows),
 };
 

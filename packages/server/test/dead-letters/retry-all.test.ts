@@ -1,5 +1,6 @@
 import { describe, expect } from "vitest";
 import { rows, sql, type Transactional } from "#kernel";
+import type { LaneId } from "#lanes";
 import { retryDeadLetters } from "../../src/dead-letters/retry.ts";
 import { auditLog } from "../harness/audit.ts";
 import { laneOf, putLane, test } from "../harness/engine.ts";
@@ -124,13 +125,17 @@ describe("retry-all", () => {
         return answer;
       },
     };
-    const { retried, lanes } = await retryDeadLetters(
+    const woken = new Set<LaneId>();
+    const retried = await retryDeadLetters(
       failing,
       { audit: auditLog, actorId: "operator", resourceType: "queue", resourceId: "emails", input: {} },
       { ...lane, filter: {} },
+      (lanes) => {
+        for (const { laneId } of lanes) woken.add(laneId);
+      },
     );
     expect(retried).toBe(count);
-    expect(lanes).toEqual([lane]);
+    expect([...woken]).toEqual([lane.laneId]);
     expect(await database.query("select attempt, count(*)::int from job where lane_id = $1 group by 1", [lane.laneId])).toEqual([
       { attempt: 4, count },
     ]);
