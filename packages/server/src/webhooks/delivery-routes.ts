@@ -1,6 +1,6 @@
 import { DeliveryPath, Delivery as DeliveryRecord, DeliveryWithPayload, ListDeliveries, Page, WebhookPath } from "@tidemill/contract";
-import { type Api, JSON_TYPE, nextPage, readPage, replies, routeDefaults, workspaceOf } from "#http";
-import { type Db, PAGE_RESPONSE_BYTES, type WorkspaceId } from "#kernel";
+import { type Api, JSON_TYPE, readPage, replies, routeDefaults, workspaceOf } from "#http";
+import { cutPage, type Db, PAGE_RESPONSE_BYTES, type WorkspaceId } from "#kernel";
 import { laneNotFound } from "#lanes";
 import { deliveryNotFound, readDeliveryId, showDelivery, showDeliveryId } from "./delivery.ts";
 import { findDelivery, listDeliveries } from "./delivery-store.ts";
@@ -70,8 +70,8 @@ export function mountDeliveries(api: Api, { tenants, waker, ...context }: Webhoo
         before: page.after,
         limit: page.limit + 1,
       });
-      const { rows, nextCursor } = nextPage(found, page.limit, ({ id }) => showDeliveryId(id));
-      return { data: rows.map(showDelivery), next_cursor: nextCursor };
+      const { records, next } = cutPage(found, page.limit, ({ id }) => id);
+      return { data: records.map(showDelivery), next_cursor: next && showDeliveryId(next) };
     },
   );
 

@@ -1,5 +1,19 @@
 import { LIMITS } from "@tidemill/contract";
-import { binaryTextArray, type Db, type JobId, plainArray, row, rows, sql, textArray, type Uuid, type WorkspaceId } from "#kernel";
+import {
+  binaryTextArray,
+  CUT_PAGE,
+  type Db,
+  type JobId,
+  MAX_SCANNED_ROWS,
+  type PageRow,
+  plainArray,
+  row,
+  rows,
+  sql,
+  textArray,
+  type Uuid,
+  type WorkspaceId,
+} from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import type { Delivery } from "./delivery.ts";
 
@@ -129,26 +143,43 @@ export const cancelSomeDeliveries = async (
     )
   ).map(({ id }) => id);
 
-/** A page of a webhook's deliveries, newest first. A null filter matches all. Uses index webhook_delivery_list. */
+/** A page of a webhook's deliveries, newest first. A null filter matches all. It ends after 10,000 that the filters left out. */
 export interface DeliveryPage extends LaneKey {
   readonly states: readonly string[] | null;
   readonly types: readonly string[] | null;
   readonly before: JobId | null;
   readonly limit: number;
+  /** Rows that are read at most. */
+  readonly maxScanned?: number;
 }
 
-export const listDeliveries = (db: Db, { workspaceId, laneId, states, types, before, limit }: DeliveryPage): Promise<Delivery[]> =>
+/** Uses index webhook_delivery_list. */
+export const listDeliveries = (
+  db: Db,
+  { workspaceId, laneId, states, types, before, limit, maxScanned = MAX_SCANNED_ROWS }: DeliveryPage,
+): Promise<(Delivery & PageRow<JobId>)[]> =>
   rows(
     db,
     sql`
-      select d.*, e.type, case when j.state = 'delayed' then j.run_at end as next_attempt_at
-      from webhook_delivery d
-      join webhook_event e on e.workspace_id = d.workspace_id and e.id = d.event_id
-      left join job j on j.workspace_id = any(array[d.workspace_id]) and j.lane_id = d.lane_id and j.id = d.id
-      where d.workspace_id = ${workspaceId} and d.lane_id = ${laneId} and (${before}::uuid is null or d.id < ${before})
-        and (${states && textArray(states)}::text[] is null or d.state::text = any(${states && textArray(states)}))
-        and (${types && textArray(types)}::text[] is null or e.type = any(${types && textArray(types)}))
-      order by d.id desc limit ${limit}`,
+      with requested as (
+        select ${limit}::int as records
+      ), matched as (
+        select d.*, e.type, case when j.state = 'delayed' then j.run_at end as next_attempt_at, null::text as payload, null::text as result
+        from (
+          select * from webhook_delivery where workspace_id = ${workspaceId} and lane_id = ${laneId} and (${before}::uuid is null or id < ${before})
+          order by id desc limit ${maxScanned}
+        ) d
+        cross join lateral (select type from webhook_event e where e.workspace_id = d.workspace_id and e.id = d.event_id offset 0) e
+        left join job j on j.workspace_id = any(array[d.workspace_id]) and j.lane_id = d.lane_id and j.id = d.id
+        where (${states && textArray(states)}::text[] is null or d.state::text = any(${states && textArray(states)}))
+          and (${types && textArray(types)}::text[] is null or e.type = any(${types && textArray(types)}))
+        order by d.id desc limit ${limit}
+      ), reached as (
+        select case when (select count(*) from matched) < ${limit}::int then (
+          select id from webhook_delivery where workspace_id = ${workspaceId} and lane_id = ${laneId} and (${before}::uuid is null or id < ${before})
+          order by id desc offset ${maxScanned}::int - 1 limit 1) end as end_id
+      )
+      ${CUT_PAGE}`,
   );
 
 /** Uses the primary keys. */

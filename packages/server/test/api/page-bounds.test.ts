@@ -9,11 +9,13 @@ import { listFailed } from "../../src/dead-letters/store.ts";
 import { listJobs } from "../../src/jobs/list.ts";
 import { listQueues } from "../../src/queues/store.ts";
 import { listSchedules } from "../../src/schedules/list.ts";
+import { listDeliveries } from "../../src/webhooks/delivery-store.ts";
 import { listRuns, type RunsPage } from "../../src/workflows/list-runs.ts";
 import { laneOf, test } from "../harness/engine.ts";
 import { putJobs } from "../harness/jobs.ts";
 import { schedule } from "../harness/schedules.ts";
 import type { Service } from "../harness/service.ts";
+import { putDeliveries, putWebhook } from "../harness/webhook-rows.ts";
 
 const MIB = 1024 * 1024;
 
@@ -116,6 +118,19 @@ describe("a list of runs", () => {
       maxScanned: 4,
     });
     expect(found).toMatchObject([{ found: null, reached: expect.any(String) }]);
+  });
+});
+
+describe("a list of deliveries", () => {
+  test("goes on behind each scan, which reads a limited number of rows whatever matches", async ({ engine, database }) => {
+    const lane = await putWebhook(database);
+    const made = await putDeliveries(engine, database, lane, 12);
+    const delivered = made.filter((_, at) => at % 4 === 0).reverse();
+    await database.query("update webhook_delivery set state = 'delivered', ended_at = moment() where id = any($1::uuid[])", [delivered]);
+    const page = { ...lane, states: ["delivered"], types: null, limit: 11, maxScanned: 5 };
+    const list = (before: JobId | null) => listDeliveries(engine, { ...page, before });
+    expect((await pagesOf(10, list, ({ id }) => id)).flat().map(({ id }) => id)).toEqual(delivered);
+    expect(await list(null)).toMatchObject([{ id: delivered[0], reached: made[7] }]);
   });
 });
 
