@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyRequest } from "fastify";
+import { standStills } from "#kernel";
 import type { Api } from "./api.ts";
 
 /** Larger bodies have the time of a request. */
@@ -24,6 +25,8 @@ export function limitBodyTime(api: Api, maxMs: number): ExpectBody {
   /** The last request of each connection. One whose body has arrived stays until the next look. */
   const requests = new Map<Socket, Started>();
   const look = () => {
+    // Bodies may have come that are not read yet.
+    if (standStills.isRecent) return;
     for (const [socket, { raw, atMs }] of requests) {
       const isOver = raw.complete || raw.destroyed;
       if (!isOver && performance.now() - atMs < maxMs) continue;

@@ -261,6 +261,21 @@ describe("a small body", () => {
     await until(() => client.closed, "the connection to be closed");
     expect(client.text).toContain("The request did not arrive in time.");
   });
+
+  base("a small body that arrives after its request was refused is not served", async ({ onTestFinished }) => {
+    const authenticator = { findPrincipal: async () => null, operatorToken: null };
+    const api = createApi({ authenticator, emit: () => {}, random: systemRandom, smallBodyTimeoutMs: 50 });
+    let served = 0;
+    api.post("/bodies", { schema: { body: {} } }, () => ({ served: ++served }));
+    onTestFinished(() => api.close());
+    const client = await Client.open(await listen(api, "127.0.0.1", 0), true);
+    onTestFinished(() => client.destroy());
+    client.write(`POST /bodies HTTP/1.1\r\n${HOST}Content-Type: application/json\r\nContent-Length: 2\r\n\r\n[`);
+    await until(() => client.text.includes("The request did not arrive in time."), "the refusal");
+    client.write(`]POST /bodies HTTP/1.1\r\n${HOST}Content-Type: application/json\r\nContent-Length: 2\r\n\r\n[]`);
+    await until(() => new Promise((resolve) => api.server.getConnections((_error, count) => resolve(count === 0))), "the end of it");
+    expect(served).toBe(0);
+  });
 });
 
 describe("a connection that sends no complete head", () => {
