@@ -16,6 +16,10 @@ export class ResponseReader implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined;
   #limiter: ResponseLimiter | null = null;
   #aborted: Error | undefined;
+  #isStale: (() => boolean) | undefined;
+  #sendAgain: (() => void) | undefined;
+  /** Whether it is to be sent again, since nothing of it was. */
+  #isUnsent = false;
   #status = 0;
   #headers: Headers = {};
   #body: Buffer = EMPTY;
@@ -41,7 +45,18 @@ export class ResponseReader implements Dispatcher.DispatchHandler {
     this.#fail(reason);
   }
 
+  /** @param isStale called before the request is written. If it returns true, nothing is written, and `sendAgain` is called */
+  expect(isStale: () => boolean, sendAgain: () => void): void {
+    this.#isStale = isStale;
+    this.#sendAgain = sendAgain;
+  }
+
   onRequestStart(controller: Dispatcher.DispatchController): void {
+    if (!this.#aborted && this.#isStale?.()) {
+      this.#isUnsent = true;
+      controller.abort(new Error("The connection may be closed already."));
+      return;
+    }
     this.#controller = controller;
     if (this.#aborted) controller.abort(this.#aborted);
   }
@@ -71,7 +86,10 @@ export class ResponseReader implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
-    this.#fail(explained(error));
+    if (this.#isUnsent && !this.#done) {
+      this.#isUnsent = false;
+      this.#sendAgain?.();
+    } else this.#fail(explained(error));
   }
 
   /** Copies the chunk: even a chunk of one byte would keep the 64 KiB buffer that it was read with in memory. */
@@ -106,6 +124,8 @@ export class ResponseReader implements Dispatcher.DispatchHandler {
     this.#done = true;
     // The caller's abort function keeps this object alive. These fields would keep the connection and the parser's buffers alive too.
     this.#controller = undefined;
+    this.#isStale = undefined;
+    this.#sendAgain = undefined;
     this.#limiter = null;
     this.#body = EMPTY;
     this.#onDone(response);

@@ -1,5 +1,6 @@
 import type { LookupFunction } from "node:net";
 import { Agent, buildConnector, type Dispatcher } from "undici";
+import { standStills } from "#kernel";
 import { type AddressGuard, BlockedAddressError, literalAddress } from "./address-guard.ts";
 import { isOwnAddress, lookupElsewhere, OwnPortError } from "./own-ports.ts";
 import type { Abort, Request, Response } from "./request.ts";
@@ -13,7 +14,10 @@ export type OwnPorts = () => readonly number[];
 
 /** Sends requests over keep-alive connections whose addresses the guard has checked. Does not follow redirects. */
 export class Sender {
-  readonly #agent: Agent;
+  readonly #makeAgent: () => Agent;
+  #agent: Agent;
+  /** How often the event loop had stood still when the agent was made. */
+  #standStills = standStills.count;
   #limiter: ResponseLimiter | null = null;
 
   /** @param ownPorts the ports on which this node listens, which no call may reach on this machine */
@@ -21,27 +25,46 @@ export class Sender {
     const connect = limitResponses(guardedConnector(guard, ownPorts), (limiter) => {
       this.#limiter = limiter;
     });
-    this.#agent = new Agent({
-      pipelining: 1,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      // A handler's `Keep-Alive` header must not lengthen this.
-      keepAliveMaxTimeout: KEEP_ALIVE_MS,
-      // The caller has one timeout for the whole request.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      connect,
-    });
+    this.#makeAgent = () =>
+      new Agent({
+        pipelining: 1,
+        keepAliveTimeout: KEEP_ALIVE_MS,
+        // A handler's `Keep-Alive` header must not lengthen this.
+        keepAliveMaxTimeout: KEEP_ALIVE_MS,
+        // The caller has one timeout for the whole request.
+        headersTimeout: 0,
+        bodyTimeout: 0,
+        connect,
+      });
+    this.#agent = this.#makeAgent();
   }
 
   send(request: Request, onDone: (response: Response) => void): Abort {
     const reader = new ResponseReader(request, () => this.#limiter, onDone);
     const { origin, path, method = "POST", headers, body } = request;
-    try {
-      this.#agent.dispatch({ origin, path, method: method as Dispatcher.HttpMethod, headers, body }, reader);
-    } catch (error) {
-      reader.onResponseError(null, error as Error);
-    }
+    const dispatch = () => {
+      this.#leaveStale();
+      const agent = this.#agent;
+      // The event loop may stand still between the dispatch and the write.
+      reader.expect(() => this.#leaveStale() || this.#agent !== agent, dispatch);
+      try {
+        agent.dispatch({ origin, path, method: method as Dispatcher.HttpMethod, headers, body }, reader);
+      } catch (error) {
+        reader.onResponseError(null, error as Error);
+      }
+    };
+    dispatch();
     return (reason) => reader.abort(reason);
+  }
+
+  /** Once the event loop stood still, idle connections may have been closed, without that being read yet: uses new ones. Returns whether it did. */
+  #leaveStale(): boolean {
+    if (this.#standStills === standStills.count) return false;
+    this.#standStills = standStills.count;
+    // Requests under way may still end.
+    void this.#agent.close();
+    this.#agent = this.#makeAgent();
+    return true;
   }
 
   async close(): Promise<void> {
