@@ -184,8 +184,8 @@ export class Database implements Transactional {
 
 export const clientConfig = (connection: Connection): pg.ClientConfig => ({ ...connection, types, application_name: "tidemill" });
 
-/** SQLSTATEs of a server that shuts down, is gone, full or too slow, or became a replica in a failover. */
-const AWAY = /^(08|53|57|25006)/;
+/** SQLSTATEs of a server that shuts down, is gone, full or too slow, became a replica in a failover, or ended a transaction that was idle for too long. */
+const AWAY = /^(08|53|57|25006|25P03)/;
 /** SQLSTATE classes of data that the database always refuses: malformed values, violated constraints. */
 const REFUSED = /^(22|23)/;
 /** SQLSTATEs of a transaction that was rolled back because of another one: serialization_failure, deadlock_detected. */
