@@ -1,6 +1,6 @@
 import type { Engine } from "#engine";
 import { type LaneFound, MAX_CLAIM_BYTES, type VersionFilter, type WorkerClaim } from "#jobs";
-import { type Clock, type EmitEvent, isTimeout, Line, type SharedResource, type Uuid, type WorkspaceId } from "#kernel";
+import { type Clock, type EmitEvent, isAway, isTimeout, Line, type SharedResource, type Uuid, type WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import { busyRetryMs } from "./busy-retry.ts";
 import type { KnownWorker } from "./known-worker.ts";
@@ -305,6 +305,8 @@ export class Polls {
       this.#learn(asks, claims, found, limited);
     } catch (error) {
       if (isTimeout(error)) for (const { lane } of asks) this.#slow.add(lane);
+      // It may have claimed jobs: a worker that repeats its call gets them.
+      else if (isAway(error)) for (const { poll } of asks) this.#fail(poll, error);
       throw error;
     } finally {
       for (const { poll } of asks) poll.claiming = false;
