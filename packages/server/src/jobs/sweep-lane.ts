@@ -7,9 +7,8 @@ const CHUNK = 5_000;
 
 /** Deletes the live and finished jobs, the idempotency keys and the counts of a deleted lane. */
 export async function sweepLaneJobs(db: Db, lane: LaneKey): Promise<void> {
-  // A statement deletes fewer jobs if they are large.
-  while ((await deleteLiveJobs(db, lane, CHUNK)) > 0);
-  while ((await deleteFinishedJobs(db, lane, CHUNK)) > 0);
+  while (await deleteLiveJobs(db, lane, CHUNK));
+  while (await deleteFinishedJobs(db, lane, CHUNK));
   while ((await deleteIdempotencyKeys(db, lane, CHUNK)) === CHUNK);
   while ((await deleteBatchKeys(db, lane, CHUNK)) === CHUNK);
   await deleteCounts(db, lane);

@@ -5,13 +5,22 @@ import { COUNT_GONE } from "./counts.ts";
 
 const WITHIN_BYTES = withinBytes(fragment`picked`, fragment`id`);
 
-/** Deletes some live jobs of a deleted lane. It skips locked jobs: waiting for them could deadlock over a concurrency key. */
-export const deleteLiveJobs = async (db: Db, { workspaceId, laneId }: LaneKey, limit: number): Promise<number> =>
+/** Whether there may be more than CTE `gone` has of CTE `picked`, which has at most `limit` rows. */
+const MORE = fragment`(select count(*) from gone) < (select count(*) from picked) or (select count(*) from picked) = (select jobs from asked)`;
+
+/**
+ * Deletes some live jobs of a deleted lane. It skips locked jobs: waiting for them could deadlock over a concurrency key.
+ *
+ * @returns whether there may be more
+ */
+export const deleteLiveJobs = async (db: Db, { workspaceId, laneId }: LaneKey, limit: number): Promise<boolean> =>
   (
-    await row<{ jobs: number }>(
+    await row<{ more: boolean }>(
       db,
       sql`
-        with picked as (
+        with asked as (
+          select ${limit}::int as jobs
+        ), picked as (
           select id, octet_length(payload) as size from job where workspace_id = ${workspaceId} and lane_id = ${laneId}
           limit ${limit} for update skip locked
         ), gone as (
@@ -20,17 +29,19 @@ export const deleteLiveJobs = async (db: Db, { workspaceId, laneId }: LaneKey, l
         ), tallied as (
           ${COUNT_GONE}
         )
-        select count(*) as jobs from gone`,
+        select ${MORE} as more`,
     )
-  )?.jobs ?? 0;
+  )?.more ?? false;
 
-/** Deletes some finished jobs of a deleted lane. */
-export const deleteFinishedJobs = async (db: Db, { workspaceId, laneId }: LaneKey, limit: number): Promise<number> =>
+/** Deletes some finished jobs of a deleted lane. Returns whether there may be more. */
+export const deleteFinishedJobs = async (db: Db, { workspaceId, laneId }: LaneKey, limit: number): Promise<boolean> =>
   (
-    await row<{ jobs: number }>(
+    await row<{ more: boolean }>(
       db,
       sql`
-        with picked as (
+        with asked as (
+          select ${limit}::int as jobs
+        ), picked as (
           select id, octet_length(payload) + coalesce(octet_length(result), 0) as size from job_history
           where workspace_id = ${workspaceId} and lane_id = ${laneId} limit ${limit}
         ), gone as (
@@ -38,9 +49,9 @@ export const deleteFinishedJobs = async (db: Db, { workspaceId, laneId }: LaneKe
             and id = any(array(select id from ${WITHIN_BYTES} portion))
           returning id
         )
-        select count(*) as jobs from gone`,
+        select ${MORE} as more`,
     )
-  )?.jobs ?? 0;
+  )?.more ?? false;
 
 /** Deletes some idempotency keys of a deleted lane. */
 export const deleteIdempotencyKeys = async (db: Db, { workspaceId, laneId }: LaneKey, limit: number): Promise<number> =>
