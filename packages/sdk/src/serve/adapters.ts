@@ -1,4 +1,5 @@
-import type { Serve } from "./serve.ts";
+import { thrownText } from "../thrown-text.ts";
+import { ONLY_POST, type Serve } from "./serve.ts";
 
 /** A request of Node. */
 export interface NodeRequest extends AsyncIterable<unknown> {
@@ -9,6 +10,8 @@ export interface NodeRequest extends AsyncIterable<unknown> {
 /** A response of Node. */
 export interface NodeResponse {
   readonly writableEnded: boolean;
+  readonly headersSent?: boolean;
+  readonly destroyed?: boolean;
   on(event: "close", listener: () => void): unknown;
   writeHead(status: number, headers: Record<string, string>): unknown;
   end(text?: string): unknown;
@@ -26,11 +29,12 @@ const MAX_BODY_BYTES = 4 * 1024 * 1024;
  */
 export const nodeHandler =
   (serve: Serve) =>
-  async (request: NodeRequest, response: NodeResponse): Promise<void> => {
-    const body = await readBody(request);
-    if (body) await respond(serve, request, body, response);
-    else refuse(response, 413, `The body exceeds ${MAX_BODY_BYTES} bytes.`);
-  };
+  (request: NodeRequest, response: NodeResponse): Promise<void> =>
+    handled(request, response, async () => {
+      const body = await readBody(request);
+      if (body) await respond(serve, request, body, response);
+      else refuse(response, 413, `The body exceeds ${MAX_BODY_BYTES} bytes.`);
+    });
 
 /**
  * A handler for Express. It reads the body itself, or takes what `express.raw()` has read: `express.json()` must not parse it before.
@@ -41,11 +45,13 @@ export const nodeHandler =
  */
 export const expressHandler = (serve: Serve) => {
   const handle = nodeHandler(serve);
-  return async (request: NodeRequest & { readonly body?: unknown }, response: NodeResponse): Promise<void> => {
+  return (request: NodeRequest & { readonly body?: unknown }, response: NodeResponse): Promise<void> => {
     const { body } = request;
-    if (body === undefined) await handle(request, response);
-    else if (body instanceof Uint8Array) await respond(serve, request, body as Uint8Array<ArrayBuffer>, response);
-    else refuse(response, 500, "The body was parsed before. Mount the handler before express.json().");
+    if (body === undefined) return handle(request, response);
+    return handled(request, response, async () => {
+      if (body instanceof Uint8Array) await respond(serve, request, body as Uint8Array<ArrayBuffer>, response);
+      else refuse(response, 500, "The body was parsed before. Mount the handler before express.json().");
+    });
   };
 };
 
@@ -95,7 +101,7 @@ export const fastifyPlugin =
     fastify.removeContentTypeParser("application/json");
     fastify.addContentTypeParser("application/json", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
     fastify.post(path, { bodyLimit: MAX_BODY_BYTES }, async ({ headers, body }, reply) => {
-      const { status, headers: answered, text } = await call(serve, "POST", headers, body, reply.raw);
+      const { status, headers: answered, text } = await call(serve, headers, body, reply.raw);
       return reply.code(status).headers(answered).send(text);
     });
   };
@@ -125,6 +131,16 @@ export const nextHandler = (serve: Serve): { readonly POST: (request: Request) =
 
 const JSON_TYPE = { "content-type": "application/json" };
 
+/** Handles a request. Never rejects: nobody need listen to that, and Node would end the program. */
+async function handled({ method = "POST" }: NodeRequest, response: NodeResponse, handle: () => Promise<void>): Promise<void> {
+  if (method !== "POST") return refuse(response, 405, ONLY_POST);
+  try {
+    await handle();
+  } catch (error) {
+    refuse(response, 400, `The request could not be read: ${thrownText(error)}`);
+  }
+}
+
 /** The body as it arrived; null when it is too long. */
 async function readBody(request: NodeRequest): Promise<Uint8Array<ArrayBuffer> | null> {
   const chunks: Uint8Array[] = [];
@@ -147,26 +163,24 @@ function joined(chunks: readonly Uint8Array[], length: number): Uint8Array<Array
   return body;
 }
 
-async function respond(
-  serve: Serve,
-  { method = "POST", headers }: NodeRequest,
-  body: Uint8Array<ArrayBuffer>,
-  response: NodeResponse,
-): Promise<void> {
-  const { status, headers: answered, text } = await call(serve, method, headers, body, response);
-  response.writeHead(status, answered);
-  response.end(text);
+async function respond(serve: Serve, { headers }: NodeRequest, body: Uint8Array<ArrayBuffer>, response: NodeResponse): Promise<void> {
+  const { status, headers: answered, text } = await call(serve, headers, body, response);
+  write(response, status, answered, text);
 }
 
-function refuse(response: NodeResponse, status: number, message: string): void {
-  response.writeHead(status, JSON_TYPE);
-  response.end(JSON.stringify({ error: { message } }));
+const refuse = (response: NodeResponse, status: number, message: string): void =>
+  write(response, status, JSON_TYPE, JSON.stringify({ error: { message } }));
+
+function write(response: NodeResponse, status: number, headers: Record<string, string>, text: string): void {
+  // The client is gone, or something else has responded.
+  if (response.destroyed || response.headersSent || response.writableEnded) return;
+  response.writeHead(status, headers);
+  response.end(text);
 }
 
 /** Passes a request on. It is aborted when the client is gone before it has its response. */
 async function call(
   serve: Serve,
-  method: string,
   headers: NodeRequest["headers"],
   body: Uint8Array<ArrayBuffer>,
   response: NodeResponse,
@@ -175,9 +189,8 @@ async function call(
   response.on("close", () => {
     if (!response.writableEnded) gone.abort();
   });
-  const content = method === "GET" || method === "HEAD" ? {} : { body };
   const given = Object.entries(headers).flatMap(([name, value]) => (typeof value === "string" ? [[name, value] as [string, string]] : []));
-  const request = new Request("http://localhost/", { method, headers: given, signal: gone.signal, ...content });
+  const request = new Request("http://localhost/", { method: "POST", headers: given, signal: gone.signal, body });
   const responded = await serve(request);
   return { status: responded.status, headers: Object.fromEntries(responded.headers), text: await responded.text() };
 }

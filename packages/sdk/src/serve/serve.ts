@@ -64,8 +64,10 @@ export function serve(options: ServeOptions): Serve {
   return Object.assign(handle, { register: (where: RegisterOptions) => register(settings(), where) });
 }
 
+export const ONLY_POST = "Executions come as POST requests.";
+
 async function answer({ worker, secrets }: ServeSettings, key: KeyState, request: Request): Promise<Response> {
-  if (request.method !== "POST") return refusal(405, "Executions come as POST requests.");
+  if (request.method !== "POST") return refusal(405, ONLY_POST);
   const sentMs = Number(request.headers.get(CALLBACK_HEADERS.timestamp)) * 1_000;
   const pushed = (await verifyCallback(request, secrets)) as unknown as Pushed;
   if (pushed.kind !== "run" && pushed.kind !== "hook") return refusal(400, "The body is no execution of a run or a hook.");
