@@ -18,6 +18,8 @@ interface Item {
 
 const isFinal = ({ what, isFleeting }: Item): boolean => typeof what !== "function" && what.type !== "value" && !isFleeting;
 
+const isCancel = ({ what }: Item): boolean => typeof what !== "function" && what.status === "cancelled";
+
 /** What it did must be undone if the run fails, also when nobody waits for it any more. */
 const isUndoable = (item: Item | undefined): boolean =>
   item !== undefined && typeof item.what !== "function" && item.what.undoable === true;
@@ -74,7 +76,7 @@ export class Outbox {
 
   /** Whether there is an outcome that must not be lost. */
   get hasFinal(): boolean {
-    return this.#items.some(isFinal);
+    return lastingOf(this.#items).some(isFinal);
   }
 
   /** Outcomes that are neither stored nor being stored. */
@@ -82,11 +84,9 @@ export class Outbox {
     return stepsOf(this.#items.slice(this.#sending));
   }
 
-  /** Those of them that count although the execution fails or is given up. What came after a fleeting failure may be different next time. */
+  /** Those of them that count although the execution fails or is given up. */
   get lasting(): ReportedStep[] {
-    const items = this.#items.slice(this.#sending);
-    const fleeting = items.findIndex((item) => item.isFleeting);
-    return stepsOf(items.filter((item, index) => fleeting === -1 || index < fleeting || isFinal(item)));
+    return stepsOf(lastingOf(this.#items.slice(this.#sending)));
   }
 
   /** Whether a step has a failure that does not count if the execution ends now. */
@@ -166,5 +166,11 @@ export class Outbox {
 
 /** How long the output of a step is, as JSON. */
 export const charactersOf = ({ output }: ReportedStep): number => (output === undefined ? 0 : JSON.stringify(output).length);
+
+/** What came after a fleeting failure may be different next time: also what lost a race to the step that failed. */
+function lastingOf(items: readonly Item[]): readonly Item[] {
+  const fleeting = items.findIndex((item) => item.isFleeting);
+  return items.filter((item, index) => fleeting === -1 || index < fleeting || (isFinal(item) && !isCancel(item)));
+}
 
 const stepsOf = (items: readonly Item[]): ReportedStep[] => items.flatMap(({ what }) => (typeof what === "function" ? [] : [what]));

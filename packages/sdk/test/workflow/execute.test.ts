@@ -1,4 +1,4 @@
-import { NonRetryableError, RetryAfterError, type WorkflowContext } from "@tidemill/sdk";
+import { NonRetryableError, RetryAfterError, RunAbortedError, type WorkflowContext } from "@tidemill/sdk";
 import { describe, expect, test } from "vitest";
 import { done, MemoryRun } from "./memory-journal.ts";
 
@@ -318,6 +318,45 @@ describe("failures of steps", () => {
     run.wake();
     expect(await run.execute()).toMatchObject({ outcome: "completed" });
     expect(executed).toBe(2);
+  });
+
+  test.for<[string, (context: Context) => Promise<unknown>]>([
+    ["a sleep", ({ step }) => step.sleep("late", "1h")],
+    ["a wait", ({ step }) => step.waitForSignal("late", { signal: "s", timeout: "1h" })],
+    ["a run", ({ step }) => step.invoke("late", { workflow: "other", timeout: "1h" })],
+  ])("one that ends a race with %s is executed again, and the race begins again", async ([, late]) => {
+    let executed = 0;
+    const run = new MemoryRun((context: Context) => {
+      const work = context.step.run("work", async () => {
+        executed += 1;
+        await expect.poll(() => run.keys).toEqual(["late"]);
+        if (executed === 1) throw new Error("no connection");
+        return "done";
+      });
+      return context.step.race({ work, late: late(context) });
+    });
+    expect(await run.execute()).toMatchObject({ outcome: "failed", error: "no connection" });
+    expect(run.journal).toMatchObject([{ key: "late", status: "waiting" }]);
+    expect(await run.execute()).toMatchObject({ outcome: "completed", result: { winner: "work", value: "done" } });
+    expect(executed).toBe(2);
+  });
+
+  test("a race that fails is forgotten with its failure if the worker stops before the next step", async () => {
+    const caught = Promise.withResolvers<void>();
+    const run = new MemoryRun(async ({ step }: Context) => {
+      const work = step.run("work", async () => {
+        await expect.poll(() => run.keys).toEqual(["late"]);
+        throw new Error("no connection");
+      });
+      await step.race({ work, late: step.sleep("late", "1h") }).catch(() => caught.resolve());
+      await new Promise(() => {});
+    });
+    const execution = run.execute();
+    await caught.promise;
+    await new Promise(setImmediate);
+    run.controller.abort(new RunAbortedError("shutdown"));
+    expect(await execution).toEqual({ outcome: "released" });
+    expect(run.journal).toMatchObject([{ key: "late", status: "waiting" }]);
   });
 
   test("steps in progress beside it end first, and are not executed again", async () => {
