@@ -116,3 +116,26 @@ describe("a worker whose connection goes silent", () => {
     expect(await service.job({ queue, id })).toMatchObject({ result: "done", attempts_log: [{ attempt: 1, outcome: "completed" }] });
   });
 });
+
+describe("a worker behind a proxy that takes only small requests", () => {
+  test("reports outcomes in halves, and one that is too large without its result", async ({ service, clients: { proxy }, worker }) => {
+    const LIMIT = 50_000;
+    proxy.faultOf = ({ body }) => (body.length > LIMIT ? { status: 413, body: "<h1>413 Request Entity Too Large</h1>" } : null);
+    const queue = await service.queue();
+    const sizes = [20_000, 20_000, 20_000, 60_000];
+    const ids: string[] = [];
+    for (const payload of sizes) ids.push((await service.enqueue({ queue, payload })).id);
+    const all = Promise.withResolvers<void>();
+    let started = 0;
+    const handler = async ({ payload }: WorkerJob<number>) => {
+      started += 1;
+      if (started === sizes.length) all.resolve();
+      await all.promise;
+      return "x".repeat(payload);
+    };
+    worker({ [queue]: handler }, { url: proxy.url, concurrency: sizes.length });
+    for (const id of ids) await service.untilState({ queue, id }, "completed");
+    const lengths = await Promise.all(ids.map(async (id) => (await service.job({ queue, id })).result?.length ?? null));
+    expect(lengths).toEqual([20_000, 20_000, 20_000, null]);
+  });
+});

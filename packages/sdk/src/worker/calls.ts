@@ -288,9 +288,9 @@ export class WorkerCalls {
 const reportTimeoutMs = ({ leaseSeconds }: WorkerSettings, tries: number): number =>
   Math.min(CALL_TIMEOUT_MS, Math.max(MIN_REPORT_MS, (leaseSeconds * 1_000) / 3) * 2 ** (tries - 1));
 
-/** Whether the service refuses a call for what it reports. */
-export const isRefused = ({ code }: TidemillError, outcomes: readonly WorkOutcome[]): boolean =>
-  outcomes.length > 0 && OF_OUTCOMES.has(code);
+/** Whether a call is refused for what it reports: by the service, or by a proxy for which it is too large. */
+export const isRefused = ({ code, status }: TidemillError, outcomes: readonly WorkOutcome[]): boolean =>
+  outcomes.length > 0 && (OF_OUTCOMES.has(code) || status === 413);
 
 /** That says nothing of the call. */
 const isAboutKey = ({ status }: TidemillError): boolean => status === 401 || status === 403;
