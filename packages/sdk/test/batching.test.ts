@@ -148,6 +148,17 @@ describe("a batch that is refused", () => {
     expect(good).toMatchObject({ payload: "good" });
   });
 
+  test("a batch that is too large for a proxy leaves in halves, and only the job that is too large by itself is refused", async ({
+    service,
+    clients: { proxy, tidemill },
+  }) => {
+    proxy.faultOf = ({ body }) => (body.length > 50_000 ? { status: 413, body: "<h1>413 Request Entity Too Large</h1>" } : null);
+    const queue = tidemill.queue<string>(await service.queue());
+    const settled = await Promise.allSettled([20_000, 20_000, 60_000, 20_000].map((length) => queue.enqueue("x".repeat(length))));
+    expect(settled.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected", "fulfilled"]);
+    expect(settled[2]).toMatchObject({ reason: { code: "UNEXPECTED_RESPONSE", status: 413 } });
+  });
+
   test("an error about the queue is every call's own", async ({ clients: { proxy, tidemill } }) => {
     const queue = tidemill.queue("absent");
     const errors = await Promise.all(numbers(10).map((n) => failureOf(queue.enqueue(n))));

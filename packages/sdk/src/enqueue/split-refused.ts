@@ -9,8 +9,10 @@ export interface Split {
   readonly again: readonly (readonly number[])[];
 }
 
-/** Errors that are about single jobs. Any other is about all jobs of the batch alike. */
 const OF_JOBS = new Set(["VALIDATION_ERROR", "PAYLOAD_TOO_LARGE", "IDEMPOTENCY_MISMATCH", "QUOTA_EXCEEDED"]);
+
+/** Whether an error is about single jobs, or the size of the batch. Any other is about all jobs alike. A proxy has its own 413. */
+const isOfJobs = ({ code, status }: TidemillError): boolean => OF_JOBS.has(code) || status === 413;
 
 /**
  * Decides what becomes of the jobs of a batch that the service refused as a whole. Jobs that the error names are refused. The others are
@@ -18,7 +20,7 @@ const OF_JOBS = new Set(["VALIDATION_ERROR", "PAYLOAD_TOO_LARGE", "IDEMPOTENCY_M
  */
 export function splitRefused(jobs: readonly EncodedJob[], error: TidemillError): Split {
   const all = [...jobs.keys()];
-  if (!OF_JOBS.has(error.code) || jobs.length === 1) return { refused: new Map(all.map((at) => [at, errorOf(error, at)])), again: [] };
+  if (!isOfJobs(error) || jobs.length === 1) return { refused: new Map(all.map((at) => [at, errorOf(error, at)])), again: [] };
   const refused = new Map(error.code === "QUOTA_EXCEEDED" ? overQuota(jobs, error) : named(error, jobs.length));
   const left = all.filter((at) => !refused.has(at));
   const half = Math.ceil(left.length / 2);
