@@ -1,8 +1,6 @@
+import { MAX_TIMER_MS } from "../wait.ts";
 import type { AskedStep } from "./asked-step.ts";
 import type { Execution } from "./execution.ts";
-
-/** The longest timer that runtimes have. Milliseconds. */
-const MAX_TIMER = 2 ** 31 - 1;
 
 /** Ends sleeps while other steps are in progress, so that a sleep can win a race against them. Other sleeps are ended by the service. */
 export class SleepTimers {
@@ -26,10 +24,10 @@ export class SleepTimers {
       const ms = Math.max(0, untilMs - host.nowMs());
       const end = () => {
         this.#started.delete(step);
-        if (ms > MAX_TIMER) this.start();
+        if (ms > MAX_TIMER_MS) this.start();
         else if (executing.size > 0) this.#execution.endSleep(step);
       };
-      void host.timer(Math.min(ms, MAX_TIMER), this.#signal).then(end, () => {});
+      void host.timer(Math.min(ms, MAX_TIMER_MS), this.#signal).then(end, () => {});
     }
   }
 }
