@@ -5,6 +5,7 @@ import { isLeaseLost } from "../workflow/execution.ts";
 import { failureOf } from "../workflow/failure.ts";
 import type { RunHost } from "../workflow/host.ts";
 import { notStored } from "../workflow/not-stored.ts";
+import { batchSize, MAX_STEPS } from "../workflow/outbox.ts";
 import { progressText } from "../workflow/progress.ts";
 import type { RunOutcome } from "../workflow/run-outcome.ts";
 import type { WorkerCalls } from "./calls.ts";
@@ -13,9 +14,6 @@ import type { Held, HeldLeases } from "./held-leases.ts";
 import type { WorkerSettings } from "./options.ts";
 import type { Outcome } from "./outcomes.ts";
 import { ProgressSender } from "./progress-sender.ts";
-
-/** Steps in one call. */
-const MAX_STEPS = 100;
 
 type Store = (steps: readonly contract.ReportedStep[]) => Promise<void>;
 
@@ -75,7 +73,7 @@ async function reported(outcome: Exclude<RunOutcome, { outcome: "released" | "un
   const first = steps.findIndex(({ status }, at) => steps.length - at <= MAX_STEPS && (fit || status === "waiting"));
   const rest = first === -1 ? [] : steps.splice(first);
   while (steps.length > 0) {
-    const part = steps.splice(0, MAX_STEPS);
+    const part = steps.splice(0, batchSize(steps));
     try {
       await store(part);
     } catch (error) {

@@ -1,7 +1,7 @@
 import type { ReportedStep } from "@tidemill/contract";
 
 /** Steps in one call. */
-const MAX_STEPS = 100;
+export const MAX_STEPS = 100;
 /** Characters of outputs in one call, if it has more than one. */
 const MAX_CHARACTERS = 500_000;
 
@@ -147,13 +147,9 @@ export class Outbox {
   }
 
   #batchSize(): number {
-    let characters = 0;
-    const end = this.#items.slice(0, MAX_STEPS).findIndex(({ what }, index) => {
-      if (typeof what === "function") return true;
-      characters += charactersOf(what);
-      return index > 0 && characters > MAX_CHARACTERS;
-    });
-    return end === -1 ? Math.min(MAX_STEPS, this.#items.length) : end;
+    const next = this.#items.slice(0, MAX_STEPS);
+    const call = next.findIndex(({ what }) => typeof what === "function");
+    return batchSize(stepsOf(call === -1 ? next : next.slice(0, call)));
   }
 
   #releaseNext(): void {
@@ -162,6 +158,16 @@ export class Outbox {
       this.#release(next.what);
     }
   }
+}
+
+/** How many of the first steps one call stores. */
+export function batchSize(steps: readonly ReportedStep[]): number {
+  let characters = 0;
+  const end = steps.slice(0, MAX_STEPS).findIndex((step, index) => {
+    characters += charactersOf(step);
+    return index > 0 && characters > MAX_CHARACTERS;
+  });
+  return end === -1 ? Math.min(MAX_STEPS, steps.length) : end;
 }
 
 /** How long the output of a step is, as JSON. */

@@ -178,6 +178,17 @@ describe("a worker with workflows", () => {
     expect([tries, executed]).toEqual([2, 1]);
   });
 
+  test("stores the outputs of steps that end together in calls of a bounded size", async ({ service, worker }) => {
+    const sizes: number[] = [];
+    service.onStore = async (_run, steps) => void sizes.push(steps.length);
+    worker(async ({ step }: WorkflowContext<never>) => {
+      await Promise.all([1, 2, 3, 4].map((key) => step.run("part", () => "x".repeat(200_000), { key })));
+    });
+    const run = service.trigger("onboard");
+    await expect.poll(() => run.settled).toMatchObject([{ outcome: "completed" }]);
+    expect(sizes).toEqual([2, 2]);
+  });
+
   test("fails a run for good whose step is refused", async ({ service, worker }) => {
     service.onStore = async () => [413, { error: { code: "PAYLOAD_TOO_LARGE", message: "Too large.", details: {} } }];
     worker(({ step }: WorkflowContext<never>) => step.run("work", () => "x".repeat(100_000)));
