@@ -5,11 +5,13 @@ import type { AbortCause } from "../worker/errors.ts";
 import type { WorkerSettings } from "../worker/options.ts";
 import { type Outcome, outcomeText } from "../worker/outcomes.ts";
 import { runHook } from "../worker/run-hook.ts";
-import { runWorkflow } from "../worker/run-workflow.ts";
+import { runWorkflow, storeFirst } from "../worker/run-workflow.ts";
 import { RunAbortedError } from "../workflow/errors.ts";
 
-/** Characters of an outcome that the response carries. The service takes 256 KiB. */
+/** Characters of an outcome with steps that the response carries. The service takes 256 KiB. */
 const MAX_CHARACTERS = 64 * 1024;
+/** Bytes of a result that the service takes in a response. */
+const MAX_RESULT_BYTES = 64 * 1024;
 /** Steps that one call reads. */
 const PAGE = 100;
 
@@ -80,8 +82,19 @@ async function fitting(
   outcome: Outcome,
   signal: AbortSignal,
 ): Promise<string> {
-  const text = outcomeText(outcome);
-  if (outcome.outcome !== "suspended" || text.length <= MAX_CHARACTERS) return text;
-  await calls.storeSteps(runId, { lease_token, steps: [...outcome.steps] }, signal);
-  return outcomeText({ outcome: "suspended", steps: [] });
+  const fits = withFittingResult(outcome);
+  const text = outcomeText(fits);
+  if (text.length <= MAX_CHARACTERS || !("steps" in fits) || !fits.steps) return text;
+  const notReported = await storeFirst(fits.steps, (steps) => calls.storeSteps(runId, { lease_token, steps: [...steps] }, signal), signal);
+  return outcomeText(notReported ?? { ...fits, steps: [] });
+}
+
+/** As it is; or the failure of a run whose result is too large for the response. */
+function withFittingResult(outcome: Outcome): Outcome {
+  if (outcome.outcome !== "completed" || outcome.result === undefined) return outcome;
+  const { result, ...rest } = outcome;
+  const bytes = new TextEncoder().encode(result).length;
+  if (bytes <= MAX_RESULT_BYTES) return outcome;
+  const error = `The result has ${bytes} bytes; the limit is ${MAX_RESULT_BYTES} bytes.`;
+  return { ...rest, outcome: "failed", error, error_name: "ResultTooLargeError", retry: false };
 }

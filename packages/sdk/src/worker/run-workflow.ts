@@ -57,7 +57,7 @@ export async function runWorkflow(
     const host = { store, sendEvent, registerSignal, invoke, progress, signal: controller.signal, ...development };
     const outcome = await executeRun(found, taken, host);
     const isSettled = outcome.outcome === "released" || outcome.outcome === "unfit";
-    const ending = isSettled ? outcome : await reported(outcome, store);
+    const ending = isSettled ? outcome : await reported(outcome, store, lost.signal);
     return { ...ending, ...newest.end() };
   } catch (error) {
     newest.end();
@@ -66,22 +66,35 @@ export async function runWorkflow(
   }
 }
 
-/** Reports an outcome with the steps that are not stored yet. If they do not fit, it stores them first. */
-async function reported(outcome: Exclude<RunOutcome, { outcome: "released" | "unfit" }>, store: Store): Promise<Outcome> {
-  const steps = [...(outcome.steps ?? [])];
-  const fit = fitWithEnd(steps);
-  const first = steps.findIndex(({ status }, at) => steps.length - at <= MAX_STEPS && (fit || status === "waiting"));
-  const rest = first === -1 ? [] : steps.splice(first);
-  while (steps.length > 0) {
-    const part = steps.splice(0, batchSize(steps));
+/** Stores steps before the outcome of their execution. Returns the outcome in its place if they cannot be stored. */
+export async function storeFirst(steps: readonly contract.ReportedStep[], store: Store, signal: AbortSignal): Promise<Outcome | null> {
+  for (let left = steps; left.length > 0; ) {
+    const part = left.slice(0, batchSize(left));
     try {
       await store(part);
     } catch (error) {
+      if (signal.aborted || isLeaseLost(error)) return { outcome: "released" };
       // The next execution would have the same steps.
       const { name, message } = notStored(part, error);
       return { outcome: "failed", error: message, error_name: name, retry: false };
     }
+    left = left.slice(part.length);
   }
+  return null;
+}
+
+/** Reports an outcome with the steps that are not stored yet. If they do not fit, it stores them first. */
+async function reported(
+  outcome: Exclude<RunOutcome, { outcome: "released" | "unfit" }>,
+  store: Store,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const steps = [...(outcome.steps ?? [])];
+  const fit = fitWithEnd(steps);
+  const first = steps.findIndex(({ status }, at) => steps.length - at <= MAX_STEPS && (fit || status === "waiting"));
+  const rest = first === -1 ? [] : steps.splice(first);
+  const notReported = await storeFirst(steps, store, signal);
+  if (notReported) return notReported;
   const withRest = rest.length > 0 && { steps: rest };
   switch (outcome.outcome) {
     case "suspended":

@@ -270,6 +270,37 @@ test("a result that is too large fails the run for good", async ({ live: { tidem
   });
 });
 
+test("one that is too large for a response fails the run at once, and its steps are stored and not executed again", async ({
+  live: { tidemill },
+  host,
+}) => {
+  const executed: string[] = [];
+  const large = workflow({ id: "large" }, async ({ step }) => {
+    await step.run("once", () => void executed.push("once"));
+    return "x".repeat(300_000);
+  });
+  await host([large]);
+  const runId = await start(tidemill, "large");
+  await untilStatus(tidemill, runId, "failed");
+  expect(await tidemill.runs.get(runId)).toMatchObject({
+    attempt: 1,
+    steps: [{ key: "once", status: "completed" }],
+    error: { name: "ResultTooLargeError", message: "The result has 300002 bytes; the limit is 65536 bytes." },
+  });
+  expect(executed).toEqual(["once"]);
+});
+
+test("a run fails for good whose steps are refused before the response", async ({ database, live: { tidemill }, host }) => {
+  const full = workflow({ id: "full" }, async ({ step }) => {
+    await step.run("fill", () => database.query("update run set steps = 10000").then(() => {}));
+    return step.http("more", { method: "POST", url: "https://example.com/", body: "x".repeat(70_000) });
+  });
+  await host([full]);
+  const runId = await start(tidemill, "full");
+  await untilStatus(tidemill, runId, "failed");
+  expect(await tidemill.runs.get(runId)).toMatchObject({ attempt: 1, error: { name: "JournalTooLargeError" } });
+});
+
 test("register is refused on a plan without callbacks", async ({ database, live }) => {
   const { key } = await newWorkspace(database, "free");
   const handler = serve({ url: live.url, key, secret: SECRET, workflows: [workflow({ id: "greet" }, () => 1)] });
