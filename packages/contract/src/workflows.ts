@@ -801,6 +801,7 @@ export const StepReportsStored = Type.Object(
             description: "Why not: the error that `POST /v1/runs/:id/steps` gives. A run that is not there is lost.",
           }),
           message: Nullable(Type.String(), { description: "Why not, in words." }),
+          details: Type.Unknown({ description: "More about the refusal, as the error of one report has it." }),
         },
         { title: "StoredReport", description: "What became of one report." },
       ),
@@ -810,7 +811,7 @@ export const StepReportsStored = Type.Object(
   {
     title: "StepReportsStored",
     description: "Each report is stored or refused by itself.",
-    examples: [{ reports: [{ id: RUN_ID, ok: true, steps: 2, code: null, message: null }] }],
+    examples: [{ reports: [{ id: RUN_ID, ok: true, steps: 2, code: null, message: null, details: {} }] }],
   },
 );
 export type StepReportsStored = Static<typeof StepReportsStored>;

@@ -1,6 +1,7 @@
 import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
 import { StepReports } from "../src/worker/step-reports.ts";
+import { isJournalTooLarge } from "../src/workflow/not-stored.ts";
 
 const STEP = { key: "a", type: "run", status: "completed" } as const;
 
@@ -23,6 +24,27 @@ test("a report whose run is lost while it is under way is given up at once", asy
   const stored = reports.add("run_1", { lease_token: "t", steps: [STEP] }, controller.signal);
   controller.abort(new Error("Lost."));
   await expect(stored).rejects.toThrow("Lost.");
+});
+
+test.each([
+  { details: { limit_steps: 10_000, limit_bytes: 1 }, isFull: true },
+  { details: {}, isFull: false },
+  // An older service.
+  { details: undefined, isFull: false },
+])("a report that is refused beside others has the details of its error: $details", async ({ details, isFull }) => {
+  const full = { ok: false, steps: null, code: "PAYLOAD_TOO_LARGE" as const, message: "No room.", ...(details && { details }) };
+  const many = async () => [
+    { id: "run_1", ok: true, steps: 1, code: null, message: null },
+    { id: "run_2", ...full },
+  ];
+  const reports = new StepReports({ one: () => expect.fail("It was sent alone."), many });
+  const { signal } = new AbortController();
+  const [, refused] = await Promise.allSettled(
+    ["run_1", "run_2"].map((id) => reports.add(id, { lease_token: "t", steps: [STEP] }, signal)),
+  );
+  const error = (refused as PromiseRejectedResult).reason;
+  expect(error).toMatchObject({ code: "PAYLOAD_TOO_LARGE", status: 413, message: "No room." });
+  expect([error.details, isJournalTooLarge(error)]).toEqual([details ?? {}, isFull]);
 });
 
 test.each([

@@ -9,7 +9,7 @@ import { wait } from "../wait.ts";
 import type { WorkerSettings } from "./options.ts";
 import type { WorkOutcome } from "./outcomes.ts";
 import { refusedSource } from "./sources.ts";
-import { StepReports } from "./step-reports.ts";
+import { StepReports, type StoredReport } from "./step-reports.ts";
 import { type CallTimes, whenLeasesEnd } from "./when-leases-end.ts";
 
 /** What a worker asks for in a call. */
@@ -162,10 +162,10 @@ export class WorkerCalls {
     return this.#send({ path: pathOf("runs", runId, "steps"), encode: () => body, isFinal: isOfRun, shape: STEPS }, signal);
   }
 
-  async #storeReports(body: string, signal: AbortSignal): Promise<contract.StepReportsStored["reports"] | null> {
+  async #storeReports(body: string, signal: AbortSignal): Promise<readonly StoredReport[] | null> {
     const call = { path: "/v1/work/steps", encode: () => body, isFinal: isOfRun, shape: REPORTS };
     try {
-      return ((await this.#send(call, signal)).response as contract.StepReportsStored).reports;
+      return ((await this.#send(call, signal)).response as { reports: StoredReport[] }).reports;
     } catch (error) {
       if (error instanceof TidemillError && error.code === "NOT_FOUND") return null;
       throw error;

@@ -1,12 +1,17 @@
 import type { ReportedSteps, StepReportsStored } from "@tidemill/contract";
 import { TidemillError } from "../error.ts";
 
+type Stored = StepReportsStored["reports"][number];
+
+/** What became of a report. An older service gives no details. */
+export type StoredReport = Omit<Stored, "details"> & Partial<Pick<Stored, "details">>;
+
 /** How reports reach the service. */
 export interface StepCalls {
   /** Stores what is reported of one run. */
   one(runId: string, body: string, signal: AbortSignal): Promise<unknown>;
   /** Stores what is reported of several. Null: the service is older, and does not have the call. */
-  many(body: string, signal: AbortSignal): Promise<StepReportsStored["reports"] | null>;
+  many(body: string, signal: AbortSignal): Promise<readonly StoredReport[] | null>;
 }
 
 interface Pending {
@@ -141,10 +146,11 @@ function bodyOf(batch: readonly Pending[]): string {
   return `{"reports":${JSON.stringify(reports)}${steps.length > 0 ? `,"steps":[${steps.join(",")}]` : ""}}`;
 }
 
-function settle(batch: readonly Pending[], stored: StepReportsStored["reports"]): void {
+function settle(batch: readonly Pending[], stored: readonly StoredReport[]): void {
   for (const [at, one] of batch.entries()) {
-    const { ok = false, code = null, message = null } = stored[at] ?? {};
+    const { ok = false, code = null, message = null, details } = stored[at] ?? {};
+    const facts = { message: message ?? "", status: STATUS[code ?? ""] ?? 400, details: (details ?? {}) as Record<string, unknown> };
     if (ok) one.resolve();
-    else one.reject(new TidemillError({ code: code ?? "UNEXPECTED_RESPONSE", message: message ?? "", status: STATUS[code ?? ""] ?? 400 }));
+    else one.reject(new TidemillError({ code: code ?? "UNEXPECTED_RESPONSE", ...facts }));
   }
 }

@@ -70,7 +70,7 @@ export function mountSteps(api: Api, deps: StoreReports): void {
         try {
           const count = await storeReport(deps, request, workspaceId, readReport({ ...report, steps: stepsOf.get(at) ?? [] }, "steps"));
           if (count === null) throw problem("LEASE_LOST");
-          return { id, ok: true, steps: count, code: null, message: null };
+          return { id, ok: true, steps: count, code: null, message: null, details: {} };
         } catch (error) {
           return { id, ok: false, steps: null, ...refusalOf(error) };
         }
@@ -92,8 +92,8 @@ function readReport(
 }
 
 /** What is wrong with one report. Everything else fails the call. */
-function refusalOf(error: unknown): Pick<Stored, "code" | "message"> {
-  const { code, message } = error instanceof ProblemError ? error : { code: null, message: "" };
-  if (code === "LEASE_LOST" || code === "VALIDATION_ERROR" || code === "PAYLOAD_TOO_LARGE") return { code, message };
+function refusalOf(error: unknown): Pick<Stored, "code" | "message" | "details"> {
+  const { code, message, details } = error instanceof ProblemError ? error : { code: null, message: "", details: {} };
+  if (code === "LEASE_LOST" || code === "VALIDATION_ERROR" || code === "PAYLOAD_TOO_LARGE") return { code, message, details };
   throw error;
 }

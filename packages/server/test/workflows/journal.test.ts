@@ -427,7 +427,7 @@ describe("reports of several runs in one call", () => {
       '{"report":1,"key":"b","type":"run","status":"completed"}',
     ];
     const { body } = await service.api("POST", "/v1/work/steps", `{"reports":${reports},"steps":[${steps.join(",")}]}`);
-    const stored = { ok: true, code: null, message: null };
+    const stored = { ok: true, code: null, message: null, details: {} };
     expect(body).toEqual({
       reports: [
         { id: one.runId, steps: 1, ...stored },
@@ -458,6 +458,23 @@ describe("reports of several runs in one call", () => {
     });
     expect((await get(ids[0] ?? "")).steps).toMatchObject([{ key: "a", output: "a" }]);
     expect((await get(ids[1] ?? "")).steps).toMatchObject([{ key: "b", output: "b" }]);
+  });
+
+  test("are refused with the details of their errors, of which those of a full journal have the limits", async ({ service }) => {
+    const workflow = await putWorkflow(service);
+    for (let n = 0; n < 2; n += 1) await workflow.trigger();
+    const { runs } = await workflow.work({ workflows: [workflow.id], limit: 2 });
+    const [full, bad] = runs as [TakenRun, TakenRun];
+    await service.database.query("update run set steps = 10000");
+    const steps = [
+      { report: 0, ...step("a") },
+      { report: 1, ...step("a"), status: "failed" },
+    ];
+    const { reports } = await service.ok("POST", "/v1/work/steps", { reports: [reportOf(full), reportOf(bad)], steps });
+    expect(reports).toMatchObject([
+      { code: "PAYLOAD_TOO_LARGE", details: { limit_steps: 10_000, limit_bytes: 33_554_432 } },
+      { code: "VALIDATION_ERROR", details: { issues: [{ path: expect.stringContaining("steps[0]") }] } },
+    ]);
   });
 
   test("are refused one by one: that of a run that is lost, is not there, or has bad steps keeps no other from being stored", async ({
