@@ -148,7 +148,7 @@ export interface Step<Signals = NoSignals> {
 
   /**
    * Waits for the first of several steps. The others are cancelled: their signals are aborted, and what waits for them gets a
-   * `StepCancelledError`.
+   * `StepCancelledError`. So are the steps behind other races, and behind what `then`, `catch` and `finally` return.
    *
    * @throws the error of the first one, if it fails
    */

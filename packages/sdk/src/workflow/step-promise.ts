@@ -13,14 +13,24 @@ export interface OpenStep<Value> {
  */
 export class StepPromise<Value> extends Promise<Value> {
   #onAwaited: (() => void) | undefined;
+  #steps: readonly object[] = [];
 
-  /** @param onAwaited called when the program waits for the step */
-  static open<Value>(onAwaited: () => void): OpenStep<Value> {
+  /**
+   * @param onAwaited called when the program waits for the step
+   * @param steps promises of the steps that it comes from: its own unless given
+   */
+  static open<Value>(onAwaited: () => void, steps?: readonly object[]): OpenStep<Value> {
     const settle = {} as { resolve: (value: Value) => void; reject: (reason: unknown) => void };
     const promise = new StepPromise<Value>((resolve, reject) => Object.assign(settle, { resolve, reject }));
     markHandled(promise);
     promise.#onAwaited = onAwaited;
+    promise.#steps = steps ?? [promise];
     return { promise, ...settle };
+  }
+
+  /** Promises of the steps that a promise comes from, by `then`, `catch`, `finally` or a race. */
+  static stepsOf(promise: unknown): readonly object[] {
+    return promise instanceof StepPromise ? promise.#steps : [];
   }
 
   // biome-ignore lint/suspicious/noThenProperty: this is how a promise learns that somebody waits for it.
@@ -31,6 +41,7 @@ export class StepPromise<Value> extends Promise<Value> {
     this.#onAwaited?.();
     const next = nativeThen.call(this, onFulfilled as never, onRejected as never) as Promise<A | B>;
     markHandled(next);
+    if (next instanceof StepPromise) next.#steps = this.#steps;
     return next;
   }
 }

@@ -94,11 +94,15 @@ export function stepsOf(execution: Execution, runId: string): Step {
     });
 
   const race = (steps: Readonly<Record<string, PromiseLike<unknown>>>): Promise<unknown> => {
-    const { promise, resolve, reject } = StepPromise.open<unknown>(() => {});
     const all = Object.entries(steps);
+    const { promise, resolve, reject } = StepPromise.open<unknown>(
+      () => {},
+      all.flatMap(([, step]) => StepPromise.stepsOf(step)),
+    );
     if (all.length === 0) reject(new NonRetryableError("step.race needs at least one step: a race of none never ends."));
     const cancelOthers = (winner: unknown) => {
-      for (const [, step] of all) if (step !== winner) execution.cancel(step);
+      const losers = all.filter(([, step]) => step !== winner);
+      for (const step of losers.flatMap(([, loser]) => StepPromise.stepsOf(loser))) execution.cancel(step);
     };
     for (const [winner, step] of all) {
       step.then(

@@ -161,6 +161,35 @@ describe("steps at the same time", () => {
     expect(await run.execute()).toMatchObject({ result: first });
   });
 
+  type Wait = (name: string) => Promise<unknown>;
+  test.for<[string, (step: Context["step"], wait: Wait) => Promise<unknown>]>([
+    ["then", (_, wait) => wait("a").then(() => "answered")],
+    [
+      "catch and finally",
+      (_, wait) =>
+        wait("a")
+          .catch(() => "failed")
+          .finally(() => {}),
+    ],
+    ["another race", (step, wait) => step.race({ a: wait("a"), b: wait("b").then(() => "answered") })],
+  ])("what %s makes of a step is cancelled when it loses a race, and its name is free", async ([, derived]) => {
+    const run = new MemoryRun(async ({ step }: Context) => {
+      const wait = (name: string) => step.waitForSignal(name, { signal: `s.${name}`, timeout: "2h" });
+      for (const _ of [1, 2]) await step.race({ loser: derived(step, wait), late: step.sleep("late", "1h") });
+      await step.run("mail", () => {});
+    });
+    const waiting = () => run.journal.filter(({ type, status }) => type === "wait" && status === "waiting");
+    await run.execute();
+    const count = waiting().length;
+    run.wake("late");
+    expect(await run.execute()).toMatchObject({ outcome: "suspended" });
+    expect(waiting()).toHaveLength(count);
+    run.wake("late:2");
+    expect(await run.execute()).toMatchObject({ outcome: "completed" });
+    expect(waiting()).toEqual([]);
+    expect(await run.execute()).toMatchObject({ outcome: "completed" });
+  });
+
   test("a program that takes some ticks to go on after an outcome does so before the next one, when they end and in replays", async () => {
     const tick = () => new Promise<void>((resolve) => process.nextTick(resolve));
     const run = new MemoryRun(async ({ step }: Context) => {
