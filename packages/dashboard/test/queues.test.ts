@@ -166,6 +166,36 @@ describe("queues", () => {
     });
   });
 
+  test("refuse a number that has more than digits, which as a limit would be sent as none", async ({ dashboard, service }) => {
+    const queue = await service.queue({ type: "approval", approval: { timeout: 60, on_timeout: "reject" }, concurrency: 5 });
+    const page = await dashboard.open(`queues/${queue}`);
+    await page.getByRole("button", { name: "Settings" }).click();
+    const review = page.getByRole("button", { name: "Review changes" });
+    for (const [label, wrong, right] of [
+      ["Jobs at once", "1,000", "1000"],
+      ["Approval time-out (s)", "24h", "86400"],
+      ["Wait before the second attempt (ms)", "", "2000"],
+    ] as const) {
+      const field = page.getByLabel(label, { exact: true });
+      await field.fill(wrong);
+      await expect.poll(() => review.isDisabled()).toBe(true);
+      await page.getByText("It takes a whole number in digits, like 1000.").waitFor();
+      await field.fill(right);
+      await expect.poll(() => review.isDisabled()).toBe(false);
+    }
+    await review.click();
+    await page
+      .getByRole("dialog", { name: /Change 3 settings / })
+      .getByRole("button", { name: "Save" })
+      .click();
+    await page.getByText(`The settings of ${queue} were saved.`).waitFor();
+    expect(await service.ok("GET", `/v1/queues/${queue}`)).toMatchObject({
+      concurrency: 1000,
+      approval: { timeout: 86_400 },
+      defaultJobOptions: { backoff: { delay: 2000 } },
+    });
+  });
+
   test("of a plan without callbacks say so in words, and a reader sees no buttons", async ({ dashboard, service }) => {
     const free = await limitedTo(service, {}, "free");
     const queue = await free.queue();

@@ -8,7 +8,7 @@ import { DialogButtons } from "../../ui/dialogs/DialogButtons.tsx";
 import { changesBetween, DiffDialog } from "../../ui/dialogs/DiffDialog.tsx";
 import { notify } from "../../ui/notices.ts";
 import { explained } from "./explain-error.ts";
-import { LABELS, patchOf, type SettingTexts, textsOf } from "./settings.ts";
+import { LABELS, patchOf, problemOf, type SettingTexts, textsOf } from "./settings.ts";
 
 export interface SettingsFormProps {
   readonly queue: Queue;
@@ -44,6 +44,7 @@ function Form({ queue, onClose, onSecret, asking, setAsking }: FormProps) {
   const now = textsOf(queue);
   const changed = changesBetween(before as never, after as never).map(({ name }) => name as keyof SettingTexts);
   const changes = changed.map((name) => ({ name: LABELS[name], from: now[name], to: after[name] }));
+  const isWrong = changed.some((name) => problemOf(name, before, after) !== null);
   const meanwhile = changed.filter((name) => now[name] !== before[name]).map((name) => LABELS[name]);
   const save = async () => {
     const path = `/queues/${encodeURIComponent(queue.name)}`;
@@ -59,6 +60,7 @@ function Form({ queue, onClose, onSecret, asking, setAsking }: FormProps) {
       description={description}
       value={after[name]}
       onChange={({ currentTarget }) => set(name)(currentTarget.value)}
+      error={problemOf(name, before, after)}
       inputMode={numeric ? "numeric" : "text"}
       data-autofocus={name === "callback_url" || undefined}
       autoComplete="off"
@@ -108,7 +110,7 @@ function Form({ queue, onClose, onSecret, asking, setAsking }: FormProps) {
             </>
           )}
         </SimpleGrid>
-        <DialogButtons action="Review changes" onCancel={onClose} disabled={changes.length === 0} />
+        <DialogButtons action="Review changes" onCancel={onClose} disabled={changes.length === 0 || isWrong} />
       </form>
       {/* Outside of the form: the submit of a form in a dialog reaches the forms around it. */}
       <DiffDialog

@@ -1,4 +1,5 @@
 import type { PatchQueue, Queue } from "@tidemill/contract";
+import { wholeNumberProblem } from "../../ui/whole-number.ts";
 
 /** The settings of a queue as a form has them: texts. An empty one is none. */
 export interface SettingTexts {
@@ -47,6 +48,25 @@ export const LABELS: Readonly<Record<keyof SettingTexts, string>> = {
   approval_timeout: "Approval time-out (s)",
   on_timeout: "When an approval times out",
 };
+
+/** Whether a number may be left out, which the others may not: they have defaults. */
+const NUMBERS: Partial<Record<keyof SettingTexts, "optional" | "required">> = {
+  callback_timeout: "required",
+  attempts: "required",
+  backoff_ms: "required",
+  concurrency: "optional",
+  concurrency_per_key: "required",
+  rate_max: "optional",
+  rate_seconds: "optional",
+  approval_timeout: "optional",
+};
+
+/** What is wrong with a number that was typed. A service would take one that cannot be read for none: no limit. */
+export function problemOf(name: keyof SettingTexts, before: SettingTexts, after: SettingTexts): string | null {
+  const rule = NUMBERS[name];
+  if (!rule || after[name] === before[name]) return null;
+  return rule === "optional" && after[name].trim() === "" ? null : wholeNumberProblem(after[name]);
+}
 
 /** The request that changes what differs; nothing else, so that a change by somebody else meanwhile stays. */
 export function patchOf(before: SettingTexts, after: SettingTexts): PatchQueue {
