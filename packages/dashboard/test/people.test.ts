@@ -232,7 +232,12 @@ describe("the operator's pages", () => {
     await open.getByRole("button", { name: "Not now" }).press("Enter");
 
     await page.getByRole("button", { name: "Change Acme" }).press("Enter");
-    await page.getByLabel("Requests a minute").fill("1234");
+    const requests = page.getByLabel("Requests a minute");
+    await requests.fill("1234");
+    await requests.press("Home");
+    // A lone minus would be no number, and no number is no limit.
+    await requests.press("-");
+    await expect.poll(() => requests.inputValue()).toBe("1,234");
     expect(await dashboard.axe(page)).toEqual([]);
     await page.getByRole("button", { name: "Save" }).press("Enter");
     await page.getByRole("row", { name: /Acme.*free.*10,000.*1,234/ }).waitFor();

@@ -28,6 +28,7 @@ export async function request<T>(method: Method, path: string, { query, body, si
   // A page of another origin cannot send it.
   if (method !== "GET") headers["X-Tidemill-Dashboard"] = "1";
   if (body !== undefined) headers["Content-Type"] = "application/json";
+  const sent = body === undefined ? null : writeJson(body);
   let response: Response;
   let text: string;
   const silent = new AbortController();
@@ -39,7 +40,7 @@ export async function request<T>(method: Method, path: string, { query, body, si
       credentials: "same-origin",
       redirect: "error",
       cache: "no-store",
-      body: body === undefined ? null : writeJson(body),
+      body: sent,
       signal: AbortSignal.any([silent.signal, ...(signal ? [signal] : [])]),
     });
     text = await response.text();

@@ -10,6 +10,10 @@ test("a payload stays the text that was sent, with every digit and duplicate nam
   expect(writeJson({ payload: read.payload, tag: undefined, list: [1, null] })).toBe(`{"payload":${payload},"list":[1,null]}`);
 });
 
+test("a number that is none is not sent as null, which would mean no limit", () => {
+  expect(() => writeJson({ limits: { concurrency: Number("1,000") } })).toThrow("concurrency is not a number.");
+});
+
 test("raw members are found at any depth, and null stays null", () => {
   expect(readJson('{"data":[{"payload":null,"result":[1]},{"steps":[{"output":"x","error":null}]}]}')).toEqual({
     data: [{ payload: null, result: new RawJson("[1]") }, { steps: [{ output: new RawJson('"x"'), error: null }] }],

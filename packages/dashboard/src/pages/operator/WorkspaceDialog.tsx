@@ -77,6 +77,7 @@ export function WorkspaceDialog({ workspace, onClose, onSaved }: WorkspaceDialog
               description="Empty: no limit."
               min={min}
               allowDecimal={false}
+              allowNegative={false}
               thousandSeparator=","
               value={limits[field] ?? ""}
               onChange={(value) => setLimits({ ...limits, [field]: value === "" ? null : Number(value) })}
