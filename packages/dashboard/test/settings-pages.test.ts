@@ -101,6 +101,7 @@ describe("secrets", () => {
     await clean(dashboard, page);
     await click(page, "Change or rotate");
     await page.getByLabel("New value", { exact: true }).fill("another-value");
+    await page.getByLabel("All hosts").uncheck();
     await page.getByLabel("Only to these hosts").fill("api.example.com, example.com");
     await click(page, "Save");
     await page.getByText("api.example.com, example.com").waitFor();
@@ -111,6 +112,33 @@ describe("secrets", () => {
     await dialog.getByRole("button", { name: "Delete" }).click();
     await page.getByRole("heading", { name: "No secret yet" }).waitFor();
     expect(await page.content()).not.toMatch(/s3cr3t-value|another-value/);
+  });
+
+  test("a rotation leaves limits as they are, also one of nothing and one that somebody else has changed meanwhile", async ({
+    dashboard,
+    service,
+  }) => {
+    const limits = { allowed_queues: [], allowed_hosts: ["one.example.com"] };
+    await service.ok("POST", "/v1/secrets", { name: "API_TOKEN", value: "s3cr3t-value", ...limits });
+    const page = await dashboard.open("secrets/API_TOKEN");
+    await click(page, "Change or rotate");
+    const allQueues = page.getByLabel("All queues, workflows and webhooks");
+    await expect.poll(() => allQueues.isChecked()).toBe(false);
+    await expect.poll(() => page.getByLabel("Only for these queues").inputValue()).toBe("");
+    await expect.poll(() => page.getByRole("button", { name: "Save" }).isDisabled()).toBe(true);
+    await page.getByLabel("New value", { exact: true }).fill("another-value");
+    await service.ok("PATCH", "/v1/secrets/API_TOKEN", { allowed_hosts: ["two.example.com"] });
+    await click(page, "Save");
+    await page.getByText("The secret is changed.", { exact: false }).waitFor();
+    const stored = async () => (await service.ok("GET", "/v1/secrets")).data[0];
+    expect(await stored()).toMatchObject({ value_hint: "ano...", allowed_queues: [], allowed_hosts: ["two.example.com"] });
+    await page.getByText("two.example.com").waitFor();
+    await click(page, "Change or rotate");
+    await allQueues.check();
+    await page.getByLabel("Only to these hosts").fill("");
+    await click(page, "Save");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    expect(await stored()).toMatchObject({ allowed_queues: null, allowed_hosts: [] });
   });
 });
 

@@ -1,11 +1,11 @@
-import { PasswordInput, TextInput } from "@mantine/core";
+import { Checkbox, PasswordInput, TextInput } from "@mantine/core";
 import type { Secret } from "@tidemill/contract";
 import { useState } from "react";
 import { useRefresh } from "../../api/use-refresh.ts";
 import { useWorkspace } from "../../app/workspace.tsx";
 import { ConfirmDialog } from "../../ui/dialogs/ConfirmDialog.tsx";
 import { notify } from "../../ui/notices.ts";
-import { readLimit } from "./limits.ts";
+import { fieldOf, type LimitField, limitOf } from "./limits.ts";
 
 interface SecretFormProps {
   readonly opened: boolean;
@@ -26,12 +26,18 @@ function Fields({ opened, secret, onClose, onDone }: SecretFormProps) {
   const refresh = useRefresh("secrets");
   const [name, setName] = useState(secret?.name ?? "");
   const [value, setValue] = useState("");
-  const [queues, setQueues] = useState(secret?.allowed_queues?.join(", ") ?? "");
-  const [hosts, setHosts] = useState(secret?.allowed_hosts?.join(", ") ?? "");
+  // As it was when the form was opened: what others change meanwhile stays.
+  const [before] = useState({ queues: fieldOf(secret?.allowed_queues ?? null), hosts: fieldOf(secret?.allowed_hosts ?? null) });
+  const [queues, setQueues] = useState(before.queues);
+  const [hosts, setHosts] = useState(before.hosts);
+  const changes = {
+    ...(value !== "" && { value }),
+    ...(differs(queues, before.queues) && { allowed_queues: limitOf(queues) }),
+    ...(differs(hosts, before.hosts) && { allowed_hosts: limitOf(hosts) }),
+  };
   const save = async () => {
-    const limits = { allowed_queues: readLimit(queues), allowed_hosts: readLimit(hosts) };
-    if (secret) await api.patch(`/secrets/${secret.name}`, { ...limits, ...(value !== "" && { value }) });
-    else await api.post("/secrets", { name, value, ...limits });
+    if (secret) await api.patch(`/secrets/${secret.name}`, changes);
+    else await api.post("/secrets", { name, ...changes });
     await refresh();
     notify({ tone: "done", text: secret ? "The secret is changed. Attempts from now on use it." : "The secret is stored." });
     onDone?.();
@@ -43,7 +49,7 @@ function Fields({ opened, secret, onClose, onDone }: SecretFormProps) {
       title={secret ? `Change ${secret.name}` : "New secret"}
       action={secret ? "Save" : "Store"}
       onConfirm={save}
-      disabled={name === "" || (!secret && value === "")}
+      disabled={secret ? Object.keys(changes).length === 0 : name === "" || value === ""}
     >
       {!secret && (
         <TextInput
@@ -65,24 +71,42 @@ function Fields({ opened, secret, onClose, onDone }: SecretFormProps) {
         autoComplete="new-password"
         data-autofocus={secret ? true : undefined}
       />
-      <TextInput
-        mt="sm"
-        label="Only for these queues"
-        description="Names between commas. Empty: all queues, workflows and webhooks."
-        value={queues}
-        onChange={({ currentTarget }) => setQueues(currentTarget.value)}
-        autoComplete="off"
-        spellCheck={false}
-      />
-      <TextInput
-        mt="sm"
-        label="Only to these hosts"
-        description="Names between commas. Empty: all."
-        value={hosts}
-        onChange={({ currentTarget }) => setHosts(currentTarget.value)}
-        autoComplete="off"
-        spellCheck={false}
-      />
+      <Limit all="All queues, workflows and webhooks" only="Only for these queues" field={queues} onChange={setQueues} />
+      <Limit all="All hosts" only="Only to these hosts" field={hosts} onChange={setHosts} />
     </ConfirmDialog>
   );
 }
+
+interface LimitProps {
+  /** What is allowed without a limit. */
+  readonly all: string;
+  readonly only: string;
+  readonly field: LimitField;
+  readonly onChange: (field: LimitField) => void;
+}
+
+function Limit({ all, only, field, onChange }: LimitProps) {
+  return (
+    <>
+      <Checkbox
+        mt="sm"
+        label={all}
+        checked={field.all}
+        onChange={({ currentTarget }) => onChange({ ...field, all: currentTarget.checked })}
+      />
+      {!field.all && (
+        <TextInput
+          mt="xs"
+          label={only}
+          description="Names between commas. Empty: none."
+          value={field.names}
+          onChange={({ currentTarget }) => onChange({ ...field, names: currentTarget.value })}
+          autoComplete="off"
+          spellCheck={false}
+        />
+      )}
+    </>
+  );
+}
+
+const differs = (one: LimitField, other: LimitField): boolean => one.all !== other.all || (!one.all && one.names !== other.names);

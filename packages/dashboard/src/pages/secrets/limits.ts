@@ -2,8 +2,14 @@
 export const limitText = (names: readonly string[] | null, all: string): string =>
   names === null ? all : names.length === 0 ? "none" : names.join(", ");
 
-/** What somebody typed: names between commas or spaces. Null for nothing: no limit. */
-export const readLimit = (text: string): string[] | null => {
-  const names = text.split(/[\s,]+/).filter((name) => name !== "");
-  return names.length === 0 ? null : [...new Set(names)];
-};
+/** Where a secret may be used, as a form has it. Names are kept while everything is allowed. */
+export interface LimitField {
+  readonly all: boolean;
+  readonly names: string;
+}
+
+export const fieldOf = (names: readonly string[] | null): LimitField => ({ all: names === null, names: names?.join(", ") ?? "" });
+
+/** The names of a field, between commas or spaces. Null: all are allowed. */
+export const limitOf = ({ all, names }: LimitField): string[] | null =>
+  all ? null : [...new Set(names.split(/[\s,]+/).filter((name) => name !== ""))];
