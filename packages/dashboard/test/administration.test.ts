@@ -37,6 +37,38 @@ describe("approvals", () => {
     expect(dashboard.violations).toEqual([]);
   });
 
+  test("open the job of a link, also one that is decided or far down, and no other in its place", async ({ dashboard, service }) => {
+    const [queue, other] = [await service.queue(approvals), await service.queue(approvals)];
+    const decided = await service.enqueue({ queue });
+    await service.ok("POST", `/v1/queues/${queue}/jobs/${decided.id}/approve`, { by: "bob", comment: "Looks right" });
+    const page = await dashboard.open(`approvals?job=${decided.id}`);
+    await page
+      .getByRole("article", { name: `Job ${decided.id}` })
+      .getByText("It was approved by bob")
+      .waitFor();
+    await expect.poll(() => page.getByRole("button", { name: "Approve" }).isDisabled()).toBe(true);
+
+    const oldest = await service.enqueue({ queue });
+    await service.ok("POST", `/v1/queues/${queue}/jobs/batch`, { jobs: Array.from({ length: 100 }, (_, n) => ({ payload: n })) });
+    await dashboard.goTo(page, `approvals?job=${oldest.id}`);
+    await page.getByRole("article", { name: `Job ${oldest.id}` }).waitFor();
+    await page.keyboard.press("a");
+    await page.getByRole("dialog", { name: "Approve this job?" }).locator(":focus").waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByText(`The job of ${queue} is approved.`).waitFor();
+    expect((await service.job(oldest)).approval).toMatchObject({ decision: "approved" });
+    // The next one opens.
+    await page.getByRole("button", { name: "Approve", disabled: false }).waitFor();
+
+    const { id } = await service.enqueue({ queue: other });
+    await page.getByRole("search", { name: "Filters" }).getByLabel("Queue").fill(other);
+    await page.getByRole("article", { name: `Job ${id}` }).waitFor();
+
+    await dashboard.goTo(page, `approvals?job=job_${"0".repeat(26)}`);
+    await page.getByText("There is no such job").waitFor();
+    await expect.poll(() => page.getByRole("article").count()).toBe(0);
+  });
+
   test("say that somebody else has decided meanwhile", async ({ dashboard, service }) => {
     const queue = await service.queue(approvals);
     const job = await service.enqueue({ queue });

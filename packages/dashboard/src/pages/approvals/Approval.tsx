@@ -1,5 +1,5 @@
 import { Button, Group, Kbd } from "@mantine/core";
-import type { JobWithLog, PendingJob } from "@tidemill/contract";
+import type { Job, JobWithLog, PendingJob } from "@tidemill/contract";
 import { useEffect, useState } from "react";
 import type { Read } from "../../api/raw-json.ts";
 import { useRecord } from "../../api/use-record.ts";
@@ -15,12 +15,18 @@ import { DecideDialog, type Ruling } from "./DecideDialog.tsx";
 import { Difference } from "./Difference.tsx";
 import { pathOf } from "./path-of.ts";
 
+interface ApprovalProps {
+  /** One of the inbox also has its deadline. */
+  readonly job: Read<Job> & Partial<Read<PendingJob>>;
+  readonly onDecided: () => void;
+}
+
 /** A job that waits for a decision, or one that somebody has decided meanwhile. Keys: `a` approves, `r` rejects. */
-export function Approval({ job, onDecided }: { job: Read<PendingJob>; onDecided: () => void }) {
+export function Approval({ job, onDecided }: ApprovalProps) {
   const { may } = useWorkspace();
   const [ruling, setRuling] = useState<Ruling | null>(null);
   const { data: now, refetch } = useRecord<JobWithLog>("approvals", pathOf(job));
-  const isPending = now === undefined || now.state === "pending_approval";
+  const isPending = (now ?? job).state === "pending_approval";
   const canDecide = isPending && may("write");
   useEffect(() => {
     if (!canDecide) return;
@@ -37,7 +43,7 @@ export function Approval({ job, onDecided }: { job: Read<PendingJob>; onDecided:
   }, [canDecide]);
   return (
     <article className={classes.detail} aria-label={`Job ${job.id}`}>
-      {!isPending && now && <Decided job={now} />}
+      {!isPending && <Decided job={now ?? job} />}
       <Group mb="sm">
         <Button variant="filled" disabled={!canDecide} onClick={() => setRuling("approve")}>
           Approve
@@ -65,8 +71,8 @@ export function Approval({ job, onDecided }: { job: Read<PendingJob>; onDecided:
           job.schedule === null ? null : ["Schedule", job.schedule],
           job.tag === null ? null : ["Tag", job.tag],
           ["Enqueued", <Time key="at" at={job.created_at} />],
-          ["Decides by itself", <Deadline key="deadline" at={job.decide_at} />],
-          job.on_timeout === null ? null : ["Then it is", job.on_timeout === "approve" ? "approved" : "rejected"],
+          job.decide_at === undefined ? null : ["Decides by itself", <Deadline key="deadline" at={job.decide_at} />],
+          !job.on_timeout ? null : ["Then it is", job.on_timeout === "approve" ? "approved" : "rejected"],
         ]}
       />
       <Section title="Payload">
@@ -90,7 +96,7 @@ export function Approval({ job, onDecided }: { job: Read<PendingJob>; onDecided:
 }
 
 /** Somebody else was quicker, or the deadline. */
-function Decided({ job: { state, approval } }: { job: Read<JobWithLog> }) {
+function Decided({ job: { state, approval } }: { job: Read<Job> }) {
   if (approval === null)
     return <output className={classes.decided}>It no longer waits for a decision: it is {state.replaceAll("_", " ")}.</output>;
   return (

@@ -1,7 +1,8 @@
-import type { PendingJob } from "@tidemill/contract";
-import { useCallback, useEffect } from "react";
+import type { Job, PendingJob } from "@tidemill/contract";
+import { useCallback, useEffect, useRef } from "react";
 import type { Read } from "../../api/raw-json.ts";
 import { useKeysetList } from "../../api/use-keyset-list.ts";
+import { useRecord } from "../../api/use-record.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { EmptyState } from "../../ui/EmptyState.tsx";
 import { ErrorState } from "../../ui/ErrorState.tsx";
@@ -22,12 +23,23 @@ export default function ApprovalsPage() {
   const list = useKeysetList<Pending>({ kind: "approvals", path: "/approvals", query: filters.query, idOf });
   const rows = list.rows && [...list.rows];
   const chosen = rows?.find(({ id }) => id === values.job);
+  const isElsewhere = rows !== undefined && values.job !== "" && !chosen;
+  // A link may name a job that is decided, or that comes after the rows that are loaded. No other takes its place.
+  const linked = useRecord<{ data: Job[] }>("approvals", "/jobs", { query: { id: values.job }, enabled: isElsewhere });
+  const open = chosen?.record ?? (isElsewhere ? linked.data?.data[0] : undefined);
   const choose = useCallback((id: string) => set("job", id), [set]);
   const first = rows?.find(({ gone }) => !gone)?.id;
   // One is open from the beginning, as in any inbox.
   useEffect(() => {
-    if (!chosen && first !== undefined) choose(first);
-  }, [chosen, first, choose]);
+    if (values.job === "" && first !== undefined) choose(first);
+  }, [values.job, first, choose]);
+  // Who filters wants to see what matches.
+  const last = useRef({ query: filters.query, job: values.job });
+  useEffect(() => {
+    const { query, job } = last.current;
+    last.current = { query: filters.query, job: values.job };
+    if (query !== filters.query && job === values.job) choose("");
+  }, [filters.query, values.job, choose]);
   const goOn = () => {
     const at = rows?.findIndex(({ id }) => id === values.job) ?? -1;
     const others = rows?.filter(({ id, gone }, index) => !gone && id !== values.job && index > at) ?? [];
@@ -47,16 +59,36 @@ export default function ApprovalsPage() {
         <ErrorState error={list.error} what="the approvals" onRetry={list.reload} />
       ) : !rows ? (
         <LoadingState what="the approvals" />
-      ) : rows.length === 0 ? (
-        <EmptyState title={filters.isEmpty ? "Nothing waits for a decision" : "Nothing that matches waits for a decision"}>
-          Jobs of queues of type <code>approval</code> wait here until somebody approves or rejects them.
-        </EmptyState>
+      ) : rows.length === 0 && !isElsewhere ? (
+        <NothingWaits isFiltered={!filters.isEmpty} />
       ) : (
         <div className={classes.columns}>
-          <Inbox list={list} chosen={chosen?.id} onChoose={choose} />
-          {chosen && <Approval key={chosen.id} job={chosen.record} onDecided={goOn} />}
+          {rows.length === 0 ? <NothingWaits isFiltered={!filters.isEmpty} /> : <Inbox list={list} chosen={chosen?.id} onChoose={choose} />}
+          {open ? (
+            <Approval key={open.id} job={open} onDecided={goOn} />
+          ) : (
+            isElsewhere && (
+              <div>
+                {linked.error ? (
+                  <ErrorState error={linked.error} what="the job" onRetry={linked.refetch} />
+                ) : linked.data ? (
+                  <EmptyState title="There is no such job">{values.job} is not in this workspace. It may have been removed.</EmptyState>
+                ) : (
+                  <LoadingState what="the job" />
+                )}
+              </div>
+            )
+          )}
         </div>
       )}
     </PageFrame>
+  );
+}
+
+function NothingWaits({ isFiltered }: { isFiltered: boolean }) {
+  return (
+    <EmptyState title={isFiltered ? "Nothing that matches waits for a decision" : "Nothing waits for a decision"}>
+      Jobs of queues of type <code>approval</code> wait here until somebody approves or rejects them.
+    </EmptyState>
   );
 }

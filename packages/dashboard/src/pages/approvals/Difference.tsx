@@ -1,4 +1,4 @@
-import type { Job, PendingJob } from "@tidemill/contract";
+import type { Job } from "@tidemill/contract";
 import { useMemo } from "react";
 import type { Page } from "../../api/merge-pages.ts";
 import type { RawJson, Read } from "../../api/raw-json.ts";
@@ -13,7 +13,7 @@ import { type DiffLine, diffLines, textLines } from "./diff-lines.ts";
 const SEARCHED = 100;
 
 /** How the payload differs from that of the job before: of the same schedule, else with the same tag. */
-export function Difference({ job }: { job: Read<PendingJob> }) {
+export function Difference({ job }: { job: Read<Job> }) {
   const { schedule, tag } = job;
   const query = { cursor: job.id, ...(schedule === null ? { tag: tag ?? "", limit: 1 } : { limit: SEARCHED }) };
   const { data, error, refetch } = useRecord<Page<Job>>("settled", `/queues/${encodeURIComponent(job.queue)}/jobs`, {
