@@ -26,7 +26,10 @@ describe("approvals", () => {
     await page.keyboard.press("r");
     await page.getByRole("dialog").getByLabel("Reason").and(page.locator(":focus")).waitFor();
     expect(await dashboard.axe(page)).toEqual([]);
-    await page.keyboard.type("Too much.");
+    await page.keyboard.type("Too");
+    // It ends the composition of a character, as in Japanese.
+    await page.locator(":focus").dispatchEvent("keydown", { key: "Enter", isComposing: true });
+    await page.keyboard.type(" much.");
     await page.keyboard.press("Enter");
     await page.getByText(`The job of ${queue} is rejected.`).waitFor();
     expect(await service.job(job)).toMatchObject({

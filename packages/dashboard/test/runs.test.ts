@@ -26,6 +26,9 @@ describe("runs", () => {
     const page = await dashboard.open("workers");
     // To the palette, to the runs, into the first row, to the form.
     await page.keyboard.press("Control+k");
+    await page.getByRole("combobox", { name: /Go to/ }).fill("queues");
+    // It ends the composition of a character, as in Japanese.
+    await page.getByRole("combobox", { name: /Go to/ }).dispatchEvent("keydown", { key: "Enter", isComposing: true });
     await page.getByRole("combobox", { name: /Go to/ }).fill("runs");
     await page.keyboard.press("Enter");
     await page.getByRole("row", { name: new RegExp(workflow.id) }).waitFor();

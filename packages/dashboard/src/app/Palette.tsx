@@ -2,6 +2,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { type KeyboardEvent, useState } from "react";
 import { Dialog } from "../ui/dialogs/Dialog.tsx";
 import { Icon } from "../ui/Icon.tsx";
+import { isComposing } from "../ui/is-composing.ts";
 import classes from "./Palette.module.css";
 import { type Place, usePlaces } from "./places.ts";
 
@@ -34,6 +35,7 @@ function Search({ onClose }: { onClose: () => void }) {
     void navigate({ to: place.to, params: place.params, search: place.search ?? {} });
   };
   const onKeyDown = (event: KeyboardEvent) => {
+    if (isComposing(event)) return;
     const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
     if (step !== 0) setAt((places.length + at + step) % Math.max(1, places.length));
     else if (event.key === "Enter") go(places[at]);

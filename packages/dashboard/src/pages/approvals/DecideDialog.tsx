@@ -8,6 +8,7 @@ import { useWorkspace } from "../../app/workspace.tsx";
 import { Dialog } from "../../ui/dialogs/Dialog.tsx";
 import { DialogButtons } from "../../ui/dialogs/DialogButtons.tsx";
 import { ErrorState } from "../../ui/ErrorState.tsx";
+import { isComposing } from "../../ui/is-composing.ts";
 import { notify } from "../../ui/notices.ts";
 import { pathOf } from "./path-of.ts";
 
@@ -68,7 +69,7 @@ export function DecideDialog({ job, ruling, onClose, onDecided, onTooLate }: Dec
           data-autofocus
           onChange={({ currentTarget }) => setText(currentTarget.value)}
           onKeyDown={(event) => {
-            if (event.key !== "Enter" || event.shiftKey) return;
+            if (event.key !== "Enter" || event.shiftKey || isComposing(event)) return;
             event.preventDefault();
             void decide();
           }}
