@@ -32,6 +32,39 @@ test("a replay that is answered late does not take who has gone on to another pa
   await heading(page, "alerts");
 });
 
+test("a button whose request is under way cannot be pressed again, and has the focus when it can", async ({
+  dashboard,
+  service,
+  onTestFinished,
+}) => {
+  const receiver = await Handler.listen(200);
+  onTestFinished(() => receiver.close());
+  await service.ok("POST", "/v1/webhooks", { name: "alerts", url: receiver.url, events: ["job.failed"] });
+  const { id } = await service.ok("POST", "/v1/webhooks/alerts/test");
+  const delivery = `webhooks/alerts/deliveries/${id}`;
+  await until(async () => (await service.ok("GET", `/v1/${delivery}`)).state === "delivered", "the delivery to end");
+  const queue = await service.queue();
+  await service.ok("POST", "/v1/schedules", { name: "nightly", queue, cron: "0 3 * * *", timezone: "UTC" });
+  const page = await dashboard.open("workers");
+  for (const [path, name, request, done] of [
+    ["schedules/nightly", "Run now", "**/trigger", "nightly has enqueued"],
+    ["schedules/nightly", "Pause", "**/pause", "nightly is paused."],
+    [`queues/${queue}`, "Pause", `**/queues/${queue}`, `${queue} was paused.`],
+    ["webhooks/alerts", "Send a test event", "**/test", "A test event is sent."],
+    [delivery, "Replay", "**/replay", "The event is sent again."],
+  ] as const) {
+    await dashboard.goTo(page, path);
+    const held = await hold(page, request);
+    const button = page.getByRole("button", { name, exact: true });
+    await button.press("Enter");
+    await until(() => held.waiting() === 1, "the request");
+    await page.getByRole("button", { name, exact: true, disabled: true }).waitFor();
+    await held.release();
+    await page.getByText(done, { exact: false }).waitFor();
+    if (name === "Run now") await button.and(page.locator(":focus")).waitFor();
+  }
+});
+
 test("a key belongs to the list from when it is made, also where the page hears of no changes", async ({ dashboard }) => {
   const page = await dashboard.open("keys");
   await page.context().route("**/v1/live", (route) => route.abort());

@@ -1,4 +1,4 @@
-import { Button, CloseButton, Progress } from "@mantine/core";
+import { CloseButton, Progress } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import type { Operation } from "@tidemill/contract";
 import { useEffect } from "react";
@@ -6,6 +6,7 @@ import { useFilters } from "../../app/use-filters.ts";
 import { useWorkspace } from "../../app/workspace.tsx";
 import { ErrorState } from "../../ui/ErrorState.tsx";
 import { notifyFailure } from "../../ui/notices.ts";
+import { RequestButton } from "../../ui/RequestButton.tsx";
 import { MANY } from "./actions.ts";
 import classes from "./jobs.module.css";
 
@@ -55,7 +56,7 @@ export function OperationProgress() {
       {ended ? (
         <CloseButton aria-label="Close" onClick={() => set("operation", "")} />
       ) : (
-        may("write") && <Button onClick={() => void cancel()}>Stop</Button>
+        may("write") && <RequestButton onRequest={cancel}>Stop</RequestButton>
       )}
     </section>
   );

@@ -8,6 +8,7 @@ import { ConfirmDialog } from "../../ui/dialogs/ConfirmDialog.tsx";
 import { SecretOnce } from "../../ui/dialogs/SecretOnce.tsx";
 import { Icon } from "../../ui/Icon.tsx";
 import { notify, notifyFailure } from "../../ui/notices.ts";
+import { RequestButton } from "../../ui/RequestButton.tsx";
 import { EnqueueTest } from "./EnqueueTest.tsx";
 import { SettingsForm } from "./SettingsForm.tsx";
 
@@ -47,9 +48,9 @@ export function QueueActions({ queue }: { queue: QueueWithMetrics }) {
   const unfinished = metrics.waiting + metrics.active + metrics.delayed + metrics.pending_approval + metrics.failed;
   return (
     <>
-      <Button leftSection={<Icon name={paused ? "play" : "pause"} size={14} />} onClick={() => void setPaused(!paused)}>
+      <RequestButton leftSection={<Icon name={paused ? "play" : "pause"} size={14} />} onRequest={() => setPaused(!paused)}>
         {paused ? "Resume" : "Pause"}
-      </Button>
+      </RequestButton>
       <Button leftSection={<Icon name="plus" size={14} />} onClick={() => setDialog("enqueue")}>
         Enqueue a job
       </Button>

@@ -8,6 +8,7 @@ import { useWorkspace } from "../../app/workspace.tsx";
 import { ConfirmDialog } from "../../ui/dialogs/ConfirmDialog.tsx";
 import { Icon } from "../../ui/Icon.tsx";
 import { notify, notifyFailure } from "../../ui/notices.ts";
+import { RequestButton } from "../../ui/RequestButton.tsx";
 import { ScheduleDialog } from "./ScheduleDialog.tsx";
 
 /** What a person may do with a schedule. */
@@ -41,15 +42,15 @@ export function ScheduleActions({ schedule }: { schedule: Read<Schedule> }) {
   };
   return (
     <>
-      <Button leftSection={<Icon name="play" size={14} />} onClick={() => void trigger()}>
+      <RequestButton leftSection={<Icon name="play" size={14} />} onRequest={trigger}>
         Run now
-      </Button>
-      <Button
+      </RequestButton>
+      <RequestButton
         leftSection={<Icon name={state === "paused" ? "play" : "pause"} size={14} />}
-        onClick={() => void set(state === "paused" ? "resume" : "pause")}
+        onRequest={() => set(state === "paused" ? "resume" : "pause")}
       >
         {state === "paused" ? "Resume" : "Pause"}
-      </Button>
+      </RequestButton>
       <Button onClick={() => setEditing(true)}>Edit</Button>
       <Button color="red" variant="light" leftSection={<Icon name="trash" size={14} />} onClick={() => setDeleting(true)}>
         Delete

@@ -60,7 +60,7 @@ function HaveAccount({ next }: { next: string }) {
 }
 
 function SignOut({ person }: { person: Person }) {
-  const { error, run } = useSubmit(async () => {
+  const { busy, error, run } = useSubmit(async () => {
     await auth.post("/sign-out");
     globalThis.location.reload();
   });
@@ -68,7 +68,9 @@ function SignOut({ person }: { person: Person }) {
     <>
       <p>You are signed in as {person.email}.</p>
       {error !== null && <ErrorState error={error} what="" title="Not signed out" />}
-      <Button onClick={() => void run()}>Use another account</Button>
+      <Button onClick={() => void run()} loading={busy}>
+        Use another account
+      </Button>
     </>
   );
 }

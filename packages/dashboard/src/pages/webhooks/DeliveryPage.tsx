@@ -1,4 +1,4 @@
-import { Button, Table } from "@mantine/core";
+import { Table } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
 import type { Delivery, DeliveryWithPayload } from "@tidemill/contract";
 import type { Read } from "../../api/raw-json.ts";
@@ -13,6 +13,7 @@ import { JsonText } from "../../ui/json/JsonText.tsx";
 import { LoadingState } from "../../ui/LoadingState.tsx";
 import { notify, notifyFailure } from "../../ui/notices.ts";
 import { PageFrame } from "../../ui/PageFrame.tsx";
+import { RequestButton } from "../../ui/RequestButton.tsx";
 import { Section } from "../../ui/Section.tsx";
 import { StateBadge } from "../../ui/StateBadge.tsx";
 import { Time } from "../../ui/Time.tsx";
@@ -66,9 +67,9 @@ function Replay({ webhook, path }: { webhook: string; path: string }) {
     }
   };
   return (
-    <Button variant="filled" leftSection={<Icon name="retry" size={14} />} onClick={() => void replay()}>
+    <RequestButton variant="filled" leftSection={<Icon name="retry" size={14} />} onRequest={replay}>
       Replay
-    </Button>
+    </RequestButton>
   );
 }
 

@@ -9,6 +9,7 @@ import { ConfirmDialog } from "../../ui/dialogs/ConfirmDialog.tsx";
 import { SecretOnce } from "../../ui/dialogs/SecretOnce.tsx";
 import { Icon } from "../../ui/Icon.tsx";
 import { notify, notifyFailure } from "../../ui/notices.ts";
+import { RequestButton } from "../../ui/RequestButton.tsx";
 import { WebhookForm, type WebhookSettings } from "./WebhookForm.tsx";
 
 type Asked = "edit" | "rotate" | "disable" | "delete";
@@ -58,11 +59,11 @@ export function WebhookActions({ webhook }: { webhook: Webhook }) {
   return (
     <>
       {!enabled && (
-        <Button variant="filled" leftSection={<Icon name="play" size={14} />} onClick={() => void switchOn()}>
+        <RequestButton variant="filled" leftSection={<Icon name="play" size={14} />} onRequest={switchOn}>
           Switch on
-        </Button>
+        </RequestButton>
       )}
-      <Button onClick={() => void test()}>Send a test event</Button>
+      <RequestButton onRequest={test}>Send a test event</RequestButton>
       <Button onClick={() => setAsked("edit")}>Edit</Button>
       <Menu position="bottom-end">
         <Menu.Target>
