@@ -110,6 +110,22 @@ describe("runs", () => {
     await expect.poll(() => page.getByRole("region", { name: "input", exact: true }).textContent()).toBe(DIGITS);
   });
 
+  test("an input that is being typed stays when the workflow cannot be read again", async ({ dashboard, service }) => {
+    const workflow = await putWorkflow(service);
+    const page = await dashboard.open(`workflows/${workflow.id}`);
+    await page.locator("[data-state=live]:visible").waitFor();
+    await page.getByRole("button", { name: "Start a run" }).click();
+    const input = page.getByRole("textbox", { name: "Input" });
+    await input.fill('{"typed":true}');
+    await answerForNow(page, `**/v1/workflows/${workflow.id}`, {
+      status: 400,
+      json: { error: { code: "VALIDATION_ERROR", message: "Not now.", details: {} } },
+    });
+    await service.ok("PUT", `/v1/workflows/${workflow.id}`, { version: "2" });
+    await page.getByText("Not now.").waitFor();
+    await expect.poll(() => input.inputValue()).toBe('{"typed":true}');
+  });
+
   test("a person who may only read is shown no buttons that would be refused", async ({ dashboard, service }) => {
     const workflow = await putWorkflow(service);
     const runId = await waitingRun(workflow, "ship.9");

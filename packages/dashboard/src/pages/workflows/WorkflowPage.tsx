@@ -57,9 +57,10 @@ export default function WorkflowPage() {
         <>
           <WorkflowFacts workflow={data} />
           <Runs workflowId={id} />
-          <StartRun workflowId={id} opened={starting} onClose={() => setStarting(false)} />
         </>
       )}
+      {/* It stays when the workflow cannot be read again in the meantime: somebody types in it. */}
+      <StartRun key={id} workflowId={id} opened={starting} onClose={() => setStarting(false)} />
     </PageFrame>
   );
 }
