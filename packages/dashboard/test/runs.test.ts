@@ -126,6 +126,24 @@ describe("runs", () => {
     await expect.poll(() => input.inputValue()).toBe('{"typed":true}');
   });
 
+  test("a payload that was typed for one signal is not there for another", async ({ dashboard, service }) => {
+    const workflow = await putWorkflow(service);
+    const runId = await workflow.trigger();
+    const wait = (signal: string) => ({ key: signal, type: "wait", status: "waiting", signal, timeout: 3_600_000 });
+    await workflow.end(await workflow.take(), { outcome: "suspended", steps: [wait("refund"), wait("ship")] });
+    const page = await dashboard.open(`runs/${runId}`);
+    const complete = (signal: string) =>
+      page.getByRole("listitem").filter({ hasText: signal }).getByRole("button", { name: "Complete the signal" }).click();
+    await complete("refund");
+    const payload = page.getByRole("textbox", { name: "Payload" });
+    await payload.fill('{"amount":1000}');
+    await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await complete("ship");
+    await page.getByRole("dialog", { name: "Complete ship" }).waitFor();
+    await expect.poll(() => payload.inputValue()).toBe("");
+  });
+
   test("a person who may only read is shown no buttons that would be refused", async ({ dashboard, service }) => {
     const workflow = await putWorkflow(service);
     const runId = await waitingRun(workflow, "ship.9");

@@ -6,16 +6,20 @@ import { notify } from "../../ui/notices.ts";
 
 /** Completes a signal by hand, with a payload that the waiting step returns. */
 export function CompleteSignal({ signal, onClose }: { signal: string | null; onClose: () => void }) {
+  // What was typed for one signal is forgotten when it closes, and is not there for another.
+  return signal === null ? null : <Fields key={signal} signal={signal} onClose={onClose} />;
+}
+
+function Fields({ signal, onClose }: { signal: string; onClose: () => void }) {
   const { api } = useWorkspace();
   const [text, setText] = useState("");
   const complete = async () => {
-    await api.post(`/signals/${encodeURIComponent(signal ?? "")}/complete`, rawJson(text));
+    await api.post(`/signals/${encodeURIComponent(signal)}/complete`, rawJson(text));
     notify({ tone: "done", text: `The signal ${signal} is completed.` });
-    setText("");
   };
   return (
     <ConfirmDialog
-      opened={signal !== null}
+      opened
       onClose={onClose}
       title={`Complete ${signal}`}
       action="Complete"
