@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { InvalidSignatureError, verifyCallback } from "@tidemill/sdk";
+import { endWithOutput } from "../output/lost-output.ts";
 import { styled } from "../output/styled.ts";
 import { printable, printJson, printJsonLine, showCell, writeLine } from "../output/table.ts";
 import { parseExactly } from "../parse-exactly.ts";
@@ -19,7 +20,7 @@ const MAX_BODY_BYTES = 8 * 1024 * 1024;
 
 type Verdict = "valid" | "invalid" | "not checked";
 
-/** `tidemill dev`: prints each callback that arrives, and whether its signature is right. It ends with the process. */
+/** `tidemill dev`: prints each callback that arrives, and whether its signature is right. It ends with the process, or when its output cannot be written. */
 export async function receive({ secret, port, host, status, json }: ReceiverOptions): Promise<void> {
   const secrets = [secret ?? []].flat().filter((one) => one !== "");
   const server = createServer((request, response) => void answer(request, response));
@@ -27,6 +28,7 @@ export async function receive({ secret, port, host, status, json }: ReceiverOpti
   await once(server, "listening").catch(({ message }: Error) => {
     throw new Error(`dev cannot listen: ${message}. --port and --host choose another address.`);
   });
+  endWithOutput();
   const { port: bound } = server.address() as AddressInfo;
   const address = `http://${host.includes(":") ? `[${host}]` : host}:${bound}/`;
   if (json) printJsonLine({ listening: address });

@@ -1,4 +1,5 @@
 import type { Job, Tidemill } from "@tidemill/sdk";
+import { endWithOutput } from "../output/lost-output.ts";
 import { coloured, printable, printJsonLine, writeLine } from "../output/table.ts";
 import { LiveJobs } from "./live-jobs.ts";
 
@@ -11,9 +12,10 @@ interface TailOptions {
 const MAX_QUEUES = 10;
 const PAGE = 100;
 
-/** `tidemill tail`: prints the newest jobs of queues as they change. It looks when jobs have changed, with one request per queue. It never returns. */
+/** `tidemill tail`: prints the newest jobs of queues as they change. It looks when jobs have changed, with one request per queue. It never returns; the process ends when its output cannot be written. */
 export async function tailQueues(tidemill: Tidemill, queues: readonly string[], options: TailOptions): Promise<void> {
   if (queues.length > MAX_QUEUES) throw new Error(`At most ${MAX_QUEUES} queues can be followed at once.`);
+  endWithOutput();
   const jobs = new LiveJobs(tidemill);
   try {
     await tail(tidemill, queues, jobs, options);

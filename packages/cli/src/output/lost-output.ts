@@ -6,3 +6,8 @@ export function reportLostOutput(error: NodeJS.ErrnoException): void {
   process.exitCode = EXIT_CODES.failed.code;
   process.stderr.write(`tidemill: The output cannot be written: ${error.message}.\n`);
 }
+
+/** Ends a command that prints until it is stopped, as soon as nobody can read what it prints. `reportLostOutput` has set the exit code. */
+export function endWithOutput(): void {
+  process.stdout.once("error", () => process.exit());
+}
