@@ -72,6 +72,19 @@ describe("webhooks", () => {
     expect((await service.api("GET", "/v1/webhooks/alerts")).status).toBe(404);
   });
 
+  test("a change of a webhook leaves what somebody else has changed meanwhile", async ({ dashboard, service }) => {
+    await service.ok("POST", "/v1/webhooks", { name: "alerts", url: "http://127.0.0.1:9/", events: ["job.failed"] });
+    const page = await dashboard.open("webhooks/alerts");
+    await click(page, "Edit");
+    await expect.poll(() => page.getByRole("button", { name: "Save" }).isDisabled()).toBe(true);
+    await page.getByLabel("job.completed").check();
+    const theirs = { url: "http://127.0.0.1:9/theirs", headers: { "x-team": "theirs" } };
+    await service.ok("PATCH", "/v1/webhooks/alerts", theirs);
+    await click(page, "Save");
+    await page.getByText("Saved.").waitFor();
+    expect(await service.ok("GET", "/v1/webhooks/alerts")).toMatchObject({ ...theirs, events: ["job.completed", "job.failed"] });
+  });
+
   test("a webhook that was switched off says why and what to do; who may only read changes nothing", async ({ dashboard, service }) => {
     await service.ok("POST", "/v1/webhooks", { name: "dead", url: "http://127.0.0.1:9/", events: ["job.failed"] });
     await service.database.query("update webhook set disabled_at = moment(), disabled_for = 'failing'");

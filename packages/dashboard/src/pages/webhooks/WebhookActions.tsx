@@ -10,7 +10,7 @@ import { SecretOnce } from "../../ui/dialogs/SecretOnce.tsx";
 import { Icon } from "../../ui/Icon.tsx";
 import { notify, notifyFailure } from "../../ui/notices.ts";
 import { RequestButton } from "../../ui/RequestButton.tsx";
-import { WebhookForm, type WebhookSettings } from "./WebhookForm.tsx";
+import { WebhookForm } from "./WebhookForm.tsx";
 
 type Asked = "edit" | "rotate" | "disable" | "delete";
 
@@ -48,7 +48,6 @@ export function WebhookActions({ webhook }: { webhook: Webhook }) {
   };
   const switchOn = () =>
     change({ enabled: true }, "The webhook is on.").catch((error: unknown) => notifyFailure("It stays switched off", error));
-  const save = ({ url, events, headers }: WebhookSettings) => change({ url, events, headers }, "Saved.");
   const remove = async () => {
     const navigate = fromHere();
     await api.delete(path);
@@ -81,7 +80,7 @@ export function WebhookActions({ webhook }: { webhook: Webhook }) {
         action="Save"
         settings={{ ...webhook, events: webhook.events as WebhookEvent[] }}
         onClose={close}
-        onSave={save}
+        onSave={(changes) => change(changes, "Saved.")}
       />
       <ConfirmDialog
         opened={asked === "rotate"}

@@ -20,7 +20,8 @@ interface WebhookFormProps {
   /** Undefined: a new webhook. */
   readonly settings?: WebhookSettings | undefined;
   readonly onClose: () => void;
-  readonly onSave: (settings: WebhookSettings) => Promise<unknown>;
+  /** With all settings of a new webhook. Of one that is there, with those that the form has changed: what others change meanwhile stays. */
+  readonly onSave: (settings: Partial<WebhookSettings>) => Promise<unknown>;
 }
 
 /** Creates or changes a webhook. */
@@ -30,21 +31,23 @@ export function WebhookForm({ settings, ...dialog }: WebhookFormProps) {
 }
 
 function Fields({ opened, title, action, settings, onClose, onSave }: WebhookFormProps) {
+  const [before] = useState(settings);
   const [name, setName] = useState(settings?.name ?? "");
   const [url, setUrl] = useState(settings?.url ?? "");
   const [events, setEvents] = useState<readonly string[]>(settings?.events ?? ["job.failed", "run.failed"]);
   const headersNow = settings?.headers ?? {};
   const [headers, setHeaders] = useState(Object.keys(headersNow).length > 0 ? JSON.stringify(headersNow, null, 2) : "");
-  const save = () =>
-    onSave({
-      name,
-      url,
-      events: EVENT_TYPES.filter((type) => events.includes(type)),
-      headers: headers.trim() === "" ? {} : (JSON.parse(headers) as Record<string, string>),
-    });
-  const incomplete = name === "" || url === "" || events.length === 0 || jsonProblem(headers) !== null;
+  const isComplete = name !== "" && url !== "" && events.length > 0 && jsonProblem(headers) === null;
+  const changes = isComplete ? changesOf({ name, url, events: inOrder(events), headers: headersOf(headers) }, before) : {};
   return (
-    <ConfirmDialog opened={opened} onClose={onClose} title={title} action={action} onConfirm={save} disabled={incomplete}>
+    <ConfirmDialog
+      opened={opened}
+      onClose={onClose}
+      title={title}
+      action={action}
+      onConfirm={() => onSave(changes)}
+      disabled={Object.keys(changes).length === 0}
+    >
       {!settings && (
         <TextInput
           label="Name"
@@ -64,6 +67,7 @@ function Fields({ opened, title, action, settings, onClose, onSave }: WebhookFor
         onChange={({ currentTarget }) => setUrl(currentTarget.value)}
         autoComplete="off"
         spellCheck={false}
+        data-autofocus={settings ? true : undefined}
       />
       <Checkbox.Group label="Events" value={[...events]} onChange={setEvents} mt="sm">
         {EVENT_TYPES.map((type) => (
@@ -81,3 +85,17 @@ function Fields({ opened, title, action, settings, onClose, onSave }: WebhookFor
     </ConfirmDialog>
   );
 }
+
+/** Those of the settings that differ. All, if there are none before. */
+function changesOf(after: WebhookSettings, before: WebhookSettings | undefined): Partial<WebhookSettings> {
+  if (!before) return after;
+  return {
+    ...(after.url !== before.url && { url: after.url }),
+    ...(after.events.join() !== inOrder(before.events).join() && { events: after.events }),
+    ...(JSON.stringify(after.headers) !== JSON.stringify(before.headers) && { headers: after.headers }),
+  };
+}
+
+const inOrder = (events: readonly string[]): WebhookEvent[] => EVENT_TYPES.filter((type) => events.includes(type));
+
+const headersOf = (text: string): Record<string, string> => (text.trim() === "" ? {} : (JSON.parse(text) as Record<string, string>));

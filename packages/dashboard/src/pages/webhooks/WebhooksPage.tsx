@@ -34,8 +34,7 @@ export default function WebhooksPage() {
   const list = useKeysetList<Webhook>({ kind: "webhooks", path: "/webhooks", idOf: nameOf });
   const [creating, setCreating] = useState(false);
   const [created, setCreated] = useState<WebhookWithSecret | null>(null);
-  const create = async ({ name, url, events, headers }: WebhookSettings) =>
-    setCreated(await api.post<WebhookWithSecret>("/webhooks", { name, url, events, headers }));
+  const create = async (settings: Partial<WebhookSettings>) => setCreated(await api.post<WebhookWithSecret>("/webhooks", settings));
   const toCreated = () => {
     const webhook = created?.name ?? "";
     setCreated(null);
