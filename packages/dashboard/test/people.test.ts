@@ -232,16 +232,22 @@ describe("the operator's pages", () => {
     await open.getByRole("button", { name: "Not now" }).press("Enter");
 
     await page.getByRole("button", { name: "Change Acme" }).press("Enter");
+    await expect.poll(() => page.getByRole("button", { name: "Save" }).isDisabled()).toBe(true);
     const requests = page.getByLabel("Requests a minute");
     await requests.fill("1234");
     await requests.press("Home");
     // A lone minus would be no number, and no number is no limit.
     await requests.press("-");
     await expect.poll(() => requests.inputValue()).toBe("1,234");
+    const { body } = await operator.operate("GET", "/workspaces");
+    const acme = (body as { data: { id: string; name: string }[] }).data.find(({ name }) => name === "Acme");
+    await operator.operate("PATCH", `/workspaces/${acme?.id}`, { name: "Acme Ltd", limits: { retention_days: 9 } });
     expect(await dashboard.axe(page)).toEqual([]);
     await page.getByRole("button", { name: "Save" }).press("Enter");
-    await page.getByRole("row", { name: /Acme.*free.*10,000.*1,234/ }).waitFor();
-    await page.getByRole("button", { name: "Change Acme" }).press("Enter");
+    // What another operator has changed meanwhile stays.
+    await page.getByRole("row", { name: /Acme Ltd.*free.*10,000.*1,234.*9 days/ }).waitFor();
+    await page.getByRole("button", { name: "Change Acme Ltd" }).press("Enter");
+    await page.getByLabel("Name").fill("Acme");
     await page.getByRole("checkbox", { name: "The limits of the plan" }).check();
     await page.getByRole("button", { name: "Save" }).press("Enter");
     await page.getByRole("row", { name: /Acme.*free.*10,000 60 / }).waitFor();

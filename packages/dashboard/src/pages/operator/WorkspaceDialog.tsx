@@ -31,12 +31,11 @@ export function WorkspaceDialog({ workspace, onClose, onSaved }: WorkspaceDialog
   const [plan, setPlan] = useState<string>(workspace?.plan ?? "free");
   const [limits, setLimits] = useState<Workspace["limits"]>(workspace?.limits ?? NO_LIMITS);
   const [hasOwn, setHasOwn] = useState(workspace !== null);
+  const own = hasOwn && { limits };
+  const changes = workspace && changesOf(workspace, { name, plan, ...own });
   const { busy, error, onSubmit } = useSubmit(async () => {
-    const own = hasOwn && { limits };
     if (!workspace) return onSaved(await operator.post<CreatedWorkspace>("/workspaces", { name, plan, ...own }));
-    // A plan in the request starts from the limits of that plan, also if it is the present one.
-    const isSame = plan === workspace.plan && hasOwn;
-    await operator.patch(`/workspaces/${workspace.id}`, { name, ...(!isSame && { plan }), ...own });
+    await operator.patch(`/workspaces/${workspace.id}`, changes);
     notify({ tone: "done", text: `${name} is changed` });
     onSaved(null);
   });
@@ -85,8 +84,29 @@ export function WorkspaceDialog({ workspace, onClose, onSaved }: WorkspaceDialog
             />
           ))}
         {error !== null && <ErrorState error={error} what="" title="Not saved" />}
-        <DialogButtons action={workspace ? "Save" : "Make the workspace"} onCancel={onClose} busy={busy} />
+        <DialogButtons
+          action={workspace ? "Save" : "Make the workspace"}
+          onCancel={onClose}
+          busy={busy}
+          disabled={changes !== null && Object.keys(changes).length === 0}
+        />
       </form>
     </Dialog>
   );
+}
+
+interface WorkspaceSettings {
+  readonly name: string;
+  readonly plan: string;
+  /** Left out: those of the plan. */
+  readonly limits?: Workspace["limits"];
+}
+
+/** What differs: what others change meanwhile stays. */
+function changesOf(before: Workspace, { name, plan, limits }: WorkspaceSettings): object {
+  const renamed = name !== before.name && { name };
+  // A plan in the request starts from the limits of that plan, also if it is the present one.
+  if (!limits || plan !== before.plan) return { ...renamed, plan, ...(limits && { limits }) };
+  const changed = LIMITS.filter(([field]) => limits[field] !== before.limits[field]).map(([field]) => [field, limits[field]]);
+  return { ...renamed, ...(changed.length > 0 && { limits: Object.fromEntries(changed) }) };
 }
