@@ -164,7 +164,7 @@ export const listDeliveries = (
       with requested as (
         select ${limit}::int as records
       ), matched as (
-        select d.*, e.type, case when j.state = 'delayed' then j.run_at end as next_attempt_at, null::text as payload, null::text as result
+        select d.*, e.type, case when j.state = 'delayed' then j.run_at end as next_attempt_at, '' as payload, null::text as result
         from (
           select * from webhook_delivery where workspace_id = ${workspaceId} and lane_id = ${laneId} and (${before}::uuid is null or id < ${before})
           order by id desc limit ${maxScanned}
