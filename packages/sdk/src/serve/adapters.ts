@@ -1,4 +1,3 @@
-import { thrownText } from "../thrown-text.ts";
 import { ONLY_POST, type Serve } from "./serve.ts";
 
 /** A request of Node. */
@@ -136,8 +135,8 @@ async function handled({ method = "POST" }: NodeRequest, response: NodeResponse,
   if (method !== "POST") return refuse(response, 405, ONLY_POST);
   try {
     await handle();
-  } catch (error) {
-    refuse(response, 400, `The request could not be read: ${thrownText(error)}`);
+  } catch {
+    refuse(response, 400, "The request could not be read.");
   }
 }
 

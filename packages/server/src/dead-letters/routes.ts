@@ -17,6 +17,7 @@ export interface DeadLetterRoutes {
 }
 
 const { tags, security } = routeDefaults("Dead letters");
+
 /** The dead-letter queue: failed jobs of one queue or of all. Source: contract §3. */
 export function mountDeadLetters(api: Api, { tenants, audit, waker }: DeadLetterRoutes): void {
   mountGroups(api, tenants);

@@ -1,6 +1,6 @@
-import { STATUS_CODES } from "node:http";
+import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
-import { type EmitEvent, problem, standStills } from "#kernel";
+import { type EmitEvent, problem, RECENT_MS, standStills } from "#kernel";
 import { JSON_TYPE } from "./json-text.ts";
 import { closeLater } from "./linger.ts";
 
@@ -15,19 +15,25 @@ const MESSAGES: Record<string, string> = {
   [LATE]: "The request did not arrive in time.",
 };
 
-/** Connections whose last response was such a refusal. */
+/** Connections over which a client was sent such a refusal. */
 const refused = new WeakSet<object>();
+/** The last request of each connection. */
+const requests = new WeakMap<object, IncomingMessage>();
 
-/** Whether nothing more that comes over a connection is served: its client has been told so. */
-export const isRefused = (socket: object): boolean => refused.has(socket);
+/** Takes note of a request. Returns false, and it is not to be served, if its client was sent a refusal over the same connection. */
+export function expectRequest(request: IncomingMessage): boolean {
+  if (refused.has(request.socket)) return false;
+  requests.set(request.socket, request);
+  return true;
+}
+
+/** Whether the client was sent a refusal over this connection: nothing more that comes is served. */
+export const wasRefused = (socket: object): boolean => refused.has(socket);
 
 /** Answers requests that are not valid HTTP. They reach no route, but get the error envelope and a request id like all others. */
-export const refuseBadHttp =
-  (emit: EmitEvent, nextRequestId: () => string) =>
-  (error: Error & { code?: string }, socket: Socket): void => {
-    if (error.code === "ECONNRESET" || !socket.writable) return;
-    // The rest of the request may have come in time.
-    if (error.code === LATE && standStills.isRecent) return;
+export const refuseBadHttp = (emit: EmitEvent, nextRequestId: () => string) => {
+  const refuse = (error: Error & { code?: string }, socket: Socket): void => {
+    if (!socket.writable) return;
     refused.add(socket);
     const requestId = nextRequestId();
     emit("request_refused", { requestId, error });
@@ -47,3 +53,19 @@ export const refuseBadHttp =
     socket.write(`${head.join("\r\n")}\r\n\r\n${body}`);
     closeLater(socket);
   };
+  return (error: Error & { code?: string }, socket: Socket): void => {
+    if (error.code === "ECONNRESET") return;
+    if (error.code === LATE && standStills.isRecent) {
+      // The rest of the request may have come in time. Node does not look at it again.
+      const isStillLate = lateRequest(socket);
+      setTimeout(() => isStillLate() && refuse(error, socket), RECENT_MS).unref();
+    } else refuse(error, socket);
+  };
+};
+
+/** Returns whether what a connection waits for now, the head of a request or its body, has not come yet. */
+function lateRequest(socket: Socket): () => boolean {
+  const request = requests.get(socket);
+  const waitsForBody = request !== undefined && !request.complete;
+  return () => (waitsForBody ? !request.complete : requests.get(socket) === request);
+}

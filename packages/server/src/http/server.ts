@@ -19,7 +19,7 @@ import {
 import type { CheckHost } from "./allowed-hosts.ts";
 import type { Api } from "./api.ts";
 import { type Authenticator, authenticate, checkRole, holdAccess, identify, reauthenticate } from "./authenticate.ts";
-import { isRefused, refuseBadHttp } from "./bad-http.ts";
+import { expectRequest, refuseBadHttp, wasRefused } from "./bad-http.ts";
 import { BodyMemory } from "./body-memory.ts";
 import { limitBodyTime } from "./body-time.ts";
 import { BodyTurns } from "./body-turns.ts";
@@ -95,7 +95,7 @@ export function createApi(options: ApiOptions): Api {
     clientErrorHandler: refuseBadHttp(emit, nextRequestId),
     serverFactory: (serve) => {
       const serveWhole: RequestListener = (request, response) => {
-        if (isRefused(request.socket)) return;
+        if (!expectRequest(request)) return;
         refuseSmallChunks(server, request);
         serve(request, response);
       };
@@ -145,7 +145,7 @@ export function createApi(options: ApiOptions): Api {
     };
     receiveBody(payload, expected, (error, body) => {
       if (error || !body) return done(error);
-      if (isRefused(request.raw.socket)) return freeBody(body, memory);
+      if (wasRefused(request.raw.socket)) return freeBody(body, memory);
       let parsed: unknown;
       try {
         parsed = parse(request, body);

@@ -23,6 +23,7 @@ export interface JobRoutes {
 }
 
 const { tags, security } = routeDefaults("Jobs");
+
 /** Mounts the job endpoints of the specification. */
 export function mountJobs(api: Api, { tenants, audit, clock, enqueuer, shares, waker, aborter }: JobRoutes): void {
   mountEnqueue(api, { clock, tenants, enqueuer, shares });

@@ -5,6 +5,7 @@ import { readJobId, showJob, showJobId } from "./job.ts";
 import { countJobs, findJobs, momentOfId, prepareSearch } from "./search.ts";
 
 const { tags, security } = routeDefaults("Jobs");
+
 /** Mounts the list of the jobs of all queues, and their count. Source: contract §13. */
 export function mountSearch(api: Api, tenants: Tenants): void {
   api.get(

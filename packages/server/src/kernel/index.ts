@@ -63,7 +63,7 @@ export * from "./shares/resources.ts";
 export * from "./shares/shared-cache.ts";
 export * from "./shares/shared-resource.ts";
 export * from "./shares/shares.ts";
-export { standStills } from "./stand-stills.ts";
+export { RECENT_MS, standStills } from "./stand-stills.ts";
 export * from "./system-error.ts";
 export * from "./together-or-alone.ts";
 export * from "./tolerate.ts";

@@ -3,40 +3,46 @@ const LOOK_MS = 250;
 /** A look that is this late: the event loop stood still. Milliseconds. */
 const LATE_MS = 1_000;
 /** How long it takes at most to read what has arrived meanwhile. Milliseconds. */
-const RECENT_MS = 1_000;
+export const RECENT_MS = 1_000;
 
 /**
- * Notices that the event loop stood still, for example since the machine was suspended. Afterwards, timers come before what has arrived in
- * sockets meanwhile: data, and the ends of connections.
+ * Notices that the event loop stood still, since the process was stopped or one turn took long. Afterwards, timers come before what has arrived in
+ * sockets meanwhile: data, and the ends of connections. It does not notice that the machine was suspended, if its clock stood still with it.
  */
 export class StandStills {
   #seenMs = performance.now();
+  /** Whether the time since the last look is counted already. */
+  #isCounted = false;
   #endedMs = Number.NEGATIVE_INFINITY;
   #count = 0;
 
   constructor() {
-    setInterval(() => this.#look(), LOOK_MS).unref();
+    const look = () => {
+      this.#notice();
+      this.#seenMs = performance.now();
+      this.#isCounted = false;
+    };
+    setInterval(look, LOOK_MS).unref();
   }
 
   /** How often it stood still. */
   get count(): number {
-    this.#look();
+    this.#notice();
     return this.#count;
   }
 
-  /** Whether it stood still until less than a second ago: what has arrived may not be read yet. */
+  /** Whether timers are late, since it stood still until less than a second ago: what has arrived may not be read yet. */
   get isRecent(): boolean {
-    this.#look();
+    this.#notice();
     return performance.now() - this.#endedMs < RECENT_MS;
   }
 
-  #look(): void {
+  #notice(): void {
     const nowMs = performance.now();
-    if (nowMs - this.#seenMs > LOOK_MS + LATE_MS) {
-      this.#count += 1;
-      this.#endedMs = nowMs;
-    }
-    this.#seenMs = nowMs;
+    if (nowMs - this.#seenMs <= LOOK_MS + LATE_MS) return;
+    this.#endedMs = nowMs;
+    if (!this.#isCounted) this.#count += 1;
+    this.#isCounted = true;
   }
 }
 

@@ -16,6 +16,9 @@ export type OwnPorts = () => readonly number[];
 export class Sender {
   readonly #makeAgent: () => Agent;
   #agent: Agent;
+  /** Those of before, whose requests have not all ended. */
+  readonly #leaving = new Set<Agent>();
+  #isClosed = false;
   /** How often the event loop had stood still when the agent was made. */
   #standStills = standStills.count;
   #limiter: ResponseLimiter | null = null;
@@ -59,16 +62,20 @@ export class Sender {
 
   /** Once the event loop stood still, idle connections may have been closed, without that being read yet: uses new ones. Returns whether it did. */
   #leaveStale(): boolean {
-    if (this.#standStills === standStills.count) return false;
-    this.#standStills = standStills.count;
+    const { count } = standStills;
+    if (this.#isClosed || this.#standStills === count) return false;
+    this.#standStills = count;
+    const stale = this.#agent;
+    this.#leaving.add(stale);
     // Requests under way may still end.
-    void this.#agent.close();
+    void stale.close().finally(() => this.#leaving.delete(stale));
     this.#agent = this.#makeAgent();
     return true;
   }
 
   async close(): Promise<void> {
-    await this.#agent.destroy();
+    this.#isClosed = true;
+    await Promise.all([this.#agent, ...this.#leaving].map((agent) => agent.destroy()));
   }
 }
 

@@ -25,6 +25,7 @@ export interface MemberRoutes {
 }
 
 const defaults = routeDefaults("Members");
+
 /** Who may read members may also change them, after having confirmed who they are. */
 const read = { access: "admin" } as const;
 const change = { access: "admin", confirm: true } as const;

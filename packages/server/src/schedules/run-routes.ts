@@ -21,6 +21,7 @@ import { findSchedule } from "./store.ts";
 import { triggerSchedule } from "./trigger.ts";
 
 const { tags, security } = routeDefaults("Schedules");
+
 /** Ticks of a preview when the request does not say how many. */
 const DEFAULT_COUNT = 5;
 const DEFAULT_SKIPS = 50;

@@ -9,6 +9,7 @@ import { type WebhookRoutes, webhookActor } from "./routes.ts";
 import { findWebhook } from "./store.ts";
 
 const { tags, security } = routeDefaults("Webhooks");
+
 /** Deliveries of webhooks. Source: contract §14. */
 export function mountDeliveries(api: Api, { tenants, waker, ...context }: WebhookRoutes): void {
   const laneOf = async (db: Db, workspaceId: WorkspaceId, name: string) => {

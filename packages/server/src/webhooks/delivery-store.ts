@@ -143,7 +143,7 @@ export const cancelSomeDeliveries = async (
     )
   ).map(({ id }) => id);
 
-/** A page of a webhook's deliveries, newest first. A null filter matches all. It ends after 10,000 that the filters left out. */
+/** A page of a webhook's deliveries, newest first. A null filter matches all. It ends after 10,000 that were read. */
 export interface DeliveryPage extends LaneKey {
   readonly states: readonly string[] | null;
   readonly types: readonly string[] | null;

@@ -4,6 +4,7 @@ import type { Tenants } from "#kernel";
 import { listWorkers } from "./store.ts";
 
 const { tags, security } = routeDefaults("Workers");
+
 /** Mounts the list of workers. Source: contract §7. */
 export function mountWorkerList(api: Api, tenants: Tenants): void {
   api.get(

@@ -7,6 +7,7 @@ import { mountWorkerList } from "./list-routes.ts";
 import { extend, undo, type WorkDeps, work } from "./work.ts";
 
 const { tags, security } = routeDefaults("Workers");
+
 /** Mounts what workers call, and the list of workers. Source: contract §7. */
 export function mountWork(api: Api, deps: WorkDeps): void {
   api.post(

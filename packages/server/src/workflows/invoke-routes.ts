@@ -12,6 +12,7 @@ export interface InvokeRoutes extends StepRequestOptions {
 }
 
 const { tags, security } = routeDefaults("Runs");
+
 /** The endpoint by which runs start runs. Source: specification, Workflow behavior 1 to 3; contract §11. */
 export function mountInvoke(api: Api, { ids, shares, waker, ...options }: InvokeRoutes): void {
   const carryOut = stepRequests({ shares, ...options });

@@ -13,6 +13,7 @@ export interface JournalRoutes {
 }
 
 const { tags, security } = routeDefaults("Runs");
+
 /** Mounts how programs fetch journals that are too large to be sent. Source: docs/run-protocol.md. */
 export function mountJournal(api: Api, { tenants, prove }: JournalRoutes): void {
   api.get(

@@ -21,6 +21,7 @@ export interface RunRoutes {
 }
 
 const { tags, security } = routeDefaults("Runs");
+
 /** The id of no lease. */
 const NO_LEASE = 0;
 /** The endpoints of runs. Source: specification, Signals and runs; contract §11. */

@@ -14,6 +14,7 @@ export interface SignalRoutes extends StepRequestOptions {
 }
 
 const { tags, security } = routeDefaults("Signals");
+
 /** The endpoints of signals. Source: specification, Signals and runs; contract §11. */
 export function mountSignals(api: Api, { tenants, audit, waker, ...options }: SignalRoutes): void {
   const carryOut = stepRequests({ tenants, ...options });

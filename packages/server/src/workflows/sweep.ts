@@ -82,8 +82,10 @@ const deleteSomeExpiredAcrossWorkspaces = (db: Db): Promise<SweptRun[]> =>
         select ctid as at, expires_at, last_seq as steps, journal_bytes as bytes from run where expires_at <= moment()
           -- The run that waits for it has not read its outcome.
           and (parent_run_id is null or not exists (
-            select from run_step s join run p on p.workspace_id = s.workspace_id and p.id = s.run_id and p.ended_at is null
-            where s.workspace_id = run.workspace_id and s.child_run_id = run.id and s.status = 'waiting' offset 0))
+            select from run_step s
+            cross join lateral (
+              select from run p where p.workspace_id = any(array[s.workspace_id]) and p.id = s.run_id and p.ended_at is null offset 0) p
+            where s.workspace_id = any(array[run.workspace_id]) and s.child_run_id = run.id and s.status = 'waiting' offset 0))
         order by expires_at limit ${CHUNK} for update skip locked
       )
       delete from run where ctid = any(array(

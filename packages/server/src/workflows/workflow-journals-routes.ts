@@ -7,6 +7,7 @@ import { listJournals } from "./list-journals.ts";
 import { readRunId, showRunId } from "./run.ts";
 
 const { tags, security } = routeDefaults("Workflows");
+
 /** The endpoint of journals, for checks of new code before it is deployed. */
 export function mountJournals(
   api: Api,

@@ -46,8 +46,12 @@ export class RawServer {
     return `http://127.0.0.1:${this.port}/callback`;
   }
 
-  async close(): Promise<void> {
+  closeConnections(): void {
     for (const socket of this.#sockets) socket.destroy();
+  }
+
+  async close(): Promise<void> {
+    this.closeConnections();
     await new Promise((resolve) => this.#server.close(resolve));
   }
 }

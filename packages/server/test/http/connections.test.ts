@@ -3,6 +3,7 @@ import { test as base, describe, expect } from "vitest";
 import { createApi, listen } from "#http";
 import { SharedResource, systemRandom } from "#kernel";
 import { until } from "../harness/service.ts";
+import { standStill } from "../harness/stand-still.ts";
 
 const KEY = "svc_ws_a_valid_key_of_this_test";
 const OTHER_KEY = "svc_ws_a_key_of_another_workspace";
@@ -260,6 +261,22 @@ describe("a small body", () => {
     client.write(`POST /bodies HTTP/1.1\r\n${HOST}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n[`);
     await until(() => client.closed, "the connection to be closed");
     expect(client.text).toContain("The request did not arrive in time.");
+  });
+
+  base("a small body that arrived while the node stood still is served", async ({ onTestFinished }) => {
+    const authenticator = { findPrincipal: async () => null, operatorToken: null };
+    const api = createApi({ authenticator, emit: () => {}, random: systemRandom, smallBodyTimeoutMs: 500 });
+    const begun = Promise.withResolvers<void>();
+    api.addHook("onRequest", async () => begun.resolve());
+    api.post("/bodies", { schema: { body: {} } }, () => ({ served: true }));
+    onTestFinished(() => api.close());
+    const client = await Client.open(await listen(api, "127.0.0.1", 0));
+    client.write(`POST /bodies HTTP/1.1\r\n${HOST}Content-Type: application/json\r\nContent-Length: 2\r\n\r\n[`);
+    await begun.promise;
+    client.write("]");
+    standStill(1_500);
+    await until(() => client.text.includes("served"), "the response");
+    expect(client.text).toContain("HTTP/1.1 200 OK");
   });
 
   base("a small body that arrives after its request was refused is not served", async ({ onTestFinished }) => {

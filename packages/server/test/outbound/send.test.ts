@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createAddressGuard, type Request, type Response, Sender } from "#outbound";
 import { pourForever, RawServer } from "../harness/raw-server.ts";
 import { until } from "../harness/service.ts";
+import { standStill } from "../harness/stand-still.ts";
 
 const OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
@@ -45,6 +46,20 @@ describe("a request", () => {
     for (let index = 0; index < 5; index += 1) expect(await send()).toMatchObject({ status: 200 });
     expect([server.requests.length, server.connections]).toEqual([5, 1]);
   });
+
+  test.for([{ before: true }, { before: false }])(
+    "a request uses another connection after the node stood still, in which an idle one was closed (sent before: $before)",
+    async ({ before }) => {
+      server = await RawServer.listen((socket) => socket.write(OK));
+      await send();
+      // undici writes to an idle connection in the next turn of the event loop.
+      const early = before ? send() : null;
+      server.closeConnections();
+      standStill(1_500);
+      expect(await (early ?? send())).toMatchObject({ status: 200 });
+      expect(server.requests).toHaveLength(2);
+    },
+  );
 
   test("a request keeps a body of as many bytes as are wanted, and nothing of a longer one", async () => {
     for (const [length, kept] of [

@@ -1,8 +1,12 @@
 import { LIMITS, type TakenRun } from "@tidemill/contract";
 import { describe, expect } from "vitest";
+import { type RunId, rows, sql } from "#kernel";
 import { readRunId } from "../../src/workflows/run.ts";
-import { type Service, test } from "../harness/service.ts";
-import { putWorkflow } from "../harness/workflows.ts";
+import { registerSignalsAcrossWorkspaces } from "../../src/workflows/signal-store.ts";
+import { cancelWaitsAcrossWorkspaces } from "../../src/workflows/wait-store.ts";
+import { test } from "../harness/engine.ts";
+import type { Service } from "../harness/service.ts";
+import { laneOfWorkflow, putWorkflow } from "../harness/workflows.ts";
 
 /** A statement that compares each of so many steps with all others takes longer than statements may. */
 const MANY = 3_000;
@@ -34,6 +38,27 @@ describe("a run with thousands of steps", () => {
     const { journal } = await workflow.take();
     expect(journal?.map((one) => one.status)).toEqual(steps.map(() => status));
     expect(await service.database.query("select id from signal where run_id = $1", [readRunId(run.runId)])).toEqual([]);
+  });
+
+  test("of which many wait for signals that are registered and cancelled together goes on", async ({ service, engine }) => {
+    const workflow = await putWorkflow(service);
+    const { workspaceId } = await laneOfWorkflow(service, workflow.id);
+    await workflow.trigger();
+    const run = await workflow.take();
+    const key = { workspaceId, id: readRunId(run.runId) as RunId };
+    const asked = many((number) => ({ ...key, key: `step ${number}`, signal: `${run.runId}.${number}` }));
+    await engine.transaction(async (tx) => {
+      expect(await registerSignalsAcrossWorkspaces(tx, asked, false)).toHaveLength(MANY);
+      await rows(
+        tx,
+        sql`
+          insert into run_step (workspace_id, run_id, key, seq, type, status, attempt, started_at, signal)
+          select workspace_id, run_id, 'step ' || split_part(id, '.', 2), row_number() over (), 'wait', 'waiting', 1, moment(), id from signal where run_id = ${key.id}`,
+      );
+      await cancelWaitsAcrossWorkspaces(tx, [...asked, ...asked]);
+    });
+    const found = await service.database.query("select status, count(*)::int from run_step where run_id = $1 group by 1", [key.id]);
+    expect(found).toEqual([{ status: "cancelled", count: MANY }]);
   });
 
   test("that is retried keeps all but those that it executes again", async ({ service }) => {

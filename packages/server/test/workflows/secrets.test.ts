@@ -1,5 +1,6 @@
 import type { TakenRun } from "@tidemill/contract";
 import { describe, expect } from "vitest";
+import { readRunId } from "../../src/workflows/run.ts";
 import { audited } from "../harness/audit-events.ts";
 import { test as base } from "../harness/engine.ts";
 import { Handler } from "../harness/handler.ts";
@@ -199,6 +200,18 @@ describe("what a worker reports of a run with secrets", () => {
       result: "[secret:TOKEN]",
       steps: [{ output: "[secret:TOKEN]" }],
     });
+    await other.node.stop();
+  });
+
+  test("is refused when its node is lost, and no execution has begun since", async ({ service, flow }) => {
+    const run = await taken(service, flow);
+    const other = await joinedBy(service);
+    await service.database.query(
+      "update job set state = 'waiting', lease_id = null, lease_until = null, lease_request = null, started_at = null where id = $1",
+      [readRunId(run.runId)],
+    );
+    expect((await report(other, run, ran("a", SECRET))).body.error).toMatchObject({ code: "LEASE_LOST" });
+    expect(await flow.get(run.runId)).toMatchObject({ steps: [] });
     await other.node.stop();
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect } from "vitest";
-import { test as base } from "../harness/service.ts";
-import { putWorkflow, type TestWorkflow } from "../harness/workflows.ts";
+import { CodeVersions } from "../../src/workers/code-versions.ts";
+import { test as base } from "../harness/engine.ts";
+import { laneOfWorkflow, putWorkflow, type TestWorkflow } from "../harness/workflows.ts";
 
 const REASON = 'The journal has step "load", but the code does not come to it.';
 const unfit = { outcome: "unfit", step: "load", error: REASON };
@@ -40,6 +41,21 @@ describe("a run whose journal does not fit the code", () => {
     const ask = { worker: "w-v3", queues: [], workflows: [flow.id], version: "v3" };
     expect((await service.api("POST", "/v1/work", ask)).status).toBe(500);
     await database.query("drop function refuse cascade");
+    expect(await takenBy(flow, "v3")).toEqual([runId]);
+  });
+
+  test("goes on with a version that began to ask as it was parked", async ({ service, flow, runId, engine, clock }) => {
+    const lane = await laneOfWorkflow(service, flow.id);
+    const released: unknown[] = [];
+    const versions = new CodeVersions({ database: engine, clock, emit: () => {}, onReleased: (one) => released.push(one.laneId) });
+    await versions.asks([{ ...lane, version: "v3" }], 1);
+    // As the statement sees it that parks the run: it began before.
+    await service.database.query("delete from workflow_version where lane_id = $1", [lane.laneId]);
+    await misfits(flow, "v2");
+    expect(await flow.get(runId)).toMatchObject({ status: "waiting" });
+    await versions.asks([{ ...lane, version: "v3" }], 1);
+    await versions.write();
+    expect(released).toEqual([lane.laneId]);
     expect(await takenBy(flow, "v3")).toEqual([runId]);
   });
 
