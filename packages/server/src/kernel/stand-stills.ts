@@ -9,7 +9,7 @@ export const RECENT_MS = 1_000;
  * Notices that the event loop stood still, since the process was stopped or one turn took long. Afterwards, timers come before what has arrived in
  * sockets meanwhile: data, and the ends of connections. It does not notice that the machine was suspended, if its clock stood still with it.
  */
-export class StandStills {
+class StandStills {
   #seenMs = performance.now();
   /** Whether the time since the last look is counted already. */
   #isCounted = false;
