@@ -112,9 +112,9 @@ function failed(execution: Execution, error: unknown): RunOutcome {
   const { name, message } = failureOf(error);
   const lasting = execution.outbox.lasting.filter(({ status }) => status !== "waiting");
   const steps = lasting.length > 0 && { steps: lasting };
-  const again = execution.retrySteps(error).slice(0, MAX_RETRY_STEPS);
-  const retry_steps = again.length > 0 && { retry_steps: again };
-  return { outcome: "failed", error: message || name, error_name: name, ...retryOfRun(execution, error), ...retry_steps, ...steps };
+  // None is said, too: the service would take failures with the same words for what a retry executes again.
+  const retry_steps = execution.retrySteps(error).slice(0, MAX_RETRY_STEPS);
+  return { outcome: "failed", error: message || name, error_name: name, ...retryOfRun(execution, error), retry_steps, ...steps };
 }
 
 function retryOfRun({ outbox, thrown }: Execution, error: unknown): { retry?: boolean; retry_in?: number } {

@@ -101,8 +101,10 @@ export class Execution {
   readonly released: RunStep[] = [];
   end: End | null = null;
   readonly #steps = new Map<string, AskedStep>();
-  /** Failures that the program has seen, with how much it had asked for by then. The last one last. */
-  readonly #seenFailures = new Map<string, number>();
+  /** Failures that the program has seen, with how much it had asked for and cancelled by then. The last one last. */
+  readonly #seenFailures = new Map<string, { readonly asked: number; readonly cancels: number }>();
+  /** Keys of steps that the program has cancelled, in that order. */
+  readonly #cancels: string[] = [];
   /** Failures of steps that the program does not wait for yet. */
   readonly #unawaited = new Map<AskedStep, ReportedStep>();
   readonly #byPromise = new WeakMap<object, AskedStep>();
@@ -282,7 +284,7 @@ export class Execution {
       this.keys.close(step.base);
       if (outcome.status === "failed") {
         this.#seenFailures.delete(outcome.key);
-        this.#seenFailures.set(outcome.key, this.asked.length);
+        this.#seenFailures.set(outcome.key, { asked: this.asked.length, cancels: this.#cancels.length });
         step.reject(this.#errorOf(outcome));
       } else step.resolve(outcome.type === "sleep" ? undefined : copyOf(outcome.output));
       return true;
@@ -294,6 +296,7 @@ export class Execution {
   cancel(promise: object): void {
     const step = this.#byPromise.get(promise);
     if (!step || step.hasEnded || this.end) return;
+    this.#cancels.push(step.key);
     const reason = new StepCancelledError(step.key);
     this.unbegun.delete(step);
     this.executing.cancel(step.key, reason);
@@ -302,7 +305,8 @@ export class Execution {
     const isStored = this.waiting.get(step) === null ? !wasUnsent : this.journal.isWait(step.key);
     this.#forgetWait(step);
     this.cancelled.delete(step);
-    if (isStored) this.outbox.add({ key: step.key, type: step.type, status: "cancelled" });
+    // A call by the service goes on.
+    if (isStored && step.type !== "http") this.outbox.add({ key: step.key, type: step.type, status: "cancelled" });
     this.keys.close(step.base);
     step.reject(reason);
   }
@@ -330,15 +334,17 @@ export class Execution {
 
   /**
    * The steps that a retry of the run executes again after it failed with `error`: the failure behind it, and what the program asked for
-   * since. If the error names no step, it is taken to come from the failure that the program saw last, unless it went on after that.
+   * and cancelled since. If the error names no step, it is taken to come from the failure that the program saw last, unless it went on after that.
    */
   retrySteps(error: unknown): string[] {
     const cause = stepsBehind(error).find((key) => this.#seenFailures.has(key));
     const [last] = [...this.#seenFailures].at(-1) ?? [];
-    const isLast = last !== undefined && this.#seenFailures.get(last) === this.asked.length;
+    const isLast = last !== undefined && this.#seenFailures.get(last)?.asked === this.asked.length;
     const failed = cause ?? (isLast ? last : undefined);
-    if (failed === undefined) return [];
-    return [failed, ...this.asked.slice(this.#seenFailures.get(failed)).map(({ key }) => key)];
+    const seen = failed === undefined ? undefined : this.#seenFailures.get(failed);
+    if (failed === undefined || !seen) return [];
+    const since = this.asked.slice(seen.asked).map(({ key }) => key);
+    return [...new Set([failed, ...since, ...this.#cancels.slice(seen.cancels)])];
   }
 
   /** A failure that is not final counts if the program goes on after it. It cannot have done so before it waits for the step. */

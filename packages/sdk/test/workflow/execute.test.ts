@@ -370,6 +370,17 @@ describe("failures of steps", () => {
     expect(executed).toBe(2);
   });
 
+  test("one that ends a race for good is executed again by a retry, and so is what it has cancelled", async () => {
+    const run = new MemoryRun((context: Context) => {
+      const pay = context.step.run("pay", async () => {
+        await expect.poll(() => run.keys).toEqual(["late"]);
+        throw new NonRetryableError("declined");
+      });
+      return context.step.race({ pay, late: context.step.sleep("late", "1h") });
+    });
+    expect(await run.execute()).toMatchObject({ outcome: "failed", retry: false, retry_steps: ["pay", "late"] });
+  });
+
   test("a race that fails is forgotten with its failure if the worker stops before the next step", async () => {
     const caught = Promise.withResolvers<void>();
     const run = new MemoryRun(async ({ step }: Context) => {
@@ -445,7 +456,7 @@ describe("failures of steps", () => {
         await step.run("next", () => {});
         throw new NonRetryableError("No.");
       },
-      undefined,
+      [],
     ],
   ])("a retry of the run executes again %s", async ([, program, expected]) => {
     const outcome = await new MemoryRun(program).execute();
@@ -563,8 +574,8 @@ describe("failures of steps", () => {
       new MemoryRun(() => {
         throw error;
       }).execute();
-    expect(await failing(new TypeError("oops"))).toEqual({ outcome: "failed", error: "oops", error_name: "TypeError" });
-    expect(await failing("text")).toEqual({ outcome: "failed", error: "text", error_name: "Error" });
+    expect(await failing(new TypeError("oops"))).toEqual({ outcome: "failed", error: "oops", error_name: "TypeError", retry_steps: [] });
+    expect(await failing("text")).toEqual({ outcome: "failed", error: "text", error_name: "Error", retry_steps: [] });
     expect(await failing(new NonRetryableError("never"))).toMatchObject({ retry: false });
   });
 });

@@ -28,7 +28,8 @@ export const reviveRun = (tx: Db, { workspaceId, id }: RunKey): Promise<RevivedR
       from before, lane l
       where r.workspace_id = ${workspaceId} and r.id = ${id} and r.status in ('failed', 'cancelled')
         and l.workspace_id = ${workspaceId} and l.id = r.lane_id
-      returning r.attempts, r.executions, l.backoff_delay_ms, before.error, before.retry_steps,
+      -- What a cancelled run had failed with before is not why it ended.
+      returning r.attempts, r.executions, l.backoff_delay_ms, case before.status when 'failed' then before.error end as error, before.retry_steps,
         (select json_build_object('laneId', p.lane_id, 'id', p.id) from run p
           where p.workspace_id = ${workspaceId} and p.id = r.parent_run_id) as parent`,
   );
