@@ -9,7 +9,7 @@ import { batchSize, MAX_STEPS } from "../workflow/outbox.ts";
 import { progressText } from "../workflow/progress.ts";
 import type { RunOutcome } from "../workflow/run-outcome.ts";
 import type { WorkerCalls } from "./calls.ts";
-import { fitWithEnd } from "./fit-with-end.ts";
+import { countWithEnd } from "./fit-with-end.ts";
 import type { Held, HeldLeases } from "./held-leases.ts";
 import type { WorkerSettings } from "./options.ts";
 import type { Outcome } from "./outcomes.ts";
@@ -90,9 +90,7 @@ async function reported(
   signal: AbortSignal,
 ): Promise<Outcome> {
   const steps = [...(outcome.steps ?? [])];
-  const fit = fitWithEnd(steps);
-  const first = steps.findIndex(({ status }, at) => steps.length - at <= MAX_STEPS && (fit || status === "waiting"));
-  const rest = first === -1 ? [] : steps.splice(first);
+  const rest = steps.splice(steps.length - Math.min(countWithEnd(steps), MAX_STEPS));
   const notReported = await storeFirst(steps, store, signal);
   if (notReported) return notReported;
   const withRest = rest.length > 0 && { steps: rest };

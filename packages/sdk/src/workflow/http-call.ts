@@ -2,6 +2,7 @@ import type { HttpCall } from "@tidemill/contract";
 import { givenText } from "../given-text.ts";
 import { milliseconds } from "../options.ts";
 import { durationMs } from "./duration.ts";
+import { fitInBody } from "./fits-in-body.ts";
 import type { HttpRequest } from "./http-request.ts";
 import { remember } from "./remembered.ts";
 import { stepSettings } from "./step-settings.ts";
@@ -20,11 +21,22 @@ export function httpCall(request: HttpRequest, whose: string): HttpCall {
     url: addressOf(url),
     ...(method !== undefined && { method }),
     ...(headers !== undefined && { headers: { ...headers } }),
-    ...(body !== undefined && { body: remember(body, whose, "body") }),
+    ...(body !== undefined && { body: bodyOf(body, whose) }),
     ...(timeout !== undefined && { timeout: Math.ceil(milliseconds("timeout", durationMs("timeout", timeout), 1)) }),
     ...(attempts !== undefined && { attempts }),
     ...(backoff !== undefined && { backoff: { delay: Math.ceil(durationMs("backoff.delay", backoff.delay)) } }),
   };
+}
+
+/** Limits of a body that is not text. The service takes a little more, together with the other steps of a call. */
+const MAX_VALUES = 10_000;
+const MAX_DEPTH = 48;
+
+function bodyOf(body: unknown, whose: string): unknown {
+  const json = remember(body, whose, "body");
+  if (fitInBody([json], MAX_VALUES, MAX_DEPTH)) return json;
+  const limits = `${MAX_VALUES} values, ${MAX_DEPTH} levels, and no member of the name __proto__ or constructor`;
+  throw new TypeError(`The body of ${whose} has at most ${limits}. Larger ones can be sent as text.`);
 }
 
 function addressOf(url: string): string {

@@ -170,8 +170,11 @@ export function batchSize(steps: readonly ReportedStep[]): number {
   return end === -1 ? Math.min(MAX_STEPS, steps.length) : end;
 }
 
-/** How long the output of a step is, as JSON. */
-export const charactersOf = ({ output }: ReportedStep): number => (output === undefined ? 0 : JSON.stringify(output).length);
+/** How long the output of a step is as JSON, its error, and the call that it has the service make. */
+export const charactersOf = ({ output, error, http }: ReportedStep): number =>
+  lengthOf(output) + (error?.message.length ?? 0) + lengthOf(http);
+
+const lengthOf = (value: unknown): number => (value === undefined ? 0 : JSON.stringify(value).length);
 
 /** What came after a fleeting failure may be different next time: also what lost a race to the step that failed. */
 function lastingOf(items: readonly Item[]): readonly Item[] {

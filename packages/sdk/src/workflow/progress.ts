@@ -1,4 +1,7 @@
+import { fitInBody } from "./fits-in-body.ts";
+
 const MAX_BYTES = 4 * 1024;
+const MAX_DEPTH = 32;
 
 /**
  * What a program says of its progress, as JSON text.
@@ -10,5 +13,7 @@ export function progressText(value: unknown): string {
   if (text === undefined) throw new TypeError("The progress of a run must be JSON.");
   const bytes = new TextEncoder().encode(text).length;
   if (bytes > MAX_BYTES) throw new TypeError(`The progress of a run has at most ${MAX_BYTES} bytes, not ${bytes}.`);
+  if (!fitInBody([JSON.parse(text)], MAX_BYTES, MAX_DEPTH))
+    throw new TypeError(`The progress of a run has at most ${MAX_DEPTH} levels, and no member of the name __proto__ or constructor.`);
   return text;
 }

@@ -3,6 +3,7 @@ import { momentText } from "../clock.ts";
 import type { Run } from "./context.ts";
 import type { Execution } from "./execution.ts";
 import { patchKey } from "./journal.ts";
+import { stepBase } from "./step-keys.ts";
 
 /** What a program sees of its run. */
 export type ExecutedRun = Pick<TakenRun, "runId" | "workflowId" | "attempt" | "input" | "journal">;
@@ -18,7 +19,7 @@ export function runValues(
 
   /** Where the journal has steps that the program has not come to yet, the old code went on from here. */
   const decidePatch = (name: string): boolean => {
-    const key = patchKey(name);
+    const key = stepBase(patchKey(name), undefined);
     return (journal.has(key) || journal.unasked === 0) && value(key, () => true) === true;
   };
 
