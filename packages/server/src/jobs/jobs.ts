@@ -34,17 +34,21 @@ const HOUR_MS = 3_600_000;
 
 /** How long after its start a node recounts jobs for the first time. Milliseconds. */
 const FIRST_RECOUNT_MS = 600_000;
+const RECOUNT_EVERY_MS = 12 * HOUR_MS;
 
 /** Jobs: their routes, and the loops that keep their tables small. */
 export function createJobs({ writes, housekeeping, ids, random, emit, outlet, report, shares, ...routes }: JobsOptions): Module {
   const enqueuer = new Enqueuer({ db: writes, ids, outlet, emit, backlog: shares.enqueueBacklog, report });
   const loop = (name: string, everyMs: number, pass: () => Promise<unknown>) => new PeriodicLoop({ name, everyMs, pass }, emit, random);
   const oldest = new OldestSampler(housekeeping, routes.clock);
-  let isFirst = true;
+  let recountAtMs = routes.clock.elapsedMs() + FIRST_RECOUNT_MS;
   const recount = async () => {
-    if (!isFirst) return recountJobsAcrossWorkspaces(housekeeping, emit);
-    isFirst = false;
-    return FIRST_RECOUNT_MS;
+    // All loops are woken when another node is lost, for example at each restart: too often to count all jobs.
+    const leftMs = recountAtMs - routes.clock.elapsedMs();
+    if (leftMs > 0) return leftMs;
+    await recountJobsAcrossWorkspaces(housekeeping, emit);
+    recountAtMs = routes.clock.elapsedMs() + RECOUNT_EVERY_MS;
+    return undefined;
   };
   return {
     routes: (listener) => mountJobs(listener, { ...routes, shares, enqueuer }),
@@ -55,7 +59,7 @@ export function createJobs({ writes, housekeeping, ids, random, emit, outlet, re
       loop("fold-tally", 30_000, () => foldTallyAcrossWorkspaces(housekeeping)),
       loop("sample-oldest", 60_000, () => oldest.pass()),
       loop("forget-metrics", HOUR_MS, () => forgetMetricsAcrossWorkspaces(housekeeping, MINUTE_METRICS_DAYS)),
-      loop("recount-jobs", 12 * HOUR_MS, recount),
+      loop("recount-jobs", RECOUNT_EVERY_MS, recount),
       loop("forget-tally", HOUR_MS, () => forgetTallyAcrossWorkspaces(housekeeping)),
     ],
   };
