@@ -2,7 +2,7 @@ import { Socket } from "node:net";
 import pg from "pg";
 import { after } from "../after.ts";
 import type { EmitEvent } from "../events.ts";
-import { type Connection, clientConfig } from "./pool.ts";
+import { type Connection, clientConfig, KEEP_ALIVE_MS } from "./pool.ts";
 
 const RECONNECT_MS = 1_000;
 /** How long a server may take to close the connection. One that is frozen never does. */
@@ -46,6 +46,8 @@ export class Listener {
     const client = new pg.Client({
       ...clientConfig(this.#connection),
       keepAlive: true,
+      // Firewalls forget connections over which nothing comes for some minutes, and this one only listens.
+      keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
       connectionTimeoutMillis: 5_000,
       stream: () => socket,
     });

@@ -45,7 +45,7 @@ const IN_ORDER = "-c enable_sort=off";
  * comes after a pause, requests wait for that, for hundreds of milliseconds if the processors are busy.
  */
 const IDLE_MS = 600_000;
-const KEEP_ALIVE_MS = 30_000;
+export const KEEP_ALIVE_MS = 30_000;
 
 export interface PoolOptions {
   readonly connection: Connection;
