@@ -26,26 +26,29 @@ export async function insertOrFindAcrossWorkspaces(
   const outcomes = inserted.map((outcome) => (outcome && "repeatedIn" in outcome ? null : outcome)) as EnqueueOutcome[];
   if (repeated.length === 0) return outcomes;
 
+  // The others are stored, whatever becomes of these.
+  const known = await findRepeated(db, leaseId, repeated).catch((error: Error) => repeated.map(() => error));
+  for (const [index, { at }] of repeated.entries()) outcomes[at] = known[index] ?? null;
+  return outcomes;
+}
+
+interface Repeated {
+  readonly request: BatchRequest;
+  readonly key: Parameters<typeof findBatchesAcrossWorkspaces>[1][number];
+}
+
+async function findRepeated(db: Db, leaseId: number | null, repeated: readonly Repeated[]): Promise<EnqueueOutcome[]> {
   const found = await findBatchesAcrossWorkspaces(
     db,
     repeated.map(({ key }) => key),
   );
   // The key expired, or its queue was deleted, between the two statements.
-  const again = repeated.filter((_, index) => found[index] === null);
-  const later =
-    again.length === 0
-      ? []
-      : await insertOrFindAcrossWorkspaces(
-          db,
-          leaseId,
-          again.map(({ request }) => request),
-        );
-  for (const [index, { at }] of again.entries()) outcomes[at] = later[index] ?? null;
-  for (const [index, { at, request }] of repeated.entries()) {
+  const again = repeated.filter((_, index) => !found[index]).map(({ request }) => request);
+  const later = again.length === 0 ? [] : await insertOrFindAcrossWorkspaces(db, leaseId, again);
+  return repeated.map(({ request }, index) => {
     const stored = found[index];
-    if (stored) outcomes[at] = outcomeOfRepeated(request, stored);
-  }
-  return outcomes;
+    return stored ? outcomeOfRepeated(request, stored) : (later.shift() ?? null);
+  });
 }
 
 /** What the caller of a repeated batch gets: the jobs that were stored with the key, if it is the same batch. */
