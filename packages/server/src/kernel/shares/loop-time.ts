@@ -34,6 +34,7 @@ export class LoopTime {
   /** Spent on first slices in this turn of the event loop. */
   #spentMs = 0;
   #sliceEndedMs = 0;
+  #isPlanned = false;
   #isAccepting = false;
 
   /** How many works are unfinished. */
@@ -100,8 +101,15 @@ export class LoopTime {
       const task = { workspaceId, work, advance, reject };
       this.#tasks.set(work, task);
       this.#line.add(task);
-      if (this.#line.size === 1) setImmediate(this.#turn);
+      this.#planTurn();
     });
+  }
+
+  /** Work may be dropped before its turn: then the turn is planned all the same. */
+  #planTurn(): void {
+    if (this.#isPlanned) return;
+    this.#isPlanned = true;
+    setImmediate(this.#turn);
   }
 
   #end(task: Task): void {
@@ -110,19 +118,20 @@ export class LoopTime {
   }
 
   readonly #turn = (): void => {
+    this.#isPlanned = false;
     const [task] = this.#line.firstOfEach();
     if (!task) return;
     const isWithheld = this.#isAccepting && performance.now() - this.#sliceEndedMs < MAX_WITHHELD_MS;
     this.#isAccepting = false;
     if (isWithheld) {
-      setImmediate(this.#turn);
+      this.#planTurn();
       return;
     }
     // A workspace's works are done one after the other: each that has begun holds memory.
     if (task.advance()) this.#end(task);
     this.#line.moveWorkspaceBack(task.workspaceId);
     this.#sliceEndedMs = performance.now();
-    if (this.#line.size > 0) setImmediate(this.#turn);
+    if (this.#line.size > 0) this.#planTurn();
   };
 }
 

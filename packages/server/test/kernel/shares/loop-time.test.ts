@@ -33,6 +33,25 @@ describe("the event loop's time", () => {
     expect(notes.join(" ")).toBe("a1 a1 a2 a2 a3 a3");
   });
 
+  test("works are done one after the other though one was dropped before its turn", async () => {
+    const notes: string[] = [];
+    const loopTime = new LoopTime();
+    const before = loopTime.run(a, LONG, slices("before", 1, []));
+    const dropped = slices("dropped", 1, notes);
+    const gone = expect(loopTime.run(a, LONG, dropped)).rejects.toThrow(WorkDroppedError);
+    await before;
+    loopTime.drop(dropped);
+    await gone;
+    const works = [a, b].map((workspace) => loopTime.run(workspace, LONG, slices(String(workspace), 3, notes)));
+    let turns = 0;
+    for (let ended = false; !ended; turns += 1) {
+      await setImmediate();
+      ended = notes.length === 6;
+    }
+    await Promise.all(works);
+    expect(turns).toBeGreaterThanOrEqual(5);
+  });
+
   test("work whose result nobody wants any more is dropped at once", async () => {
     const notes: string[] = [];
     const loopTime = new LoopTime();
