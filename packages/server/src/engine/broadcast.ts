@@ -7,7 +7,7 @@ export const WAKE_CHANNEL = "tidemill_wake";
 const COALESCE_MS = 15;
 /** PostgreSQL refuses notifications of 8,000 bytes or more. */
 const MAX_BYTES = 7_500;
-/** What does not fit into so many notifications becomes `lookEverywhere`. */
+/** If messages do not fit into so many notifications, `lookEverywhere` stands for those that wake lanes. */
 const MAX_NOTIFICATIONS = 8;
 
 /** A message between nodes. */
@@ -46,6 +46,8 @@ export class Broadcaster {
   readonly #db: Db;
   readonly #emit: EmitEvent;
   readonly #pending = new Set<string>();
+  /** Those for which a look everywhere can stand. */
+  readonly #wakes = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(db: Db, emit: EmitEvent) {
@@ -54,18 +56,22 @@ export class Broadcaster {
   }
 
   send(message: Message): void {
-    this.#pending.add(write(message));
+    const isWake = message.kind === "laneWoken" || message.kind === "pulledLaneWoken";
+    (isWake ? this.#wakes : this.#pending).add(write(message));
     this.#timer ??= setTimeout(() => void this.flush(), COALESCE_MS);
   }
 
   async flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    if (this.#pending.size === 0) return;
-    const texts = inParts([...this.#pending]);
+    if (this.#pending.size + this.#wakes.size === 0) return;
+    const all = inParts([...this.#pending, ...this.#wakes]);
+    // No look finds what was cancelled or deleted.
+    const texts = all.length <= MAX_NOTIFICATIONS ? all : inParts([...this.#pending, write({ kind: "lookEverywhere" })]);
     this.#pending.clear();
+    this.#wakes.clear();
     await tolerate(
-      () => notifyNodes(this.#db, WAKE_CHANNEL, texts.length <= MAX_NOTIFICATIONS ? texts : [write({ kind: "lookEverywhere" })]),
+      () => notifyNodes(this.#db, WAKE_CHANNEL, texts),
       (error) => this.#emit("notify_failed", { error }),
     );
   }
