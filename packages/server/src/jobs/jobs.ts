@@ -41,8 +41,9 @@ export function createJobs({ writes, housekeeping, ids, random, emit, outlet, re
   const enqueuer = new Enqueuer({ db: writes, ids, outlet, emit, backlog: shares.enqueueBacklog, report });
   const loop = (name: string, everyMs: number, pass: () => Promise<unknown>) => new PeriodicLoop({ name, everyMs, pass }, emit, random);
   const oldest = new OldestSampler(housekeeping, routes.clock);
-  let recountAtMs = routes.clock.elapsedMs() + FIRST_RECOUNT_MS;
+  let recountAtMs: number | undefined;
   const recount = async () => {
+    recountAtMs ??= routes.clock.elapsedMs() + FIRST_RECOUNT_MS;
     // All loops are woken when another node is lost, for example at each restart: too often to count all jobs.
     const leftMs = recountAtMs - routes.clock.elapsedMs();
     if (leftMs > 0) return leftMs;
