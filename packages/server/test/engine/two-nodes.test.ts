@@ -100,6 +100,8 @@ describe("two nodes on one database", () => {
     const handler = await service.handler({ answers: "hang", callback_timeout: 900, defaultJobOptions: { attempts: 1 } });
     await batch(service, handler.queue, 8);
     await until(async () => (await holders(service)).length === 2, "both nodes to have jobs");
+    // One that came later would complete at once.
+    await until(() => handler.received.length === 8, "all jobs to be delivered");
     handler.answers = 200;
     await other.node.stop();
     handler.release();
