@@ -1,5 +1,5 @@
 /** The longest timer that runtimes have: they take a longer one as one that ends at once. Milliseconds. */
-export const MAX_TIMER_MS = 2 ** 31 - 1;
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Waits, however long. Rejects with the signal's reason when it aborts. */
 export function wait(ms: number, signal: AbortSignal | undefined): Promise<void> {

@@ -1,4 +1,3 @@
-import { MAX_TIMER_MS } from "../wait.ts";
 import type { AskedStep } from "./asked-step.ts";
 import type { Execution } from "./execution.ts";
 
@@ -24,10 +23,9 @@ export class SleepTimers {
       const ms = Math.max(0, untilMs - host.nowMs());
       const end = () => {
         this.#started.delete(step);
-        if (ms > MAX_TIMER_MS) this.start();
-        else if (executing.size > 0) this.#execution.endSleep(step);
+        if (executing.size > 0) this.#execution.endSleep(step);
       };
-      void host.timer(Math.min(ms, MAX_TIMER_MS), this.#signal).then(end, () => {});
+      void host.timer(ms, this.#signal).then(end, () => {});
     }
   }
 }
