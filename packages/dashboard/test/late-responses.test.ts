@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
-import { expect } from "vitest";
+import { expect, type TestContext } from "vitest";
 import { Handler } from "../../server/test/harness/handler.ts";
-import { until } from "../../server/test/harness/service.ts";
+import { type Service, until } from "../../server/test/harness/service.ts";
 import { putWorkflow } from "../../server/test/harness/workflows.ts";
 import { hold } from "./harness/answer.ts";
 import { test } from "./harness/dashboard.ts";
@@ -9,18 +9,23 @@ import { test } from "./harness/dashboard.ts";
 const heading = (page: Page, name: string | RegExp) => page.getByRole("heading", { name, level: 1 }).waitFor();
 const click = (page: Page, name: string) => page.getByRole("button", { name, exact: true }).click();
 
-test("a replay that is answered late does not take who has gone on to another page away from it", async ({
-  dashboard,
-  service,
-  onTestFinished,
-}) => {
+/** Makes the webhook "alerts" and has a test event delivered to it. Returns the path of the delivery's page. */
+async function deliverTestEvent(service: Service, onTestFinished: TestContext["onTestFinished"]): Promise<string> {
   const receiver = await Handler.listen(200);
   onTestFinished(() => receiver.close());
   await service.ok("POST", "/v1/webhooks", { name: "alerts", url: receiver.url, events: ["job.failed"] });
   const { id } = await service.ok("POST", "/v1/webhooks/alerts/test");
   const path = `webhooks/alerts/deliveries/${id}`;
   await until(async () => (await service.ok("GET", `/v1/${path}`)).state === "delivered", "the delivery to end");
-  const page = await dashboard.open(path);
+  return path;
+}
+
+test("a replay that is answered late does not take who has gone on to another page away from it", async ({
+  dashboard,
+  service,
+  onTestFinished,
+}) => {
+  const page = await dashboard.open(await deliverTestEvent(service, onTestFinished));
   const replay = await hold(page, "**/replay");
   await click(page, "Replay");
   await until(() => replay.waiting() === 1, "the request");
@@ -37,12 +42,7 @@ test("a button whose request is under way cannot be pressed again, and has the f
   service,
   onTestFinished,
 }) => {
-  const receiver = await Handler.listen(200);
-  onTestFinished(() => receiver.close());
-  await service.ok("POST", "/v1/webhooks", { name: "alerts", url: receiver.url, events: ["job.failed"] });
-  const { id } = await service.ok("POST", "/v1/webhooks/alerts/test");
-  const delivery = `webhooks/alerts/deliveries/${id}`;
-  await until(async () => (await service.ok("GET", `/v1/${delivery}`)).state === "delivered", "the delivery to end");
+  const delivery = await deliverTestEvent(service, onTestFinished);
   const queue = await service.queue();
   await service.ok("POST", "/v1/schedules", { name: "nightly", queue, cron: "0 3 * * *", timezone: "UTC" });
   const page = await dashboard.open("workers");

@@ -16,6 +16,7 @@ export interface ApprovalRoutes {
 }
 
 const { tags, security } = routeDefaults("Approvals");
+
 const showPending = (job: PendingJobRow): JsonParts =>
   showJob(job, job.queue, `,"decide_at":${JSON.stringify(job.decide_at)},"on_timeout":${JSON.stringify(job.on_timeout)}`);
 

@@ -49,7 +49,10 @@ export class Sender {
       this.#leaveStale();
       const agent = this.#agent;
       // The event loop may stand still between the dispatch and the write.
-      reader.expect(() => this.#leaveStale() || this.#agent !== agent, dispatch);
+      reader.expect(() => {
+        this.#leaveStale();
+        return this.#agent !== agent;
+      }, dispatch);
       try {
         agent.dispatch({ origin, path, method: method as Dispatcher.HttpMethod, headers, body }, reader);
       } catch (error) {
@@ -60,17 +63,16 @@ export class Sender {
     return (reason) => reader.abort(reason);
   }
 
-  /** Once the event loop stood still, idle connections may have been closed, without that being read yet: uses new ones. Returns whether it did. */
-  #leaveStale(): boolean {
+  /** Once the event loop stood still, idle connections may have been closed, without that being read yet: uses new ones. */
+  #leaveStale(): void {
     const { count } = standStills;
-    if (this.#isClosed || this.#standStills === count) return false;
+    if (this.#isClosed || this.#standStills === count) return;
     this.#standStills = count;
     const stale = this.#agent;
     this.#leaving.add(stale);
     // Requests under way may still end.
     void stale.close().finally(() => this.#leaving.delete(stale));
     this.#agent = this.#makeAgent();
-    return true;
   }
 
   async close(): Promise<void> {

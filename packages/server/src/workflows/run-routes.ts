@@ -21,9 +21,9 @@ export interface RunRoutes {
 }
 
 const { tags, security } = routeDefaults("Runs");
-
 /** The id of no lease. */
 const NO_LEASE = 0;
+
 /** The endpoints of runs. Source: specification, Signals and runs; contract §11. */
 export function mountRuns(api: Api, { tenants, audit, ids, shares, waker, aborter }: RunRoutes): void {
   const keyOf = (workspaceId: RunKey["workspaceId"], id: string): RunKey => ({ workspaceId, id: readRunId(id) as RunId });
