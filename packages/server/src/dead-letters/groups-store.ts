@@ -12,8 +12,8 @@ export const FOLD_LOCK = 7305512015;
  * Moves rows of `dead_letter_delta` into the groups and their hours. One statement does it, so counts never change. One node does it at a
  * time; the others leave it to that one. Groups of workspaces that are gone are dropped.
  *
- * A job that joins a known group does not say how it failed. If the group was swept meanwhile, or began with a job that left it, one of its jobs
- * says so. Until then its code is UNKNOWN. Uses index job_fingerprint.
+ * A job that joins a known group does not say how it failed. If the group was swept meanwhile, or is empty and may be swept while this statement
+ * runs, or began with a job that left it, one of its jobs says so. Until then its code is UNKNOWN. Uses index job_fingerprint.
  */
 export async function foldGroupsAcrossWorkspaces(db: Db): Promise<void> {
   while ((await foldSome(db)) === CHUNK);
@@ -42,7 +42,7 @@ const foldSome = async (db: Db): Promise<number> =>
           from summed s left join lateral (
             select last_error as error, queue_host(workspace_id, lane_id) as host from job
             where s.error is null and coalesce(workspace_id, id) = s.workspace_id and fingerprint = s.fingerprint and state = 'failed' and not exists (
-              select from dead_letter_group g where g.workspace_id = s.workspace_id and g.fingerprint = s.fingerprint and g.code <> 'UNKNOWN')
+              select from dead_letter_group g where g.workspace_id = s.workspace_id and g.fingerprint = s.fingerprint and g.code <> 'UNKNOWN' and g.jobs > 0)
             order by id desc limit 1) j on true
         ), hours as (
           insert into dead_letter_hour (workspace_id, fingerprint, hour, failed)

@@ -160,6 +160,23 @@ describe("GET /v1/dlq/groups", () => {
     expect(await groupsOf(service)).toMatchObject([{ fingerprint: before?.fingerprint, error: before?.error, count: 1 }]);
   });
 
+  test("a group that is swept while a job is counted for it keeps its code and message", async ({ service, engine }) => {
+    const queue = await service.queue();
+    await failWith(service, queue, ["It broke."]);
+    const [before] = await groupsOf(service);
+    await service.ok("POST", "/v1/dlq/purge", {});
+    await fold(engine);
+    await failWith(service, queue, ["It broke."]);
+    const { workspaceId } = await laneOf(service, queue);
+    const sweep = hold(engine, sql`delete from dead_letter_group where workspace_id = ${workspaceId} and jobs <= 0`);
+    await sweep.held;
+    const folded = fold(engine);
+    await sweep.untilWaiting(1);
+    await sweep.release();
+    await folded;
+    expect(await groupsOf(service)).toMatchObject([{ fingerprint: before?.fingerprint, error: before?.error, count: 1 }]);
+  });
+
   test("a group whose first job leaves before it was counted keeps its code and message", async ({ service, engine }) => {
     const queue = await service.queue();
     await failWith(service, queue, ["It broke."]);
