@@ -4,7 +4,7 @@ import { type Execution, isLeaseLost, isStuck } from "./execution.ts";
 import { notStored } from "./not-stored.ts";
 import type { ReplayCheck } from "./replay-check.ts";
 import { SleepTimers } from "./sleep-timers.ts";
-import { turn } from "./turn.ts";
+import { promisesDone, turn } from "./turn.ts";
 
 interface DriveOptions {
   readonly check?: ReplayCheck | null;
@@ -12,13 +12,15 @@ interface DriveOptions {
 }
 
 /**
- * Takes an execution forward until it ends. It acts only when the program has gone as far as it can without a step: after a turn of the
- * event loop.
+ * Takes an execution forward until it ends.
  *
- * 1. Outcomes are delivered one by one, in the order of the journal.
- * 2. Steps that are not in the journal begin when the program has asked for all that are, and when what it has seen is stored (I8).
+ * 1. Outcomes are delivered one by one, in the order of the journal, each a turn of the event loop after the one before.
+ * 2. Steps that are not in the journal begin when the program has asked for all that are, has got all outcomes, and what it has seen is
+ *    stored (I8). That needs no turn of the event loop.
  * 3. In development, a replay of the journal so far must ask for the same steps, before they begin.
  * 4. The execution is suspended when no step is in progress, and the program waits for a step that waits.
+ *
+ * All but 2. happens only when the program has gone as far as it can without a step: a turn after it started, or got an outcome.
  *
  * @param onlyUndoes whether the program is only asked what undoes its steps: then no step begins
  */
@@ -26,24 +28,49 @@ export async function drive(execution: Execution, { check = null, onlyUndoes = f
   const patience = new AbortController();
   const misfit = new MisfitWatch(execution, patience.signal);
   const sleeps = new SleepTimers(execution, patience.signal);
+  const since = new Turn(() => execution.changes.notify());
   for (;;) {
-    await turn();
+    await promisesDone();
     execution.changes.seen();
     if (execution.end) break;
-    if (onlyUndoes && execution.toUndo.every(({ key }) => execution.undos.has(key))) execution.finish({ kind: "suspended" });
-    if (execution.deliver()) continue;
-    if (execution.journal.unasked > 0 || isStuck(execution)) misfit.watch();
-    else if (onlyUndoes) execution.finish({ kind: "suspended" });
-    else if (check?.isDue(execution)) {
-      const error = await check.afterStep(execution);
-      if (error) execution.finish({ kind: "threw", error });
-      continue;
-    } else advance(execution);
+    if (since.isOver) {
+      if (onlyUndoes && execution.toUndo.every(({ key }) => execution.undos.has(key))) execution.finish({ kind: "suspended" });
+      if (execution.deliver()) {
+        since.begin();
+        continue;
+      }
+      if (execution.journal.unasked > 0 || isStuck(execution)) misfit.watch();
+      else if (onlyUndoes) execution.finish({ kind: "suspended" });
+      else if (check?.isDue(execution)) {
+        const error = await check.afterStep(execution);
+        if (error) execution.finish({ kind: "threw", error });
+        continue;
+      } else advance(execution);
+    } else if (!check && !onlyUndoes && execution.goesOn) advance(execution);
     sleeps.start();
     await execution.changes.next();
   }
   // Without a reason, the runtime would make an error with a stack.
   patience.abort(execution.end);
+}
+
+/** A turn of the event loop, and whether it is over. */
+class Turn {
+  readonly #onOver: () => void;
+  isOver = false;
+
+  constructor(onOver: () => void) {
+    this.#onOver = onOver;
+    this.begin();
+  }
+
+  begin(): void {
+    this.isOver = false;
+    void turn().then(() => {
+      this.isOver = true;
+      this.#onOver();
+    });
+  }
 }
 
 function advance(execution: Execution): void {

@@ -185,6 +185,11 @@ export class Execution {
     return this.end !== null || this.journal.unasked > 0 || this.#next < this.#remembered;
   }
 
+  /** Whether the program has got all outcomes, and has asked for a step that has not begun. */
+  get goesOn(): boolean {
+    return this.unbegun.size > 0 && this.#next === this.#outcomes.length && this.journal.unasked === 0 && !isStuck(this);
+  }
+
   /**
    * Keys of steps that have not completed, and that the program has never awaited, nor given to `Promise.all`, `Promise.race` or `step.race`.
    * A run that such a step has started goes on.

@@ -1,10 +1,23 @@
-const { setImmediate: soon } = globalThis as { readonly setImmediate?: (callback: () => void) => unknown };
+type Later = (callback: () => void) => unknown;
+
+const { setImmediate, process } = globalThis as { readonly setImmediate?: Later; readonly process?: { readonly nextTick?: Later } };
+// Tests that replace timers mean those of the program.
+const afterTurn: Later = setImmediate ?? ((callback) => setTimeout(callback, 0));
+const afterPromises: Later = process?.nextTick ?? afterTurn;
 
 /** Resolves after a turn of the event loop: all that promises could bring about has happened. */
 export const turn = (): Promise<void> =>
   new Promise((resolve) => {
-    if (soon) soon(resolve);
-    else setTimeout(resolve, 0);
+    afterTurn(resolve);
+  });
+
+/**
+ * Resolves when no promise is left to go on. On Node this is no turn of the event loop, and so takes less time. Elsewhere it may come earlier,
+ * or be a turn.
+ */
+export const promisesDone = (): Promise<void> =>
+  new Promise((resolve) => {
+    afterPromises(resolve);
   });
 
 /** Wakes one waiter when something has changed. */
