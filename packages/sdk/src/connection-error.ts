@@ -6,14 +6,14 @@ const NEVER_SENT = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",
   "EAI_AGAIN",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
   "UND_ERR_CONNECT_TIMEOUT",
   CONNECT_TIMEOUT,
   "ConnectionRefused",
   "FailedToOpenSocket",
 ]);
 const NEVER_SENT_TEXT = /tcp connect error|dns error/;
+/** Errors that end open connections, too, when the other side can no longer be reached. */
+const UNREACHABLE = new Set(["EHOSTUNREACH", "ENETUNREACH"]);
 
 /** The error of a request that got no response. */
 export function connectionError(url: string, error: unknown): TidemillError {
@@ -22,7 +22,7 @@ export function connectionError(url: string, error: unknown): TidemillError {
   return new TidemillError({
     code: "NO_RESPONSE",
     message: `No response from ${url}: ${message || String(codeOf(causes.at(-1)) ?? "the connection failed")}`,
-    neverSent: causes.some((cause) => NEVER_SENT.has(codeOf(cause) ?? "") || NEVER_SENT_TEXT.test(cause.message)),
+    neverSent: causes.some(isOfOpening),
     cause: error,
   });
 }
@@ -32,6 +32,12 @@ function causesOf(error: unknown): Error[] {
   if (!(error instanceof Error)) return [];
   const inner = error instanceof AggregateError ? error.errors[0] : error.cause;
   return [error, ...causesOf(inner)];
+}
+
+function isOfOpening(error: Error): boolean {
+  const code = codeOf(error) ?? "";
+  const { syscall } = error as { syscall?: string };
+  return NEVER_SENT.has(code) || NEVER_SENT_TEXT.test(error.message) || (UNREACHABLE.has(code) && syscall === "connect");
 }
 
 const codeOf = (error: unknown): string | undefined => (error as { code?: string } | undefined)?.code;

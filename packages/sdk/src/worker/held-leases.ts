@@ -6,6 +6,8 @@ export type Lease = contract.ExtendRequest["leases"][number];
 /** A job or a run that the worker holds. */
 export interface Held {
   readonly lease: Lease;
+  /** How many the worker had taken before it. */
+  readonly number: number;
   /** Until then the lease certainly holds, by `elapsedMs`. */
   endsMs: number;
   readonly controller: AbortController;
@@ -20,15 +22,22 @@ export interface Held {
 /** The jobs and runs that a worker holds, until their outcomes are reported. */
 export class HeldLeases {
   readonly #held = new Map<string, Held>();
+  #taken = 0;
 
   get size(): number {
     return this.#held.size;
   }
 
+  /** How many it has taken so far. */
+  get taken(): number {
+    return this.#taken;
+  }
+
   /** If the worker held it under an earlier lease, that one is lost. */
   add(lease: Lease, endsMs: number, reason: Held["reason"]): Held {
     this.lose(lease.id, "lease_lost");
-    const held: Held = { lease, endsMs, controller: new AbortController(), lost: new AbortController(), stores: new Set(), reason };
+    const controllers = { controller: new AbortController(), lost: new AbortController() };
+    const held: Held = { lease, number: this.#taken++, endsMs, ...controllers, stores: new Set(), reason };
     this.#held.set(lease.id, held);
     return held;
   }
@@ -51,6 +60,15 @@ export class HeldLeases {
     this.#held.delete(id);
     held.lost.abort(held.reason(why));
     held.controller.abort(held.reason(why));
+  }
+
+  /**
+   * The service has cancelled these.
+   *
+   * @param taken how many it had taken when it asked: a run that it has taken since, to undo its steps, goes on
+   */
+  cancel(ids: readonly string[], taken: number): void {
+    for (const id of ids) if ((this.#held.get(id)?.number ?? taken) < taken) this.lose(id, "cancelled");
   }
 
   /** Gives up what has not ended. Returns false if it has, or was lost. */

@@ -69,8 +69,9 @@ export class LeaseKeeper {
       const some = leases.slice(from, from + MAX_LEASES);
       const isLast = from + MAX_LEASES >= leases.length;
       // A call that gets no response is repeated in time.
+      const { taken } = held;
       const { response, endsMs } = await extend(some, isLast ? waitSeconds : 0, signal);
-      for (const id of response.cancelled) held.lose(id, "cancelled");
+      held.cancel(response.cancelled, taken);
       for (const [index, { id, ok }] of response.leases.entries()) {
         const lease = some[index];
         if (!ok) held.lose(id, "lease_lost", lease?.lease_token);

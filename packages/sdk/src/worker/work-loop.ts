@@ -214,8 +214,9 @@ export class WorkLoop {
   }
 
   async #work(asked: Asked, outcomes: readonly WorkOutcome[], signal: AbortSignal): Promise<WorkResponse> {
+    const before = this.#held.taken;
     const { response, endsMs } = await this.#calls.work(asked, outcomes, signal);
-    for (const id of response.cancelled) this.#held.lose(id, "cancelled");
+    this.#held.cancel(response.cancelled, before);
     const taken = takenFrom(response, this.#settings, this.#calls, this.#held);
     if (taken.length > 0) await this.#begin(taken, endsMs);
     return response;
@@ -235,8 +236,9 @@ export class WorkLoop {
   async #extend(taken: readonly Taken[], endsMs: number): Promise<{ taken: readonly Taken[]; endsMs: number }> {
     const leases = taken.map(({ lease }) => lease);
     try {
+      const before = this.#held.taken;
       const extended = await this.#calls.extend(leases, 0, this.#taking.signal);
-      for (const id of extended.response.cancelled) this.#held.lose(id, "cancelled");
+      this.#held.cancel(extended.response.cancelled, before);
       return { taken: taken.filter((_, index) => extended.response.leases[index]?.ok), endsMs: extended.endsMs };
     } catch (error) {
       if (this.#isStopping) return { taken, endsMs };

@@ -149,7 +149,7 @@ export interface Step<Signals = NoSignals> {
   /**
    * Waits for the first of several steps. The others are cancelled: their signals are aborted, and what waits for them gets a
    * `StepCancelledError`. So are the steps behind other races, and those of which `then`, `catch` and
-   * `finally` made what is given. Others that wait for such a step get that error, too.
+   * `finally` made what is given: their `catch` handlers are not called. Others that wait for such a step get that error, too.
    *
    * @throws the error of the first one, if it fails
    */

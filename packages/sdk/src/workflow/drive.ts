@@ -81,7 +81,8 @@ function advance(execution: Execution): void {
   }
   // A sleep beside a step in progress begins now, not when the execution is suspended.
   if (executing.size > 0) storeWaiting(execution);
-  const isBusy = executing.size > 0 || unbegun.size > 0 || outbox.hasCalls;
+  // What the service refuses decides how the execution ends.
+  const isBusy = executing.size > 0 || unbegun.size > 0 || outbox.hasCalls || outbox.isSending;
   if (!isBusy && [...waiting.keys()].some((step) => step.isAwaited)) execution.finish({ kind: "suspended" });
   else if (outbox.hasFinal || outbox.hasCalls || unbegun.size > 0) void send(execution);
 }

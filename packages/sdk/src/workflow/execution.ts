@@ -297,12 +297,17 @@ export class Execution {
     return false;
   }
 
-  /** Cancels a step whose result is no longer needed, by its promise. */
-  cancel(promise: object): void {
+  /**
+   * Cancels a step whose result is no longer needed, by its promise.
+   *
+   * @param isGiven whether the step itself lost a race. If it was what is made of it, `catch` handlers are not called
+   */
+  cancel(promise: object, { isGiven }: { readonly isGiven: boolean }): void {
     const step = this.#byPromise.get(promise);
     if (!step || step.hasEnded || this.end) return;
     this.#cancels.push(step.key);
     const reason = new StepCancelledError(step.key);
+    if (!isGiven) StepPromise.passCatch(reason);
     this.unbegun.delete(step);
     this.executing.cancel(step.key, reason);
     this.#unawaited.delete(step);
@@ -340,6 +345,7 @@ export class Execution {
   /**
    * The steps that a retry of the run executes again after it failed with `error`: the failure behind it, and what the program asked for
    * and cancelled since. If the error names no step, it is taken to come from the failure that the program saw last, unless it went on after that.
+   * Failures that the program has not seen are executed again, too.
    */
   retrySteps(error: unknown): string[] {
     const cause = stepsBehind(error).find((key) => this.#seenFailures.has(key));
@@ -347,9 +353,10 @@ export class Execution {
     const isLast = last !== undefined && this.#seenFailures.get(last)?.asked === this.asked.length;
     const failed = cause ?? (isLast ? last : undefined);
     const seen = failed === undefined ? undefined : this.#seenFailures.get(failed);
-    if (failed === undefined || !seen) return [];
+    const unseen = this.#outcomes.slice(this.#next).flatMap(({ key, status }) => (status === "failed" ? [key] : []));
+    if (failed === undefined || !seen) return unseen;
     const since = this.asked.slice(seen.asked).map(({ key }) => key);
-    return [...new Set([failed, ...since, ...this.#cancels.slice(seen.cancels)])];
+    return [...new Set([failed, ...since, ...this.#cancels.slice(seen.cancels), ...unseen])];
   }
 
   /** A failure that is not final counts if the program goes on after it. It cannot have done so before it waits for the step. */

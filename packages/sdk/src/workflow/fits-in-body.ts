@@ -12,3 +12,9 @@ export function fitInBody(values: readonly unknown[], maxValues: number, maxDept
   };
   return values.every((value) => fits(value, 0));
 }
+
+/** How many values a body has in its objects and lists, with themselves. */
+export function countValues(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 1;
+  return Object.values(value).reduce((sum: number, member) => sum + countValues(member), 1);
+}

@@ -1,9 +1,12 @@
 import type { ReportedStep } from "@tidemill/contract";
+import { countValues } from "./fits-in-body.ts";
 
 /** Steps in one call. */
 export const MAX_STEPS = 100;
 /** Characters of outputs in one call, if it has more than one. */
 const MAX_CHARACTERS = 500_000;
+/** Values in bodies of `step.http`, in one call that has more than one of them. One has at most as many. */
+export const MAX_BODY_VALUES = 10_000;
 
 /** A step that a call of its own stores, and what it led to. A step that is not stored failed, and is as other failures. */
 type StepCall = () => Promise<{ readonly step: ReportedStep; readonly isStored: boolean }>;
@@ -16,7 +19,9 @@ interface Item {
   readonly isFleeting: boolean;
 }
 
-const isFinal = ({ what, isFleeting }: Item): boolean => typeof what !== "function" && what.type !== "value" && !isFleeting;
+const isValue = ({ what }: Item): boolean => typeof what !== "function" && what.type === "value";
+
+const isFinal = (item: Item): boolean => typeof item.what !== "function" && !isValue(item) && !item.isFleeting;
 
 const isCancel = ({ what }: Item): boolean => typeof what !== "function" && what.status === "cancelled";
 
@@ -64,9 +69,14 @@ export class Outbox {
     return true;
   }
 
-  /** Whether the program has seen outcomes that are not stored. */
+  /** Whether the program has seen outcomes or values that are not stored. It sees a value at once. */
   get hasSeen(): boolean {
-    return this.#released > 0;
+    return this.#released > 0 || this.#items.some(isValue);
+  }
+
+  /** Whether a call is under way that stores steps. */
+  get isSending(): boolean {
+    return this.#sending > 0;
   }
 
   /** Whether the program waits for a call. */
@@ -162,10 +172,11 @@ export class Outbox {
 
 /** How many of the first steps one call stores. */
 export function batchSize(steps: readonly ReportedStep[]): number {
-  let characters = 0;
+  let [characters, values] = [0, 0];
   const end = steps.slice(0, MAX_STEPS).findIndex((step, index) => {
     characters += charactersOf(step);
-    return index > 0 && characters > MAX_CHARACTERS;
+    values += bodyValuesOf(step);
+    return index > 0 && (characters > MAX_CHARACTERS || values > MAX_BODY_VALUES);
   });
   return end === -1 ? Math.min(MAX_STEPS, steps.length) : end;
 }
@@ -173,6 +184,9 @@ export function batchSize(steps: readonly ReportedStep[]): number {
 /** How long the output of a step is as JSON, its error, and the call that it has the service make. */
 export const charactersOf = ({ output, error, http }: ReportedStep): number =>
   lengthOf(output) + (error?.message.length ?? 0) + lengthOf(http);
+
+/** How many values the body has that it has the service send. The service limits them, as it reads them. */
+export const bodyValuesOf = ({ http }: ReportedStep): number => (http?.body === undefined ? 0 : countValues(http.body));
 
 const lengthOf = (value: unknown): number => (value === undefined ? 0 : JSON.stringify(value).length);
 

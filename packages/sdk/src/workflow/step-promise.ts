@@ -1,5 +1,7 @@
 const { then: nativeThen } = Promise.prototype;
 const nothing = (): void => {};
+/** Errors of steps that were cancelled because what is made of them lost a race. */
+const lostRaces = new WeakSet<object>();
 
 export interface OpenStep<Value> {
   readonly promise: StepPromise<Value>;
@@ -31,6 +33,22 @@ export class StepPromise<Value> extends Promise<Value> {
   /** Promises of the steps that a promise comes from, by `then`, `catch`, `finally` or a race. */
   static stepsOf(promise: unknown): readonly object[] {
     return promise instanceof StepPromise ? promise.#steps : [];
+  }
+
+  /** From now on, an error is not for what `catch` has to do when a step fails. */
+  static passCatch(error: object): void {
+    lostRaces.add(error);
+  }
+
+  override catch<B = never>(onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null): Promise<Value | B> {
+    return this.then(
+      undefined,
+      onRejected &&
+        ((reason) => {
+          if (typeof reason === "object" && reason !== null && lostRaces.has(reason)) throw reason;
+          return onRejected(reason);
+        }),
+    );
   }
 
   // biome-ignore lint/suspicious/noThenProperty: this is how a promise learns that somebody waits for it.

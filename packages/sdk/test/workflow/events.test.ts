@@ -35,6 +35,23 @@ describe("a step that sends an event", () => {
     expect(seen).toEqual(run.keys);
   });
 
+  test("may stand before a value: no step begins before the value is stored, which a replay would not have else", async () => {
+    let began: string[] = [];
+    const run = new MemoryRun(({ step, run: { uuid } }) =>
+      Promise.all([
+        step.sendEvent("first", { name: "a" }).then(() => {
+          uuid();
+          return step.run("create", () => {
+            began = run.keys;
+          });
+        }),
+        step.sendEvent("second", { name: "b" }),
+      ]),
+    );
+    expect(await run.execute()).toMatchObject({ outcome: "completed" });
+    expect(began).toEqual(["first", "second", "run.uuid"]);
+  });
+
   test("that is refused fails like any step: it is tried again with the run's next attempt", async () => {
     const run = new MemoryRun(({ step }) => step.sendEvent("tell", { name: "a" }));
     const failed = await run.execute({ sendEvent: refused });

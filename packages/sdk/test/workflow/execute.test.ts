@@ -190,6 +190,18 @@ describe("steps at the same time", () => {
     expect(await run.execute()).toMatchObject({ outcome: "completed" });
   });
 
+  test("a fallback that is given to a race is for failures, and not executed because its step lost", async () => {
+    const run = new MemoryRun(async ({ step }: Context) => {
+      const withFallback = (name: string, work: () => unknown) => step.run(name, work).catch(() => step.run(`${name} else`, () => "else"));
+      const lost = withFallback("slow", () => new Promise(() => {}));
+      const { value } = await step.race({ lost, won: withFallback("fails", () => Promise.reject(new NonRetryableError("gone"))) });
+      await step.run("next", () => {});
+      return [value, (await Promise.allSettled([lost])).map((settled) => settled.status === "rejected" && settled.reason.name)];
+    });
+    expect(await run.execute()).toMatchObject({ outcome: "completed", result: ["else", ["StepCancelledError"]] });
+    expect(run.keys).toEqual(["fails", "fails else", "next"]);
+  });
+
   test("a program that takes some ticks to go on after an outcome does so before the next one, when they end and in replays", async () => {
     const tick = () => new Promise<void>((resolve) => process.nextTick(resolve));
     const run = new MemoryRun(async ({ step }: Context) => {
@@ -379,6 +391,13 @@ describe("failures of steps", () => {
       return context.step.race({ pay, late: context.step.sleep("late", "1h") });
     });
     expect(await run.execute()).toMatchObject({ outcome: "failed", retry: false, retry_steps: ["pay", "late"] });
+  });
+
+  test("steps that failed together are executed again together by a retry", async () => {
+    const run = new MemoryRun(({ step }: Context) =>
+      Promise.all(["a", "b", "c"].map((name) => step.run(name, () => Promise.reject(new NonRetryableError("no key"))))),
+    );
+    expect(await run.execute()).toMatchObject({ outcome: "failed", retry: false, retry_steps: ["a", "b", "c"] });
   });
 
   test("a race that fails is forgotten with its failure if the worker stops before the next step", async () => {

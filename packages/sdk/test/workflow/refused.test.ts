@@ -3,6 +3,8 @@ import { TidemillError } from "@tidemill/sdk";
 import { describe, expect, test } from "vitest";
 import { type Outcome, withoutContent, workOutcome } from "../../src/worker/outcomes.ts";
 import { notStored } from "../../src/workflow/not-stored.ts";
+import { turn } from "../../src/workflow/turn.ts";
+import { MemoryRun } from "./memory-journal.ts";
 
 const step = (key: string): ReportedStep => ({ key, type: "run", status: "completed", output: 1 });
 const STEPS = [step("a"), step("b")];
@@ -31,6 +33,24 @@ describe("a run whose outcome is refused fails, and its error says why", () => {
   test("of steps that it has reported with its failure: it keeps its error, and may be tried again", () => {
     const outcome = { outcome: "failed", error: "No answer.", error_name: "FetchError" } as const;
     expect(inPlaceOf({ ...outcome, steps: STEPS }, "steps[0].key must be shorter.")).toEqual(outcome);
+  });
+});
+
+test("of a step that is stored beside another, and refused when that has ended, the run fails with the error", async () => {
+  const ended = Promise.withResolvers<void>();
+  const run = new MemoryRun(({ step }) =>
+    Promise.all([step.run("work", () => ended.promise), step.http("call", { url: "https://example.com/" })]),
+  );
+  const store = async () => {
+    ended.resolve();
+    await turn();
+    await turn();
+    throw new TidemillError({ code: "VALIDATION_ERROR", message: "steps[0].http.url is not allowed.", status: 400 });
+  };
+  expect(await run.execute({ store })).toEqual({
+    ...failed('The service refused step "call": http.url is not allowed.'),
+    error_name: "NonRetryableError",
+    retry_steps: [],
   });
 });
 
