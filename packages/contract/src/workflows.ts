@@ -251,7 +251,7 @@ export const TriggerMany = Type.Object(
 );
 export type TriggerMany = Static<typeof TriggerMany>;
 
-const TRIGGER_ERRORS = ["QUOTA_EXCEEDED", "PAYLOAD_TOO_LARGE", "VALIDATION_ERROR"] as const;
+const TRIGGER_ERRORS = ["QUOTA_EXCEEDED", "PAYLOAD_TOO_LARGE", "VALIDATION_ERROR", "UNAVAILABLE"] as const;
 
 export const TriggeredMany = Type.Object(
   {
@@ -362,6 +362,7 @@ export const ReportedError = Type.Object(
     examples: [{ name: "Error", message: "The card was declined." }],
   },
 );
+export type ReportedError = Static<typeof ReportedError>;
 
 export const STEP_TYPES = ["run", "value", "sleep", "event", "signal", "wait", "http", "invoke", "undo"] as const;
 export type StepType = (typeof STEP_TYPES)[number];

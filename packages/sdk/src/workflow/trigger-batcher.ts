@@ -80,7 +80,8 @@ export class TriggerBatcher {
     try {
       if (batch.length === 1) return await this.#triggerEach(batch);
       const { triggered } = await this.#calls.many(`{"triggers":[${batch.map(({ text }) => text).join(",")}]}`);
-      for (const [at, one] of batch.entries()) settle(one, triggered[at]);
+      for (const [at, one] of batch.entries()) if (triggered[at]?.code !== "UNAVAILABLE") settle(one, triggered[at]);
+      await this.#triggerEach(batch.filter((_, at) => triggered[at]?.code === "UNAVAILABLE"));
     } catch (error) {
       // An older service does not have the call, and one trigger may be at fault that the service refuses. All have keys: none starts two runs.
       if (error instanceof TidemillError && error.status !== null && error.status < 500 && error.status !== 429)

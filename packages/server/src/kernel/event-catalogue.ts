@@ -277,6 +277,11 @@ export const EVENTS = {
       },
     ],
   ),
+  run_release_failed: event(
+    "warn",
+    "Runs that wait for other code could not be released when their workflow was registered. The next registration releases them.",
+    { workflow: "string", error: "error" },
+  ),
   worker_give_back_failed: event(
     "warn",
     "Jobs that a worker did not get could not be given back. Their attempts fail when their leases end.",

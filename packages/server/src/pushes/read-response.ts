@@ -43,10 +43,11 @@ export function* readResponse(kind: string, response: Response, nowMs: number, r
   }
 }
 
-/** What is only for runs, and was reported of a hook, in words. */
-function unfitFor(kind: string, { outcome, error_name }: ExecutionOutcome): string | null {
+/** What is only for runs, and was reported of a hook or an undo, in words. */
+function unfitFor(kind: string, { outcome, error_name, steps }: ExecutionOutcome): string | null {
   if (kind === "run") return null;
-  if (outcome === "suspended" || outcome === "unfit") return `The outcome ${outcome} is only for runs.`;
+  if (outcome === "suspended" || outcome === "unfit") return `The outcome ${outcome} is only for runs that have not ended.`;
+  if (kind === "undo") return steps?.every(({ type }) => type === "undo") === false ? "steps may only be undos: the run has ended." : null;
   return error_name === undefined ? null : "error_name is only for runs.";
 }
 

@@ -21,7 +21,7 @@ interface NamedExecution {
  */
 export class ExecutionTokens {
   readonly #db: Db;
-  /** Of nodes, by their leases. Null: the lease is none of a node. Neither ever changes. */
+  /** Of nodes, by their leases. Null: the lease is that of a worker. Neither ever changes. A lease that is not there may be one of a node later. */
   readonly #secrets = new LRUCache<number, { readonly secret: Buffer | null }>({ max: MAX_LEASES });
 
   constructor(db: Db) {
@@ -48,8 +48,8 @@ export class ExecutionTokens {
     const known = this.#secrets.get(leaseId);
     if (known) return known.secret;
     const secret = await findNodeSecret(this.#db, leaseId);
-    this.#secrets.set(leaseId, { secret });
-    return secret;
+    if (secret !== undefined) this.#secrets.set(leaseId, { secret });
+    return secret ?? null;
   }
 }
 

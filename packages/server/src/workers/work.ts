@@ -95,7 +95,11 @@ export async function work(
     const polling = isRepeat || lanes.length === 0 ? { claims: [], askedMs: receivedMs } : deps.polls.take(poll);
     // Its key may have been revoked after the call was authenticated, before that could end the poll.
     if (waitMs > 0) authenticateAgain().catch(stopWaiting);
-    const { claims, askedMs } = await polling;
+    const { claims, askedMs } = await Promise.resolve(polling).catch((error: unknown) => {
+      // A call with a name is repeated, and may have taken jobs. Of one without, the outcomes are stored all the same.
+      if (settle.length === 0 || request !== null) throw error;
+      return { claims: [], askedMs: receivedMs };
+    });
     const jobs = isRepeat ? taken.map((claim) => ({ claim, queue: claim.queue })) : withQueues(claims, lanes);
     const responded = await respond(deps, db, worker, jobs, settling, { version: body.version ?? null, hold });
     return { ...responded, waitedMs: isRepeat ? null : askedMs - receivedMs };

@@ -95,11 +95,17 @@ function outputOf({ key, output }: ReportedStep, path: string): string {
   // Raw where steps are the body's own, and parsed where they come with an outcome.
   const text = output instanceof RawJson ? output.text : JSON.stringify(output ?? null);
   const [bytes, limit_bytes] = [Buffer.byteLength(text), LIMITS.payloadBytes];
-  if (key === UNDO_BEGUN && bytes <= limit_bytes && errorFault(JSON.parse(text)))
-    throw invalid(path, "must be the error for which the program undoes its steps");
-  if (bytes <= limit_bytes) return text;
+  if (bytes <= limit_bytes) return key === UNDO_BEGUN ? undoErrorOf(text, path) : text;
   const message = `The output of step ${JSON.stringify(key)} has ${bytes} bytes; the limit is ${limit_bytes} bytes.`;
   throw problem("PAYLOAD_TOO_LARGE", { limit_bytes, path }, { message });
+}
+
+/** The error of the run, if it fails. As it was written, it may have a member twice, and only the last one is looked at. */
+function undoErrorOf(text: string, path: string): string {
+  const error: unknown = JSON.parse(text);
+  if (errorFault(error)) throw invalid(path, "must be the error for which the program undoes its steps");
+  const { name, message } = error as ReportedError;
+  return JSON.stringify({ name, message });
 }
 
 /**

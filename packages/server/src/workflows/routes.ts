@@ -13,7 +13,7 @@ import {
   routeDefaults,
   sealNumber,
 } from "#http";
-import { cutPage, type Tenants } from "#kernel";
+import { cutPage, type EmitEvent, type Tenants, tolerate } from "#kernel";
 import { type Aborter, type LaneId, laneNotFound, type PulledWaker, type Waker } from "#lanes";
 import { readCursorKey } from "#workspaces";
 import { deleteWorkflow } from "./delete.ts";
@@ -26,6 +26,7 @@ export interface WorkflowRoutes extends WorkflowContext {
   readonly tenants: Tenants;
   readonly waker: Waker & PulledWaker;
   readonly aborter: Aborter;
+  readonly emit: EmitEvent;
   /** Called with the next tick of a workflow's schedule. Milliseconds since 1970. */
   readonly onNextRun: (ms: number) => void;
 }
@@ -33,7 +34,7 @@ export interface WorkflowRoutes extends WorkflowContext {
 const { tags, security } = routeDefaults("Workflows");
 
 /** The endpoints of workflows. Source: contract §11. */
-export function mountWorkflows(api: Api, { tenants, waker, aborter, onNextRun, ...context }: WorkflowRoutes): void {
+export function mountWorkflows(api: Api, { tenants, waker, aborter, emit, onNextRun, ...context }: WorkflowRoutes): void {
   api.put(
     "/v1/workflows/:name",
     {
@@ -62,12 +63,17 @@ export function mountWorkflows(api: Api, { tenants, waker, aborter, onNextRun, .
       const actor = { ...requestActor(request), plan };
       const { workflow, isNew, nextMs, secret } = await putWorkflow(tenants.of(actor.workspaceId), context, actor, name, request.body);
       const lane = { workspaceId: workflow.workspace_id, laneId: workflow.id };
-      // Programs register at their start: it may be other code now, though it has no version.
-      for (const version of new Set(["", workflow.endpoint_url === null ? "" : (workflow.version ?? "")]))
-        await releaseParked(tenants.of(actor.workspaceId), lane, version);
-      // Its runs may have waited for another service of them.
-      waker.wake([lane]);
       if (nextMs !== null) onNextRun(nextMs);
+      const release = async () => {
+        // Programs register at their start: it may be other code now, though it has no version.
+        for (const version of new Set(["", workflow.endpoint_url === null ? "" : (workflow.version ?? "")]))
+          await releaseParked(tenants.of(actor.workspaceId), lane, version);
+      };
+      // A repeated request would release them, and not return the secret again.
+      await tolerate(release, (error) => {
+        if (secret === null) throw error;
+        emit("run_release_failed", { workflow: name, error });
+      }).finally(() => waker.wake([lane]));
       return reply.code(isNew ? 201 : 200).send({ ...showWorkflow(workflow, plan), ...(secret !== null && { endpoint_secret: secret }) });
     },
   );

@@ -73,13 +73,15 @@ const findSomeOfLane = (db: Db, { workspaceId, laneId }: LaneKey): Promise<Swept
       select id, (select count(*) from picked) as picked from (select *, ${BEFORE} from picked window so_far as (order by id)) sized where ${FITS}`,
   );
 
-/** Uses index run_expiry, and run_step_child for runs that others have invoked. */
+/** Runs whose steps are still to be undone stay. Uses index run_expiry, run_step_child for runs that others have invoked, and primary keys. */
 const deleteSomeExpiredAcrossWorkspaces = (db: Db): Promise<SweptRun[]> =>
   rows(
     db,
     sql`
       with picked as (
         select ctid as at, expires_at, last_seq as steps, journal_bytes as bytes from run where expires_at <= moment()
+          and not exists (
+            select from job j where j.workspace_id = any(array[run.workspace_id]) and j.lane_id = run.lane_id and j.id = run.id offset 0)
           -- The run that waits for it has not read its outcome.
           and (parent_run_id is null or not exists (
             select from run_step s

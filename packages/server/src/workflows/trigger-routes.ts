@@ -89,7 +89,8 @@ export function mountTriggers(api: Api, { triggers, clock, shares, waker }: Trig
         security,
         summary: "Start many runs",
         description:
-          "Starts runs of a workflow, as that many triggers do. Each starts its run, or is refused, by itself: the response says which.",
+          "Starts runs of a workflow, as that many triggers do. Each starts its run, or is refused, by itself: the response says which. With " +
+          "`UNAVAILABLE`, it is not known whether a run was started: with an `idempotencyKey`, a repeat starts it at most once.",
         operationId: "triggerWorkflowMany",
         params: WorkflowPath,
         body: TriggerMany,
@@ -113,13 +114,21 @@ export function mountTriggers(api: Api, { triggers, clock, shares, waker }: Trig
       const settled = await Promise.allSettled(outcomes);
       wake(started);
       await workersFirst(started);
-      return { triggered: settled.map((one) => (one.status === "fulfilled" ? one.value : raise(one.reason))) };
+      // Their ids would be lost.
+      const refusal = started.length > 0 ? awayOf : raise;
+      return { triggered: settled.map((one) => (one.status === "fulfilled" ? one.value : refusal(one.reason))) };
     },
   );
 }
 
 function raise(error: unknown): never {
   throw error;
+}
+
+/** What became of a trigger while the database was away, in a call that has started others. */
+function awayOf(error: unknown): Outcome {
+  if (!(error instanceof ProblemError) || error.code !== "UNAVAILABLE") throw error;
+  return { runIds: [], duplicate: false, code: "UNAVAILABLE", message: error.message, details: NO_DETAILS };
 }
 
 /** Why one trigger is refused. Everything else fails the call. */

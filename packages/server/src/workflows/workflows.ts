@@ -93,7 +93,7 @@ export function createWorkflows({
   const followed = new FollowedRuns({ tenants, clock, shares });
   return {
     routes(api) {
-      mountWorkflows(api, { tenants, audit, calendars, clock, random, guard, waker, aborter, onNextRun });
+      mountWorkflows(api, { tenants, audit, calendars, clock, random, guard, waker, aborter, emit, onNextRun });
       mountTriggers(api, { triggers, clock, shares, waker });
       mountEvents(api, { tenants, ids, clock, shares, waker, proveReport });
       mountJournal(api, { tenants, prove });

@@ -49,6 +49,20 @@ describe("a worker", () => {
     expect(await service.job({ queue, id: refused.id })).toMatchObject({ state: "failed", last_error: { code: "NODE_LOST" } });
   });
 
+  test("is told that its outcomes are stored when no job could be claimed for it", async ({ service, database }) => {
+    const queue = await service.queue();
+    for (const payload of ["first", "second"]) await service.enqueue({ queue, payload });
+    const [first] = (await take(service, queue)) as [Taken];
+    await database.query(`
+      create function refuse() returns trigger language plpgsql as $$ begin raise exception using errcode = '22000'; end $$;
+      create trigger refuse before update on job for each row when (new.state = 'active') execute function refuse()`);
+    const ends = { queues: [queue], settle: [{ ...proofOf(first), outcome: "completed" }] };
+    const { settled, jobs } = await work(service, ends);
+    expect({ settled, jobs }).toMatchObject({ settled: [{ ok: true }], jobs: [] });
+    await database.query("drop function refuse cascade");
+    expect(await take(service, queue)).toMatchObject([{ payload: "second" }]);
+  });
+
   test("settles and takes in one call", async ({ service }) => {
     const queue = await service.queue();
     await service.enqueue({ queue, payload: 1 });

@@ -51,7 +51,7 @@ describe("one step of one run", () => {
 
 /** A run whose first execution has begun. */
 async function beginRun(service: Service, settings: object = {}) {
-  const { id: workflow, trigger, take } = await putWorkflow(service, settings);
+  const { id: workflow, trigger, take, end } = await putWorkflow(service, settings);
   await trigger();
   const run = await take();
   const { workspaceId, laneId } = await laneOfWorkflow(service, workflow);
@@ -70,7 +70,7 @@ async function beginRun(service: Service, settings: object = {}) {
         [key.id],
       )
     )[0]?.open;
-  return { run, key, report, begin, open };
+  return { run, take, end, key, report, begin, open };
 }
 
 describe("which execution may add steps without a look at its job", () => {
@@ -88,6 +88,16 @@ describe("which execution may add steps without a look at its job", () => {
     }
     await begin(engine, 9);
     expect([await open(), await report(engine, 9, "g")]).toEqual([9, true]);
+  });
+
+  test("is the next one of a run that was retried, whatever ended it before", async ({ service, engine }) => {
+    const { run, take, end, report, open } = await beginRun(service);
+    await end(run, { outcome: "suspended", steps: [{ key: "nap", type: "sleep", status: "waiting", sleepFor: 60_000 }] });
+    await service.ok("POST", `/v1/runs/${run.runId}/cancel`);
+    await service.ok("POST", `/v1/runs/${run.runId}/retry`);
+    await service.advance(60);
+    expect(await take()).toMatchObject({ runId: run.runId });
+    expect([await open(), await report(engine, 2, "a")]).toEqual([2, true]);
   });
 
   test("is not one of another workflow or worker, whose first execution it is, too", async ({ service, engine }) => {

@@ -5,6 +5,25 @@ import { isWaiting } from "../harness/locks.ts";
 import { until } from "../harness/service.ts";
 import { putWorkflow } from "../harness/workflows.ts";
 
+test("a registration returns the secret that it generated, also if runs that wait for other code cannot be released", async ({
+  service,
+  database,
+}) => {
+  const { id, trigger, take, end, get } = await putWorkflow(service);
+  const runId = await trigger();
+  await end(await take(), { outcome: "unfit", step: "load", error: "The code does not come to it." });
+  await database.query(`
+    create function refuse() returns trigger language plpgsql as $$ begin raise exception using errcode = '22000'; end $$;
+    create trigger refuse before update on job for each row execute function refuse()`);
+  const put = () => service.api("PUT", `/v1/workflows/${id}`, { endpoint_url: "http://127.0.0.1:9/" });
+  expect(await put()).toMatchObject({ status: 200, body: { endpoint_secret: expect.stringMatching(/^cbs_/) } });
+  expect((await put()).status).toBe(500);
+  await database.query("drop function refuse cascade");
+  expect(await get(runId)).toMatchObject({ waitingFor: [{ type: "code" }] });
+  expect((await put()).status).toBe(200);
+  expect((await get(runId)).waitingFor).not.toMatchObject([{ type: "code" }]);
+});
+
 test("a workflow that is deleted while it is registered again is created anew", async ({ service, database, engine }) => {
   const { id } = await putWorkflow(service);
   const putting = await engine.transaction(async (tx) => {

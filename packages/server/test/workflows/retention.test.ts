@@ -58,6 +58,27 @@ test("the key of an event goes with the last run that the event started, and not
   expect(await send()).toMatchObject({ duplicate: false });
 });
 
+test("a run whose steps are still to be undone is kept until they are", async ({ service }) => {
+  const limited = await limitedTo(service, { retention_days: 7 });
+  const { trigger, take, end, get } = await putWorkflow(limited);
+  const sweep = sweeperOf(service);
+  const runId = await trigger();
+  const { lease_token } = await take({ lease: 43_200 });
+  const steps = [{ key: "pay", type: "run", status: "completed", undoable: true }];
+  await limited.ok("POST", `/v1/runs/${runId}/steps`, { lease_token, steps });
+  await limited.ok("POST", `/v1/runs/${runId}/cancel`);
+  await service.clock.advance(8 * DAY);
+  await sweep();
+  expect(await get(runId)).toMatchObject({ status: "cancelled" });
+  const undo = await take();
+  expect(undo).toMatchObject({ runId, undo: true, journal: [{ key: "pay" }] });
+  expect(await end(undo, { outcome: "completed", steps: [{ key: "undo(pay)", type: "undo", status: "completed" }] })).toMatchObject({
+    ok: true,
+  });
+  await sweep();
+  expect((await limited.api("GET", `/v1/runs/${runId}`)).status).toBe(404);
+});
+
 test("a run that another one has invoked is kept until that has read its outcome", async ({ service }) => {
   const limited = await limitedTo(service, { retention_days: 7 });
   const { parent, child, parentId, childId } = await invoking(limited);

@@ -151,6 +151,25 @@ describe("many triggers in one call", () => {
     expect((await work({ workflows: [id], limit: 10, wait: 10 })).runs).toMatchObject([{ runId: body.triggered[4].runIds[0] }]);
   });
 
+  test("say which have started when the database is away before the last ones", async ({ service, database }) => {
+    const { id } = await putWorkflow(service);
+    await database.query(`
+      create function refuse() returns trigger language plpgsql as $$ begin raise exception using errcode = '57P03'; end $$;
+      create trigger refuse before insert on run for each row when (new.input = '"last"') execute function refuse()`);
+    const triggers = [...Array.from({ length: 600 }, () => ({ input: 1 })), { input: "last" }];
+    const { triggered } = await service.ok("POST", `/v1/workflows/${id}/trigger/batch`, { triggers });
+    const codes = Object.groupBy(triggered as { code: string | null; runIds: string[] }[], ({ code }) => String(code));
+    expect(Object.keys(codes).sort()).toEqual(["UNAVAILABLE", "null"]);
+    expect(codes.UNAVAILABLE?.every(({ runIds }) => runIds.length === 0)).toBe(true);
+    const [stored] = await database.query<{ runs: number }>(
+      "select count(*)::int as runs from run join lane on lane.id = lane_id where name = $1",
+      [id],
+    );
+    expect(codes.null?.length).toBe(stored?.runs);
+    expect((await service.api("POST", `/v1/workflows/${id}/trigger/batch`, { triggers: [{ input: "last" }] })).status).toBe(503);
+    await database.query("drop function refuse cascade");
+  });
+
   test("of a workflow that is not there are refused together", async ({ service }) => {
     const refused = await service.api("POST", "/v1/workflows/absent/trigger/batch", { triggers: [{}, {}] });
     expect(refused).toMatchObject({ status: 404, body: { error: { code: "NOT_FOUND" } } });

@@ -1,5 +1,6 @@
 import type { TakenRun } from "@tidemill/contract";
 import { describe, expect } from "vitest";
+import { uuidOf } from "#kernel";
 import { type Service, test, until } from "../harness/service.ts";
 import { putWorkflow, type TestWorkflow } from "../harness/workflows.ts";
 
@@ -82,6 +83,19 @@ describe("the steps of a run", () => {
     await report(service, taken, [{ ...undo("a"), status: "failed", error: { name: "Error", message: "no" } }]);
     await workflow.end(taken, { outcome: "completed" });
     expect((await workflow.get(run.runId)).undoErrors).toEqual([{ step: "a", message: "no", occurredAt: expect.any(String) }]);
+  });
+
+  test("are undone for an error that is stored as it was read, whatever else its text has", async ({ service }) => {
+    const workflow = await putWorkflow(service, { attempts: 1 });
+    const { runId, lease_token } = await charged(service, workflow, { lease: 10 });
+    const output = String.raw`{"name":"TypeError","message":"\u0000","message":"Declined."}`;
+    const begun = `{"lease_token":"${lease_token}","steps":[{"key":"undo()","type":"undo","status":"completed","output":${output}}]}`;
+    expect((await service.api("POST", `/v1/runs/${runId}/steps`, begun)).status).toBe(200);
+    await service.advance(11);
+    await until(async () => (await workflow.get(runId)).status === "failed", "the lease to end");
+    expect(await service.database.query("select error from run where id = $1", [uuidOf("run", runId)])).toEqual([
+      { error: JSON.stringify({ name: "TypeError", message: "Declined." }) },
+    ]);
   });
 
   describe("that its program has begun to undo when it is cancelled", () => {

@@ -68,9 +68,13 @@ export const renewNode = (
       from renewed`,
   );
 
-/** What the tokens of a node's executions are derived from. Null when the lease is none of a node. Uses the primary key. */
-export const findNodeSecret = async (db: Db, leaseId: number): Promise<Buffer | null> =>
-  (await row<{ secret: Buffer }>(db, sql`select secret from node where lease_id = ${leaseId}`))?.secret ?? null;
+/**
+ * What the tokens of a node's executions are derived from: null for the lease of a worker. Undefined: there is no such lease, yet or any more.
+ * Uses the primary keys.
+ */
+export const findNodeSecret = async (db: Db, leaseId: number): Promise<Buffer | null | undefined> =>
+  (await row<{ secret: Buffer | null }>(db, sql`select secret from lease l left join node n on n.lease_id = l.id where l.id = ${leaseId}`))
+    ?.secret;
 
 /** Ends the lease of a node that stops. Claims still under it are treated as those of an expired lease. Uses the primary keys. */
 export const endNode = (db: Db, leaseId: number): Promise<unknown> =>
