@@ -123,12 +123,16 @@ function retryOfRun({ outbox, thrown }: Execution, error: unknown): { retry?: bo
   return outbox.isFleeting(error.step) ? retryOf(thrown.get(error.step)) : { retry: false };
 }
 
-/** Steps in progress end first. If the run is still this worker's, their outcomes are stored. */
+/** Steps in progress end first. If the run is still this worker's, outcomes are stored: also those that are there while a step does not end. */
 async function release({ executing, outbox, host }: Execution): Promise<RunOutcome> {
-  await executing.ended();
-  await outbox.sent();
   const { reason } = host.signal;
   const isHeld = reason instanceof RunAbortedError && reason.why === "shutdown";
-  if (isHeld) await outbox.sendLasting().catch(() => {});
+  const store = async () => {
+    await outbox.sent();
+    if (isHeld) await outbox.sendLasting().catch(() => {});
+  };
+  await store();
+  await executing.ended();
+  await store();
   return { outcome: "released" };
 }

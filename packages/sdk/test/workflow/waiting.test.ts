@@ -1,3 +1,4 @@
+import type { ReportedStep } from "@tidemill/contract";
 import { RunAbortedError, StepCancelledError, TidemillError, type WorkflowContext } from "@tidemill/sdk";
 import { describe, expect, test } from "vitest";
 import { done, journalStep, MemoryRun } from "./memory-journal.ts";
@@ -266,6 +267,26 @@ describe("changed code", () => {
 });
 
 describe("an execution that is aborted", () => {
+  test("has the outcomes stored that it has at a shutdown, also if another step does not end", async () => {
+    const [storing, stored] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const run = new MemoryRun(({ step }: Context) =>
+      Promise.all([
+        step.run("first", () => 1),
+        step.run("second", () => storing.promise.then(() => setImmediate(() => run.controller.abort(new RunAbortedError("shutdown"))))),
+        step.run("never", () => new Promise(() => {})),
+      ]),
+    );
+    const store = async (steps: readonly ReportedStep[]) => {
+      storing.resolve();
+      await expect.poll(() => run.controller.signal.aborted).toBe(true);
+      run.append(steps);
+      if (run.keys.includes("second")) stored.resolve();
+    };
+    void run.execute({ store });
+    await stored.promise;
+    expect(run.keys).toEqual(["first", "second"]);
+  });
+
   test("is released when its steps have ended; at a shutdown their outcomes are stored", async () => {
     const goOn = Promise.withResolvers<void>();
     const started = Promise.withResolvers<AbortSignal>();
