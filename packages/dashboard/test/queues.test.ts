@@ -133,6 +133,25 @@ describe("queues", () => {
     expect(dashboard.violations).toEqual([]);
   });
 
+  test("have forms that close when the page of another queue is shown", async ({ dashboard, service }) => {
+    const other = await service.queue();
+    const queue = await service.queue();
+    const page = await dashboard.open("queues");
+    await page.getByRole("link", { name: other }).click();
+    await page.getByRole("button", { name: "Settings" }).waitFor();
+    await page.getByRole("navigation", { name: "Up" }).getByRole("link", { name: "Queues" }).click();
+    await page.getByRole("link", { name: queue }).click();
+    await page.getByRole("button", { name: "Settings" }).click();
+    await page.getByLabel("Callback URL").fill("http://127.0.0.1:9/typed");
+    await page.evaluate(() => history.go(-2));
+    await page.getByRole("heading", { name: other, level: 1 }).waitFor();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await page.locator("main:focus").waitFor();
+    await page.getByRole("button", { name: "Settings" }).click();
+    await expect.poll(() => page.getByLabel("Callback URL").inputValue()).toBe("");
+    expect(dashboard.violations).toEqual([]);
+  });
+
   test("say before they are saved what somebody else has changed meanwhile", async ({ dashboard, service }) => {
     const queue = await service.queue({ callback_url: "http://127.0.0.1:9/before" });
     const page = await dashboard.open(`queues/${queue}`);

@@ -35,5 +35,5 @@ function PageOfWorkspace() {
   const { title = "", role } = useMatches({ select: (matches) => matches.at(-1)?.staticData as Partial<Page> | undefined }) ?? {};
   if (workspace !== undefined && known === null) return <PageMissing />;
   const maySee = role === undefined || (role === "operator" ? operator : known?.may(role));
-  return maySee ? <Outlet key={workspace} /> : <PageRefused title={title} role={role} own={known?.role} />;
+  return maySee ? <Outlet /> : <PageRefused title={title} role={role} own={known?.role} />;
 }

@@ -30,6 +30,8 @@ export function createPageRouter(queryClient: QueryClient) {
     parseSearch: readSearch,
     stringifySearch: writeSearch,
     defaultPreload: "intent",
+    // Another record is another page: what was typed for one must not be sent to the other.
+    defaultRemountDeps: ({ params }) => params,
     defaultNotFoundComponent: PageMissing,
     scrollRestoration: true,
   });

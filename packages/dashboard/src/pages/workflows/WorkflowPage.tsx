@@ -60,7 +60,7 @@ export default function WorkflowPage() {
         </>
       )}
       {/* It stays when the workflow cannot be read again in the meantime: somebody types in it. */}
-      <StartRun key={id} workflowId={id} opened={starting} onClose={() => setStarting(false)} />
+      <StartRun workflowId={id} opened={starting} onClose={() => setStarting(false)} />
     </PageFrame>
   );
 }
