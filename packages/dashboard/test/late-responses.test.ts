@@ -98,6 +98,30 @@ test("a dialog whose request is under way is not closed, so that its response ch
   await dialog.waitFor({ state: "hidden" });
 });
 
+test("a count that comes late does not turn the question that is open into another one", async ({ dashboard, service }) => {
+  const queue = await service.queue();
+  const job = await service.enqueue({ queue });
+  await service.ok("DELETE", `/v1/queues/${queue}/jobs/${job.id}`);
+  const page = await dashboard.open("jobs");
+  const ask = async (name: string) => {
+    await click(page, "All that match");
+    await page.getByRole("menuitem", { name }).click();
+  };
+  const isOfRemove = (url: URL) => url.pathname.endsWith("/jobs/count") && url.searchParams.get("state")?.includes("completed") === true;
+  const held = await hold(page, isOfRemove);
+  const [count] = await Promise.all([page.waitForRequest((request) => isOfRemove(new URL(request.url()))), ask("Remove…")]);
+  await until(() => held.waiting() === 1, "the request");
+  await ask("Retry…");
+  const dialog = page.getByRole("dialog", { name: "Retry 1 job?" });
+  await dialog.waitFor();
+  await held.release();
+  await count.response();
+  await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+  await dialog.getByRole("button", { name: "Retry", exact: true }).click();
+  await page.getByRole("status").getByText("1 job retried.").waitFor();
+  expect(await service.jobStates()).toEqual({ waiting: 1 });
+});
+
 test("new rows are shown also to a person who has scrolled to the end of a long list", async ({ dashboard, service }) => {
   const queue = await service.queue();
   await service.ok("POST", `/v1/queues/${queue}/jobs/batch`, { jobs: Array.from({ length: 250 }, (_, n) => ({ payload: n })) });

@@ -1,6 +1,6 @@
 import { Button, Menu } from "@mantine/core";
 import type { JobCount, Operation, OperationAction } from "@tidemill/contract";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { useFilters } from "../../app/use-filters.ts";
 import { useHere } from "../../app/use-navigate-from-here.ts";
 import { useWorkspace } from "../../app/workspace.tsx";
@@ -28,16 +28,21 @@ export function ManyJobs({ filter, selection }: ManyJobsProps) {
   const { set } = useFilters("operation");
   const here = useHere();
   const [asked, setAsked] = useState<Asked | null>(null);
+  const counting = useRef<AbortController | null>(null);
   const selected = [...selection.ids];
   const ask = async (action: OperationAction) => {
+    // The count of an earlier choice must not change what is asked now.
+    counting.current?.abort();
+    counting.current = new AbortController();
+    const { signal } = counting.current;
     const states = statesFor(action, filter.state);
     if (selected.length > 0) return setAsked({ action, count: { count: selected.length, exact: true }, body: { ids: selected } });
     const narrowed = { ...filter, state: states.join() };
     try {
-      const count = states.length > 0 ? await api.get<JobCount>("/jobs/count", { query: narrowed }) : { count: 0, exact: true };
-      setAsked({ action, count, body: { filter: narrowed } });
+      const count = states.length > 0 ? await api.get<JobCount>("/jobs/count", { query: narrowed, signal }) : { count: 0, exact: true };
+      if (!signal.aborted) setAsked({ action, count, body: { filter: narrowed } });
     } catch (error) {
-      notifyFailure("The jobs could not be counted", error);
+      if (!signal.aborted) notifyFailure("The jobs could not be counted", error);
     }
   };
   const start = async () => {
@@ -70,6 +75,7 @@ export function ManyJobs({ filter, selection }: ManyJobsProps) {
       </Menu>
       {asked && what && (
         <ConfirmDialog
+          key={asked.action}
           opened
           onClose={() => setAsked(null)}
           title={`${what.verb} ${countText(asked.count)}?`}
