@@ -162,6 +162,24 @@ describe("the list of jobs", () => {
     expect(dashboard.violations).toEqual([]);
   });
 
+  test("an operation that is gone is said to be so, and not asked for again by itself", async ({ dashboard }) => {
+    const id = "op_01kajv3k4ve6nsd9z5kgtzx0rw";
+    const page = await dashboard.open("workers");
+    const operation = { id, action: "retry", state: "running", matched: 9, matched_exact: true, done: 4, skipped: 0 };
+    const remove = await answerForNow(page, `**/v1/operations/${id}`, { json: operation });
+    await dashboard.walkTo(page, `jobs?operation=${id}`);
+    await page.getByRole("status").getByText("Retrying: 4 of 9.").waitFor();
+    remove();
+    await page.clock.runFor(1_000);
+    await page.getByRole("alert").getByText("Could not load the operation").waitFor();
+    dashboard.requests.length = 0;
+    await page.clock.runFor(5_000);
+    expect(dashboard.requests.filter((url) => url.includes("/operations/"))).toEqual([]);
+    await page.getByRole("button", { name: "Try again" }).click();
+    await expect.poll(() => dashboard.requests.filter((url) => url.includes("/operations/")).length).toBe(1);
+    expect(dashboard.violations).toEqual([]);
+  });
+
   test("rows are selected from the last selected one also if both keys come before the list is drawn again", async ({
     dashboard,
     service,

@@ -2,6 +2,7 @@ import { CloseButton, Progress } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import type { Operation } from "@tidemill/contract";
 import { useEffect } from "react";
+import { mayRecover } from "../../api/api-error.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { useWorkspace } from "../../app/workspace.tsx";
 import { ErrorState } from "../../ui/ErrorState.tsx";
@@ -11,6 +12,9 @@ import { MANY } from "./actions.ts";
 import classes from "./jobs.module.css";
 
 const LOOK_EVERY_MS = 500;
+
+/** What is gone or refused is not asked for again by itself. */
+const isFinal = (error: Error | null): boolean => error !== null && !mayRecover(error);
 
 /** How far the operation in the address is. */
 export function OperationProgress() {
@@ -22,14 +26,14 @@ export function OperationProgress() {
     queryKey: [workspace, "operation", id],
     queryFn: ({ signal }) => api.get<Operation>(`/operations/${encodeURIComponent(id)}`, { signal }),
     enabled: id !== "",
-    refetchInterval: ({ state }) => (state.data && state.data.state !== "running" ? false : LOOK_EVERY_MS),
+    refetchInterval: ({ state: { data, error } }) => ((data && data.state !== "running") || isFinal(error) ? false : LOOK_EVERY_MS),
   });
   const ended = data !== undefined && data.state !== "running";
   useEffect(() => {
     if (ended) void client.invalidateQueries({ queryKey: [workspace, "jobs"] });
   }, [ended, workspace, client]);
   if (id === "") return null;
-  if (!data) return error ? <ErrorState error={error} what="the operation" onRetry={refetch} /> : null;
+  if (!data || (!ended && isFinal(error))) return error ? <ErrorState error={error} what="the operation" onRetry={refetch} /> : null;
   const { verb, under, done } = MANY[data.action];
   const count = (jobs: number) => jobs.toLocaleString("en");
   const handled = data.done + data.skipped;
