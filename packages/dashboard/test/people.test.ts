@@ -134,6 +134,22 @@ describe("the account page", () => {
     expect(dashboard.violations).toEqual([]);
   });
 
+  test("a changed mail address leaves a name that was changed elsewhere meanwhile", async ({ dashboard, service }) => {
+    const person = await newPerson(service);
+    const page = await dashboard.open("/account", { as: person });
+    expect((await person.auth("PATCH", "profile", { name: "Named elsewhere" })).status).toBe(204);
+    for (const address of ["first@example.com", "second@example.com"]) {
+      await page.getByLabel("Mail address").fill(address);
+      await page.getByRole("button", { name: "Save" }).click();
+      await page.getByRole("button", { name: "Save", disabled: true }).waitFor();
+      await expect
+        .poll(async () => (await person.auth("GET", "session")).body.person)
+        .toMatchObject({ name: "Named elsewhere", email: address });
+    }
+    await expect.poll(() => page.getByRole("textbox", { name: "Name", exact: true }).inputValue()).toBe("Named elsewhere");
+    expect(dashboard.violations).toEqual([]);
+  });
+
   test("the password is changed, and other sessions are ended", async ({ dashboard, service }) => {
     const person = await newPerson(service);
     const page = await dashboard.open("/account", { as: person });

@@ -11,8 +11,9 @@ import { useOwnChanged } from "./use-own.ts";
 
 /** The person's name and mail address. */
 export function ProfileSection({ person, mail }: { person: Person; mail: boolean }) {
-  const [name, setName] = useState(person.name);
-  const [email, setEmail] = useState(person.email);
+  // A field in which nobody has typed shows what is stored, and is not sent: what is changed elsewhere meanwhile stays.
+  const [typed, setTyped] = useState<{ readonly name?: string; readonly email?: string }>({});
+  const { name = person.name, email = person.email } = typed;
   const changed = useOwnChanged();
   const newEmail = email.trim().toLowerCase() !== person.email;
   const { busy, error, onSubmit } = useSubmit(async () => {
@@ -22,6 +23,7 @@ export function ProfileSection({ person, mail }: { person: Person; mail: boolean
       text: newEmail && mail ? `Open the link that is on its way to ${email.trim()} to change the address` : "Your profile is changed",
     });
     await changed();
+    setTyped({});
   });
   return (
     <Section title="Profile">
@@ -31,7 +33,7 @@ export function ProfileSection({ person, mail }: { person: Person; mail: boolean
           autoComplete="name"
           maxLength={128}
           value={name}
-          onChange={({ currentTarget }) => setName(currentTarget.value)}
+          onChange={({ currentTarget }) => setTyped({ ...typed, name: currentTarget.value })}
           required
         />
         <TextInput
@@ -39,7 +41,7 @@ export function ProfileSection({ person, mail }: { person: Person; mail: boolean
           type="email"
           autoComplete="email"
           value={email}
-          onChange={({ currentTarget }) => setEmail(currentTarget.value)}
+          onChange={({ currentTarget }) => setTyped({ ...typed, email: currentTarget.value })}
           required
         />
         {error !== null && <ErrorState error={error} what="" title="Not changed" />}
