@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { JobFilter, type Operation, type OperationAction, type StartOperation } from "@tidemill/contract";
-import type { Tidemill } from "@tidemill/sdk";
+import { type Tidemill, TidemillError } from "@tidemill/sdk";
 import { type Command, InvalidArgumentError } from "commander";
+import { Interrupts } from "../bulk/interrupts.ts";
+import { InterruptedError } from "../exit-code.ts";
 import { showCount, showProgress } from "../output/progress.ts";
 import { printRecord } from "../output/table.ts";
 import { askFirst, YES } from "../prompt/ask-first.ts";
@@ -73,17 +75,41 @@ async function confirm(
   await askFirst(`${action[0]?.toUpperCase()}${action.slice(1)} ${jobs}${note}?`, options);
 }
 
-/** Waits until the operation has ended. In a terminal it draws how far it is. */
+/** Waits until the operation has ended. Ctrl-C ends the wait, and not what the service does. */
 async function untilEnded(tidemill: Tidemill, started: Operation): Promise<Operation> {
-  const progress = process.stderr.isTTY ? showProgress(started.matched_exact ? started.matched : null) : null;
-  let operation = started;
-  while (operation.state === "running") {
-    await sleep(LOOK_EVERY_MS);
-    operation = await tidemill.operations.get(started.id);
-    progress?.update(operation.done + operation.skipped, `${showCount(operation.done)} done`);
+  const interrupts = new Interrupts();
+  try {
+    return await showUntilEnded(tidemill, started, interrupts.first);
+  } catch (error) {
+    throw explained(error, started);
+  } finally {
+    interrupts.close();
   }
-  progress?.end();
-  return operation;
+}
+
+/** In a terminal it draws how far the operation is, until it has ended or the wait is interrupted. */
+async function showUntilEnded(tidemill: Tidemill, started: Operation, signal: AbortSignal): Promise<Operation> {
+  const progress = showProgress(started.matched_exact ? started.matched : null);
+  let operation = started;
+  try {
+    while (operation.state === "running") {
+      // The request rejects with the reason of the signal.
+      await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => {});
+      operation = await tidemill.operations.get(started.id, { signal });
+      progress.update(operation.done + operation.skipped, `${showCount(operation.done)} done`);
+    }
+    return operation;
+  } finally {
+    progress.end();
+  }
+}
+
+/** Says where the operation can be seen if it goes on, and returns the error that ends the command. */
+function explained(error: unknown, { id }: Operation): unknown {
+  const goesOn = `The service goes on: "tidemill operation get ${id}" shows how far it is.`;
+  if (error instanceof InterruptedError) return new InterruptedError(`Stopped waiting. ${goesOn}`);
+  if (error instanceof TidemillError && (error.status === null || error.status >= 500)) process.stderr.write(`tidemill: ${goesOn}\n`);
+  return error;
 }
 
 function readIds(text: string): string[] {

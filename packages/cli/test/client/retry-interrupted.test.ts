@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { FaultyProxy } from "../../../sdk/test/harness/faulty-proxy.ts";
+import { type Fault, FaultyProxy } from "../../../sdk/test/harness/faulty-proxy.ts";
 import { type Service, until } from "../../../server/test/harness/service.ts";
 import { test as base } from "./client.ts";
 
@@ -54,3 +54,65 @@ test("a service that is not there has retried nothing", async ({ command }) => {
     stderr: expect.stringMatching(/^tidemill: No response .*\n$/),
   });
 });
+
+/** An operation as the service shows it while it changes jobs. */
+const RUNNING = {
+  id: "op_01kajv3k4ve6nsd9z5kgtzx0rw",
+  action: "cancel",
+  state: "running",
+  matched: 9,
+  matched_exact: true,
+  done: 4,
+  skipped: 0,
+};
+const MANY = ["job", "cancel-many", "--queue", "emails", "--yes"];
+const GOES_ON = `The service goes on: "tidemill operation get ${RUNNING.id}" shows how far it is.`;
+
+/** Responds in place of the service: with an operation that runs, and to a look at it as `look` says. */
+const respondWithOperation = (proxy: FaultyProxy, look: () => Fault) => {
+  proxy.faultOf = (passed) => (passed.method === "GET" ? look() : respond(RUNNING));
+};
+
+const respond = (body: object): Fault => ({ status: 200, headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+
+test("Ctrl-C while a command waits for an operation: code 130, and where to see how far it is", async ({ command, proxy }) => {
+  respondWithOperation(proxy, () => {
+    process.emit("SIGINT");
+    return respond({ ...RUNNING, state: "completed" });
+  });
+  expect(await command.run(...MANY, "--url", proxy.url)).toEqual({
+    code: 130,
+    stdout: "",
+    stderr: `tidemill: Stopped waiting. ${GOES_ON}\n`,
+  });
+});
+
+test("a service that fails while a command waits for an operation: code 7, and where to see how far it is", async ({ command, proxy }) => {
+  respondWithOperation(proxy, () => ({
+    status: 503,
+    headers: { "content-type": "application/json", "retry-after": "60" },
+    body: '{"error":{"code":"UNAVAILABLE","message":"It is full.","details":{}}}',
+  }));
+  expect(await command.run(...MANY, "--url", proxy.url)).toEqual({
+    code: 7,
+    stdout: "",
+    stderr: `tidemill: ${GOES_ON}\ntidemill: It is full.\n`,
+  });
+});
+
+test.for(["Ctrl-C", "an error"])(
+  "the cursor of a terminal is back when %s ends the wait for an operation",
+  async (end, { command, proxy, onTestFinished }) => {
+    const { isTTY } = process.stderr;
+    onTestFinished(() => void Object.assign(process.stderr, { isTTY }));
+    Object.assign(process.stderr, { isTTY: true });
+    respondWithOperation(proxy, () => {
+      if (end === "Ctrl-C") process.emit("SIGINT");
+      return { status: 404 };
+    });
+    const { stderr } = await command.run(...MANY, "--url", proxy.url);
+    const [hide, show] = ["\x1b[?25l", "\x1b[?25h"].map((sequence) => stderr.lastIndexOf(sequence));
+    expect(hide).toBeGreaterThan(-1);
+    expect(show).toBeGreaterThan(hide ?? 0);
+  },
+);
