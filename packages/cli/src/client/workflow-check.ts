@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { EXIT_CODES } from "../exit-code.ts";
 import { printJson, printTable } from "../output/table.ts";
 import { checkWorkflows } from "../workflow/check-workflows.ts";
@@ -21,9 +20,9 @@ export async function checkCode(file: string, options: CommonOptions): Promise<v
     process.stderr.write(`tidemill: ${runs} ${runs === 1 ? "run" : "runs"} checked, ${unfit.length} would not fit.\n`);
   }
   const { code } = unfit.length > 0 ? EXIT_CODES.failed : EXIT_CODES.done;
-  // The module may have opened connections that would keep the process.
-  if (process.stdout.writableLength > 0) await once(process.stdout, "drain");
-  process.exit(code);
+  // The module may have opened connections that would keep the process. Output that is lost has set its exit code.
+  if (process.stdout.writableLength > 0) await new Promise((resolve) => process.stdout.write("", resolve));
+  process.exit(process.exitCode ?? code);
 }
 
 /** Code that ends the process, such as a program's, must not let a check pass. */

@@ -1,12 +1,16 @@
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import type { Readable, Writable } from "node:stream";
+import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { Tidemill, Worker } from "@tidemill/sdk";
 import { expect } from "vitest";
+import { FaultyProxy } from "../../../sdk/test/harness/faulty-proxy.ts";
 import { until } from "../../../server/test/harness/service.ts";
 import { workflows } from "./builds/before.ts";
 import { test as base } from "./client.ts";
 
 const pathOf = (name: string) => fileURLToPath(new URL(`builds/${name}`, import.meta.url));
+const PROGRAM = ["--conditions=source", fileURLToPath(new URL("../../src/tidemill.ts", import.meta.url))];
 const quiet = () => {};
 
 /** A run of each workflow, which the build "before" has begun and which waits for the next day. */
@@ -67,10 +71,40 @@ test.for([
 });
 
 test("workflow check of code that ends the process does not pass", ({ command: { environment } }) => {
-  const program = fileURLToPath(new URL("../../src/tidemill.ts", import.meta.url));
-  const { status, stderr } = spawnSync(process.execPath, ["--conditions=source", program, "workflow", "check", pathOf("ends.ts")], {
+  const { status, stderr } = spawnSync(process.execPath, [...PROGRAM, "workflow", "check", pathOf("ends.ts")], {
     env: { ...process.env, ...environment },
     encoding: "utf8",
   });
   expect([status, stderr]).toEqual([1, expect.stringContaining("the code ended the process before its runs were checked")]);
 });
+
+/** Fills a pipe, and leaves less to be written than a stream takes before it asks its writer to wait. */
+const MANY_RUNS = 360;
+
+test.for([
+  ["has gone", ":", 0],
+  ["is slow", "cat", MANY_RUNS],
+] as const)(
+  "workflow check says what it has found when the reader of its output %s",
+  async ([, read, lines], { command, service, inFlight, onTestFinished }) => {
+    const proxy = await FaultyProxy.to(service.node.url);
+    onTestFinished(() => proxy.close());
+    const { data } = await new Tidemill({ url: service.node.url, key: service.key }).workflows.journals("onboard");
+    const journals = { data: Array(MANY_RUNS).fill(data.find(({ runId }) => runId === inFlight.onboard)), next_cursor: null };
+    proxy.faultOf = ({ path }) =>
+      path.includes("/onboard/journals")
+        ? { status: 200, headers: { "content-type": "application/json" }, body: JSON.stringify(journals) }
+        : null;
+    // The reader begins when the command has printed all, and is told so.
+    const script = `{ "$0" "$@"; echo "code $?" >&2; } | { read -r _ <&3; ${read}; }`;
+    const child = spawn("sh", ["-c", script, process.execPath, ...PROGRAM, "workflow", "check", pathOf("after.ts"), "--url", proxy.url], {
+      env: { ...process.env, ...command.environment },
+      stdio: ["ignore", "pipe", "pipe", "pipe"],
+    });
+    const [stdout, stderr, go] = child.stdio.slice(1) as [Readable, Readable, Writable];
+    stderr.once("data", () => go.end("\n"));
+    const [printed, said] = await Promise.all([text(stdout), text(stderr)]);
+    expect(said).toBe(`tidemill: ${MANY_RUNS + 1} runs checked, ${MANY_RUNS} would not fit.\ncode 1\n`);
+    expect(printed.split("\n").filter((line) => line.startsWith("run_"))).toHaveLength(lines);
+  },
+);
