@@ -2,6 +2,7 @@ import { Checkbox, NumberInput, Select, TextInput } from "@mantine/core";
 import type { CreatedWorkspace, Workspace } from "@tidemill/contract";
 import { useState } from "react";
 import { operator } from "../../api/api.ts";
+import { pickChanges } from "../../api/pick-changes.ts";
 import { Dialog } from "../../ui/dialogs/Dialog.tsx";
 import { DialogButtons } from "../../ui/dialogs/DialogButtons.tsx";
 import { ErrorState } from "../../ui/ErrorState.tsx";
@@ -104,9 +105,9 @@ interface WorkspaceSettings {
 
 /** What differs: what others change meanwhile stays. */
 function changesOf(before: Workspace, { name, plan, limits }: WorkspaceSettings): object {
-  const renamed = name !== before.name && { name };
+  const renamed = pickChanges({ name: before.name }, { name });
   // A plan in the request starts from the limits of that plan, also if it is the present one.
   if (!limits || plan !== before.plan) return { ...renamed, plan, ...(limits && { limits }) };
-  const changed = LIMITS.filter(([field]) => limits[field] !== before.limits[field]).map(([field]) => [field, limits[field]]);
-  return { ...renamed, ...(changed.length > 0 && { limits: Object.fromEntries(changed) }) };
+  const changed = pickChanges(before.limits, limits);
+  return { ...renamed, ...(Object.keys(changed).length > 0 && { limits: changed }) };
 }

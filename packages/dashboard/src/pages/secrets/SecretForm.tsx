@@ -1,6 +1,7 @@
 import { Checkbox, PasswordInput, TextInput } from "@mantine/core";
 import type { Secret } from "@tidemill/contract";
 import { useState } from "react";
+import { pickChanges } from "../../api/pick-changes.ts";
 import { useRefresh } from "../../api/use-refresh.ts";
 import { useWorkspace } from "../../app/workspace.tsx";
 import { ConfirmDialog } from "../../ui/dialogs/ConfirmDialog.tsx";
@@ -30,11 +31,8 @@ function Fields({ opened, secret, onClose, onDone }: SecretFormProps) {
   const [before] = useState({ queues: fieldOf(secret?.allowed_queues ?? null), hosts: fieldOf(secret?.allowed_hosts ?? null) });
   const [queues, setQueues] = useState(before.queues);
   const [hosts, setHosts] = useState(before.hosts);
-  const changes = {
-    ...(value !== "" && { value }),
-    ...(differs(queues, before.queues) && { allowed_queues: limitOf(queues) }),
-    ...(differs(hosts, before.hosts) && { allowed_hosts: limitOf(hosts) }),
-  };
+  const limits = pickChanges(limitsOf(before), limitsOf({ queues, hosts }));
+  const changes = { ...(value !== "" && { value }), ...limits };
   const save = async () => {
     if (secret) await api.patch(`/secrets/${secret.name}`, changes);
     else await api.post("/secrets", { name, ...changes });
@@ -109,4 +107,7 @@ function Limit({ all, only, field, onChange }: LimitProps) {
   );
 }
 
-const differs = (one: LimitField, other: LimitField): boolean => one.all !== other.all || (!one.all && one.names !== other.names);
+const limitsOf = ({ queues, hosts }: Readonly<Record<"queues" | "hosts", LimitField>>) => ({
+  allowed_queues: limitOf(queues),
+  allowed_hosts: limitOf(hosts),
+});

@@ -1,6 +1,7 @@
 import { Checkbox, TextInput } from "@mantine/core";
 import type { WebhookEvent } from "@tidemill/contract";
 import { useState } from "react";
+import { pickChanges } from "../../api/pick-changes.ts";
 import { ConfirmDialog } from "../../ui/dialogs/ConfirmDialog.tsx";
 import { JsonInput, jsonProblem } from "../../ui/JsonInput.tsx";
 import { EVENT_TYPES, meaningOf } from "./events.ts";
@@ -31,14 +32,16 @@ export function WebhookForm({ settings, ...dialog }: WebhookFormProps) {
 }
 
 function Fields({ opened, title, action, settings, onClose, onSave }: WebhookFormProps) {
-  const [before] = useState(settings);
+  const [before] = useState(settings ? { ...settings, events: inOrder(settings.events) } : {});
   const [name, setName] = useState(settings?.name ?? "");
   const [url, setUrl] = useState(settings?.url ?? "");
   const [events, setEvents] = useState<readonly string[]>(settings?.events ?? ["job.failed", "run.failed"]);
   const headersNow = settings?.headers ?? {};
   const [headers, setHeaders] = useState(Object.keys(headersNow).length > 0 ? JSON.stringify(headersNow, null, 2) : "");
   const isComplete = name !== "" && url !== "" && events.length > 0 && jsonProblem(headers) === null;
-  const changes = isComplete ? changesOf({ name, url, events: inOrder(events), headers: headersOf(headers) }, before) : {};
+  const changes = isComplete
+    ? pickChanges<WebhookSettings>(before, { name, url, events: inOrder(events), headers: headersOf(headers) })
+    : {};
   return (
     <ConfirmDialog
       opened={opened}
@@ -84,16 +87,6 @@ function Fields({ opened, title, action, settings, onClose, onSave }: WebhookFor
       </div>
     </ConfirmDialog>
   );
-}
-
-/** Those of the settings that differ. All, if there are none before. */
-function changesOf(after: WebhookSettings, before: WebhookSettings | undefined): Partial<WebhookSettings> {
-  if (!before) return after;
-  return {
-    ...(after.url !== before.url && { url: after.url }),
-    ...(after.events.join() !== inOrder(before.events).join() && { events: after.events }),
-    ...(JSON.stringify(after.headers) !== JSON.stringify(before.headers) && { headers: after.headers }),
-  };
 }
 
 const inOrder = (events: readonly string[]): WebhookEvent[] => EVENT_TYPES.filter((type) => events.includes(type));
