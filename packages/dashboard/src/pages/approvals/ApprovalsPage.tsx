@@ -9,6 +9,7 @@ import { ErrorState } from "../../ui/ErrorState.tsx";
 import { FilterBar } from "../../ui/FilterBar.tsx";
 import { LoadingState } from "../../ui/LoadingState.tsx";
 import { PageFrame } from "../../ui/PageFrame.tsx";
+import { AbsentJob } from "./AbsentJob.tsx";
 import { Approval } from "./Approval.tsx";
 import classes from "./ApprovalsPage.module.css";
 import { Inbox } from "./Inbox.tsx";
@@ -69,13 +70,7 @@ export default function ApprovalsPage() {
           ) : (
             isElsewhere && (
               <div>
-                {linked.error ? (
-                  <ErrorState error={linked.error} what="the job" onRetry={linked.refetch} />
-                ) : linked.data ? (
-                  <EmptyState title="There is no such job">{values.job} is not in this workspace. It may have been removed.</EmptyState>
-                ) : (
-                  <LoadingState what="the job" />
-                )}
+                <AbsentJob id={values.job} query={linked} />
               </div>
             )
           )}
