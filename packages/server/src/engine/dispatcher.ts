@@ -313,6 +313,9 @@ export class Dispatcher implements Outlet {
         const group = shares.filter(({ lane }) => lane.limited === limited);
         if (group.length > 0) await this.#claimFrom(leaseId, group, limited);
       }
+    } catch (error) {
+      this.#lanes.claimFailed(shares);
+      throw error;
     } finally {
       this.#underWay.end(shares);
     }

@@ -14,7 +14,7 @@ export interface BusyLane extends LaneKey {
   lastAnswerMs: number;
   /** Responses since the window grew. */
   answered: number;
-  /** Mean length of the payloads that the last claim brought, and of what attempts read besides. Null before the first. */
+  /** Mean length of the payloads that the last claim brought, and of what attempts read besides. Null before the first, and after one that failed. */
   payloadLength: number | null;
   /** What attempts have read besides since the last claim: how many, and how much together. */
   reads: number;
@@ -275,6 +275,11 @@ export class LaneShares {
     this.#expectedPayload.set(lane.workspaceId, Math.max(length, before * EXPECTATION_DECAY));
     if (got < take && lane.wakes === wakes) this.#ready.delete(lane);
     this.#forgetIfIdle(lane);
+  }
+
+  /** A claim failed, perhaps because it brought too much: the payloads of these lanes may be larger than the last ones. */
+  claimFailed(shares: readonly Share[]): void {
+    for (const { lane } of shares) lane.payloadLength = null;
   }
 
   /** A claim passed the lane over, because it has got limits or lost them. The next claim treats it the other way. */

@@ -221,6 +221,17 @@ describe("a claim", () => {
     expect(stage.claims.length).toBeLessThanOrEqual(5);
   });
 
+  test("a claim that had to leave jobs because their payloads are large is followed by another from the same lane", async ({
+    onTestFinished,
+  }) => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    await stage.claimUnderWay().answer([claimed(1)], [], [], [laneKey(1)]);
+    expect(stage.claims).toHaveLength(1);
+    vi.advanceTimersByTime(1);
+    expect(stage.claims.map(({ lanes }) => lanes)).toEqual([[1], [1]]);
+  });
+
   test("a node claims again when an attempt is settled in a lane that got limits meanwhile", async () => {
     const settled = Promise.withResolvers<void>();
     stage.settling = settled.promise;

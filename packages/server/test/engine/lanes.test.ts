@@ -97,6 +97,24 @@ test("a lane with limits is remembered as one until a claim finds it empty", () 
   expect(share().lane.limited).toBe(true);
 });
 
+test("after a claim that failed, a node asks a lane for as few jobs as one whose payloads it does not know", () => {
+  const lanes = lanesOf(4_096);
+  const shareOf = (id: number) => {
+    lanes.wake(lane(id));
+    const [first] = lanes.shares(0);
+    if (!first) throw new Error("There is nothing to claim from.");
+    return first;
+  };
+  const first = shareOf(1);
+  for (let job = 0; job < first.take; job += 1) lanes.started(lane(1), 0, 10);
+  lanes.claimed(first, first.take, first.take * 10);
+  for (let job = 0; job < first.take; job += 1) lanes.ended(lane(1), 0, 10);
+  const second = shareOf(1);
+  expect(second.take).toBeGreaterThan(first.take);
+  lanes.claimFailed([second]);
+  expect(shareOf(1).take).toBe(first.take);
+});
+
 describe("one lane that hangs", () => {
   test.each([2, 3, 10, 64, 100, 256, 300, 1_000, 4_096])("one lane that hangs gets at most half of a node with room for %i", (capacity) => {
     const shop = new Shop(capacity);

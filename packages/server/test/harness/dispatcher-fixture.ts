@@ -35,8 +35,8 @@ export const claimed = (id: number, lane = 1): Claim => ({
 
 interface RequestedClaim {
   readonly lanes: number[];
-  /** Lets the database return the claim's rows, that lanes have limits, and that workers serve lanes. */
-  answer(rows: Claim[], limited?: LaneKey[], pulled?: LaneKey[]): Promise<void>;
+  /** Lets the database return the claim's rows, that lanes have limits, that workers serve lanes, and that lanes have more jobs. */
+  answer(rows: Claim[], limited?: LaneKey[], pulled?: LaneKey[], cut?: LaneKey[]): Promise<void>;
   /** The connection breaks. */
   fail(): Promise<void>;
 }
@@ -115,11 +115,12 @@ export class DispatcherFixture {
       const afterSomeTurns = async () => {
         for (let turn = 0; turn < 5; turn += 1) await setImmediate();
       };
-      const answer = async (claims: Claim[], limited: LaneKey[] = [], pulled: LaneKey[] = []) => {
+      const answer = async (claims: Claim[], limited: LaneKey[] = [], pulled: LaneKey[] = [], cut: LaneKey[] = []) => {
         const rows = claims.map((claim) => ({ ...claim, found: null }));
         const found = [
           ...limited.map(({ laneId }) => ({ found: { laneId, limited: true, isPulled: false, opensInMs: null } })),
           ...pulled.map(({ laneId }) => ({ found: { laneId, limited: false, isPulled: true, opensInMs: null } })),
+          ...cut.map(({ laneId }) => ({ found: { laneId, limited: false, isPulled: false, opensInMs: 0 } })),
         ];
         resolve({ rows: [...rows, ...found] });
         await afterSomeTurns();

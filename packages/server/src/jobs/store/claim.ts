@@ -7,7 +7,7 @@ import { CLAIMABLE, CLAIMED_COLUMNS } from "./fragments.ts";
 /** When another transaction holds the limited lane, or jobs that a worker could take, the claim is tried again after this. Milliseconds. */
 const BUSY_RETRY_MS = 25;
 
-/** A claim for workers brings payloads of so many bytes, and the job that exceeds them. Responses carry them. */
+/** A claim brings payloads of so many bytes, and the job that exceeds them. A claim for a node brings one job of each lane besides. */
 export const MAX_CLAIM_BYTES = 4 * 1024 * 1024;
 export const CLAIM_BYTES = new Fragment(String(MAX_CLAIM_BYTES));
 
@@ -83,9 +83,21 @@ const BY_KEY = fragment`job.workspace_id = any(array[picked.workspace_id]) and j
 /** So many nulls, for a list of columns. */
 const nulls = (count: number) => new Fragment(Array(count).fill("null").join(", "));
 
+/** The jobs that were found, with the bytes that come before them. Workspaces share these: those come first whose jobs so far have fewer. */
+const WEIGHED = fragment`(
+  select *, sum(size) over (order by workspace_bytes, workspace_id) - size as bytes_before
+  from (
+    select *, sum(size) over (partition by workspace_id order by place, lane_id) as workspace_bytes
+    from (select next.*, row_number() over (partition by lane_id order by priority desc, run_at, id)::int as place from next where seen) placed
+  ) placed
+) weighed`;
+
+/** The jobs are put in order only if their payloads exceed the limit, which is rare. */
 const FOR_NODE: ClaimParts = {
-  picked: fragment`select next.*, 1 as place from next where seen`,
-  cut: fragment`select null::bigint as lane_id where false`,
+  picked: fragment`
+    select next.*, 1 as place from next
+    where seen and (not (select is_heavy from weight) or id in (select id from ${WEIGHED} where place = 1 or bytes_before < ${CLAIM_BYTES}))`,
+  cut: fragment`select lane_id from next where seen and (select is_heavy from weight) and not id in (select id from picked)`,
   // A node finds them with its next poll.
   busy: fragment`select null::bigint as lane_id, false as limited where false`,
   from: fragment`picked`,
@@ -95,20 +107,8 @@ const FOR_NODE: ClaimParts = {
   nulls: nulls(21),
 };
 
-/**
- * A claim for workers is bounded by the bytes of its payloads too (`MAX_CLAIM_BYTES`). Workspaces share these bytes: those come first whose
- * jobs so far have fewer.
- */
 const FOR_WORKERS: ClaimParts = {
-  picked: fragment`
-    select * from (
-      select *, sum(size) over (order by workspace_bytes, workspace_id) - size as bytes_before
-      from (
-        select *, sum(size) over (partition by workspace_id order by place, lane_id) as workspace_bytes
-        from (select next.*, row_number() over (partition by lane_id order by priority desc, run_at, id)::int as place from next where seen) placed
-      ) weighed
-    ) weighed
-    where bytes_before < ${CLAIM_BYTES}`,
+  picked: fragment`select * from ${WEIGHED} where bytes_before < ${CLAIM_BYTES}`,
   cut: fragment`select lane_id from next where seen and not id in (select id from picked)`,
   busy: fragment`
     select l.lane_id, l.limited from gate l cross join lateral (
@@ -173,7 +173,8 @@ const NEXT_OF_VERSION = fragment`
   ) job on true`;
 
 /**
- * Claims up to `take` due jobs of each lane under a valid lease: highest priority first, then oldest first, within the lane's limits.
+ * Claims up to `take` due jobs of each lane under a valid lease: highest priority first, then oldest first, within the lane's limits and
+ * `MAX_CLAIM_BYTES`.
  * Rows that another claim has locked are skipped. A lane whose circuit is open gives one job to one claim, when its next probe is due.
  * One lookup says whether any circuit is open, since mostly none is.
  *
@@ -265,6 +266,8 @@ async function claim(
           ${filter ? NEXT_OF_VERSION : limited ? NEXT_OF_LOCKED : NEXT}
         ) j
         where exists (select from claimant)
+      ), weight as (
+        select sum(size) > ${CLAIM_BYTES} as is_heavy from next
       ), picked as (
         ${parts.picked}
       ), busy as (
@@ -294,7 +297,8 @@ async function claim(
         cross join lateral (select n.unseen and ${filter !== null} or l.lane_id in (select lane_id from busy) as is_busy) b
         where ${limited} or ${filter !== null} or l.limited or l.served <> ${served}::lane_service
         union all
-        select distinct on (lane_id) json_build_object('laneId', lane_id, 'limited', false, 'isPulled', true, 'opensInMs', 0) from cut where not ${limited}
+        select distinct on (lane_id) json_build_object('laneId', lane_id, 'limited', false, 'isPulled', ${served}::lane_service = 'pull', 'opensInMs', 0)
+        from cut where not ${limited}
         union all
         select json_build_object('laneId', lane_id, 'limited', false, 'isPulled', true, 'isBusy', true, 'opensInMs', ${BUSY_RETRY_MS}::int)
         from busy where not ${limited} and not lane_id in (select lane_id from cut)
