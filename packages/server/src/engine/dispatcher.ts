@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { type Claim, claimAcrossWorkspaces, findHeldAcrossWorkspaces, type Outlet, type StartedJob } from "#jobs";
-import { type Db, type JobId, Line, type PatientTimeout, setPatientTimeout, type WorkspaceId } from "#kernel";
+import { type Db, isAway, type JobId, Line, type PatientTimeout, setPatientTimeout, type WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import { CancelTombstones } from "./cancel-tombstones.ts";
 import { ClaimReconciler } from "./claim-reconciler.ts";
@@ -129,10 +129,13 @@ export class Dispatcher implements Outlet {
     }
   }
 
-  async expecting<Result>(ids: readonly JobId[], write: () => Promise<Result>): Promise<Result> {
+  async expecting<Outcome>(ids: readonly JobId[], write: () => Promise<Outcome[]>): Promise<Outcome[]> {
     for (const id of ids) this.#expected.set(id, this.#cancelled.now);
     try {
-      return await write();
+      const outcomes = await write();
+      // Of a write in several steps, the response to one may be lost.
+      if (ids.length > 0 && outcomes.some((outcome) => outcome instanceof Error && isAway(outcome))) this.#reconciler.raise();
+      return outcomes;
     } catch (error) {
       if (ids.length > 0) this.#reconciler.raise();
       throw error;

@@ -34,8 +34,11 @@ export interface Outlet extends Waker, PulledWaker {
   /** The node's lease, or null while it may take no jobs; and how many jobs of a workspace it has room to take straight through. */
   readonly leaseId: number | null;
   roomFor(workspaceId: WorkspaceId): number;
-  /** Runs a write that may send these jobs straight through. The node expects them until the write ends. */
-  expecting<Result>(ids: readonly JobId[], write: () => Promise<Result>): Promise<Result>;
+  /**
+   * Runs a write that may send these jobs straight through. The node expects them until the write ends. If it fails, or one of its outcomes is
+   * that the database was away, the node looks for jobs that were stored all the same.
+   */
+  expecting<Outcome>(ids: readonly JobId[], write: () => Promise<Outcome[]>): Promise<Outcome[]>;
   /** Starts jobs that were written as claimed by this node. */
   take(jobs: StartedJob[]): void;
 }

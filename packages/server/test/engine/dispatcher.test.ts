@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import type { Claim } from "#jobs";
-import type { WorkspaceId } from "#kernel";
+import { problem, unavailable, type WorkspaceId } from "#kernel";
 import { finishForWorker } from "../../src/engine/finish-for-worker.ts";
 import type { AttemptResult } from "../../src/engine/judge.ts";
 import { JobKinds } from "../../src/engine/kinds.ts";
@@ -177,6 +177,28 @@ describe("a job that went straight through", () => {
     await setImmediate();
     expect(stage.started).toEqual([]);
     expect(stage.settled).toEqual([{ id: jobId(1), verdict: "giveBack" }]);
+  });
+});
+
+describe("a job whose write may send it straight through", () => {
+  test.for<[string, () => Promise<unknown[]>]>([
+    ["fails", () => Promise.reject(unavailable("The database is unavailable."))],
+    ["has stored others, but the response for this one is lost", async () => [[], unavailable("The database is unavailable.")]],
+  ])("a job whose write may send it straight through is looked for, and given back, if the write %s", async ([, write]) => {
+    await stage.dispatcher.expecting([jobId(1)], write).catch(() => {});
+    stage.dispatcher.wake([laneKey(1)]);
+    await setImmediate();
+    // A look for what the lease holds names no lane.
+    expect(stage.claims.map(({ lanes }) => lanes)).toEqual([[0]]);
+    await stage.claims[0]?.answer([claimed(1)]);
+    expect(stage.settled).toEqual([{ id: jobId(1), verdict: "giveBack" }]);
+    stage.dispatcher.stopClaiming();
+  });
+
+  test("a job whose write may send it straight through is not looked for if the write refuses it", async () => {
+    await stage.dispatcher.expecting([jobId(1)], async () => [problem("IDEMPOTENCY_MISMATCH", { idempotencyKey: "a", index: null })]);
+    stage.dispatcher.wake([laneKey(1)]);
+    expect(stage.claims.map(({ lanes }) => lanes)).toEqual([[1]]);
   });
 });
 

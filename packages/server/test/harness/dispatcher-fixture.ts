@@ -73,6 +73,7 @@ export class DispatcherFixture {
           await this.settling;
           this.settled.push({ id, verdict: kind });
         },
+        isSettling: () => false,
       } as unknown as Settler,
       shares: { deliverySlots: new FairShare(1_000), payloadMemory: new FairShare(2 ** 28) },
       lease: {
