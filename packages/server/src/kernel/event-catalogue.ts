@@ -91,6 +91,11 @@ export const EVENTS = {
     [{ type: "counter", name: "tidemill_counts_corrected_total", help: "Queues whose number of jobs was corrected.", increment: "lanes" }],
   ),
   history_dropped: event("debug", "Partitions of months whose rows have all expired were dropped.", { partitions: "strings" }),
+  partition_failed: event(
+    "warn",
+    "A partition of a month could not be created or dropped, or expired rows not be deleted. It is tried again after 5 minutes.",
+    { table: "string", error: "error" },
+  ),
   partitions_failed: event("warn", "The partitions could not be brought up to date at the start. The loop tries again.", {
     error: "error",
   }),

@@ -1,4 +1,4 @@
-import { type Db, type EmitEvent, rows, sql, type Transactional, textArray } from "#kernel";
+import { type Db, type EmitEvent, isAway, isTimeout, rows, sql, type Transactional, textArray } from "#kernel";
 
 /** How far ahead partitions are created: the longest retention of a plan, which is a year, and two months more. Months. */
 const MONTHS_AHEAD = 14;
@@ -10,17 +10,32 @@ type Expiring = (typeof EXPIRING)[number];
 /**
  * Creates the partitions of the coming months, and drops those in which all rows have expired. One query finds out whether there is
  * anything to do; usually there is not. An advisory lock lets one node work at a time: the others leave it to that node. Each step is a
- * transaction of its own with a short lock timeout, so that settles do not queue behind it. A step that times out is tried again by the
- * next pass.
+ * transaction of its own with a short lock timeout, so that settles do not queue behind it. A step that fails is reported
+ * (`partition_failed`), and does not keep the others from their turn.
+ *
+ * @returns whether no step failed
  */
-export async function maintainPartitions(db: Transactional, emit: EmitEvent): Promise<void> {
+export async function maintainPartitions(db: Transactional, emit: EmitEvent): Promise<boolean> {
+  let failures = 0;
+  const attempt = async <Result>(table: Expiring, work: (tx: Db) => Promise<Result>): Promise<Result | null> => {
+    try {
+      return await step(db, work);
+    } catch (error) {
+      // Without the database, each step would wait for it.
+      if (isAway(error) && !isTimeout(error)) throw error;
+      failures += 1;
+      emit("partition_failed", { table, error });
+      return null;
+    }
+  };
   for (const { table, missing, expired, past } of await findWork(db)) {
-    for (const month of missing) await step(db, (tx) => rows(tx, sql`select make_partition(${table}, ${month}::date)`));
+    for (const month of missing) await attempt(table, (tx) => rows(tx, sql`select make_partition(${table}, ${month}::date)`));
     // When no node ran for months, their partitions were never created, and their rows are in the default partition.
-    if (expired) await step(db, (tx) => rows(tx, sql`select clear_expired(${table})`));
-    const dropped = past ? await step(db, (tx) => drop(tx, table)) : null;
+    if (expired) await attempt(table, (tx) => rows(tx, sql`select clear_expired(${table})`));
+    const dropped = past ? await attempt(table, (tx) => drop(tx, table)) : null;
     if (dropped && dropped.length > 0) emit("history_dropped", { partitions: dropped.map(({ name }) => name) });
   }
+  return failures === 0;
 }
 
 interface PartitionWork {

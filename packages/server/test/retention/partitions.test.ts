@@ -126,6 +126,32 @@ describe("a month of history", () => {
   });
 });
 
+test("a month whose partition cannot be created is reported, and keeps no other month or table from its turn", async ({
+  database,
+  clock,
+  engine,
+}) => {
+  await clock.set(Date.UTC(2027, 5, 15));
+  await keep(engine);
+  // A partition is also a type, whose name is taken.
+  await database.query("create domain job_history_2028_09 as integer");
+  await clock.set(Date.UTC(2027, 7, 15));
+  told.length = 0;
+  expect(await keep(engine)).toBe(false);
+  const names = monthly(await partitionsOf(database));
+  expect([names[0], ...names.slice(-3)]).toEqual([
+    "job_history_2027_08",
+    "job_history_2028_07",
+    "job_history_2028_08",
+    "job_history_2028_10",
+  ]);
+  expect(await database.query("select to_regclass('audit_event_2028_10') is not null as made")).toEqual([{ made: true }]);
+  expect(told).toContainEqual({ event: "partition_failed", table: "job_history", error: expect.objectContaining({ code: "42710" }) });
+  await database.query("drop domain job_history_2028_09");
+  expect(await keep(engine)).toBe(true);
+  expect(monthly(await partitionsOf(database))).toContain("job_history_2028_09");
+});
+
 test("nothing of history is kept for ever where nobody looked for years", async ({ database, clock, engine }) => {
   const lane = await putLane(database);
   const [id] = await putJobs(database, lane, { state: "completed", expiresAt: "'2029-06-15T00:00:00Z'" });
