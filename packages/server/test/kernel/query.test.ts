@@ -1,7 +1,11 @@
+import type pg from "pg";
 import { describe, expect, onTestFinished } from "vitest";
-import { rows, sql } from "#kernel";
+import { rows, sql, Tenants, type WorkspaceId } from "#kernel";
 import { createPool, executeOn, inTransaction, onConnection } from "../../src/kernel/database/pool.ts";
+import type { TestDatabase } from "../harness/database.ts";
 import { test } from "../harness/engine.ts";
+
+const WORKSPACE = "01900000-0000-7000-9000-000000000001" as WorkspaceId;
 
 describe("a statement that is executed again on its connection", () => {
   test("returns what it did the first time, with every kind of column", async ({ engine }) => {
@@ -41,14 +45,45 @@ describe("a statement that is executed again on its connection", () => {
     }
   });
 
-  test("fails if a table has got another type of column since, and its connection stays usable", async ({ engine }) => {
-    await rows(engine, sql`create table changing (n int)`);
-    const read = () => rows(engine, sql`select * from changing`);
-    for (let round = 0; round < 20; round += 1) expect(await read()).toEqual([]);
-    await rows(engine, sql`alter table changing alter n type text`);
-    await expect(read()).rejects.toThrow("cached plan must not change result type");
-    expect(await rows(engine, sql`select 1 as one`)).toEqual([{ one: 1 }]);
-    await rows(engine, sql`drop table changing`);
+  describe("fails once as unavailable, and then succeeds on another connection, if", () => {
+    const read = sql`select * from changing`;
+    const poolOf = (database: TestDatabase) => {
+      const pool = createPool({ connection: { connectionString: database.url }, size: 1, statementTimeoutMs: 10_000 }, ["tidemill"]);
+      onTestFinished(() => pool.end());
+      return pool;
+    };
+
+    test.for<[string, (pool: pg.Pool, tenants: Tenants) => Promise<unknown>]>([
+      ["alone", (pool) => executeOn(pool, read)],
+      ["in a transaction", (pool) => onConnection(pool, (client) => inTransaction(client, (tx) => tx.query(read)))],
+      ["as a workspace", (_, tenants) => tenants.of(WORKSPACE).query(read)],
+      ["in a transaction of a workspace", (_, tenants) => tenants.of(WORKSPACE).transaction((tx) => tx.query(read))],
+    ])("a table has got another type of column since: %s", async ([, execute], { database }) => {
+      await database.query("create table changing (n int)");
+      const pool = poolOf(database);
+      const tenants = new Tenants({ connection: { connectionString: database.url }, size: 1, statementTimeoutMs: 10_000 });
+      onTestFinished(() => tenants.close());
+      expect(await execute(pool, tenants)).toEqual({ rows: [] });
+      await database.query("alter table changing alter n type text");
+      await expect(execute(pool, tenants)).rejects.toMatchObject({ code: "UNAVAILABLE" });
+      expect(await execute(pool, tenants)).toEqual({ rows: [] });
+      await database.query("drop table changing");
+    });
+
+    test("the connection has lost it", async ({ database }) => {
+      const pool = poolOf(database);
+      const twice = sql`select 2 as two`;
+      const execute = () => onConnection(pool, (client) => inTransaction(client, (tx) => rows(tx, twice)));
+      expect(await execute()).toEqual([{ two: 2 }]);
+      await pool.query("deallocate all");
+      await expect(execute()).rejects.toMatchObject({ code: "UNAVAILABLE" });
+      expect(await execute()).toEqual([{ two: 2 }]);
+    });
+  });
+
+  test("fails as it did, each time, if it asks for what PostgreSQL does not support", async ({ engine }) => {
+    const unsupported = () => rows(engine, sql`select count(*) from generate_series(1, 2) n for update`);
+    for (let round = 0; round < 2; round += 1) await expect(unsupported()).rejects.toMatchObject({ code: "0A000" });
   });
 });
 

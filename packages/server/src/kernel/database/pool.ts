@@ -86,7 +86,7 @@ export async function openAll(pool: pg.Pool): Promise<void> {
   await Promise.allSettled(Array.from({ length: pool.options.max }, async () => (await pool.connect()).release()));
 }
 
-/** Runs `work` on one connection of the pool. Closes the connection if it broke. */
+/** Runs `work` on one connection of the pool. Closes the connection if it broke, or has a prepared statement that fails from now on. */
 export async function onConnection<Result>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
   const client = await pool.connect().catch(rethrow);
   try {
@@ -193,6 +193,13 @@ const ROLLED_BACK = /^40(001|P01)$/;
 const QUERY_CANCELED = "57014";
 const UNIQUE_VIOLATION = "23505";
 
+/**
+ * Whether a prepared statement cannot be executed any more: a migration has changed the columns that it returns (feature_not_supported by this
+ * function of PostgreSQL), or the connection has lost it (invalid_sql_statement_name). Another connection prepares it anew.
+ */
+const isStale = ({ code, routine }: pg.DatabaseError): boolean =>
+  code === "26000" || (code === "0A000" && routine === "RevalidateCachedQuery");
+
 /** Whether the same statement would fail every time: the database refuses its values, or the code has a fault. */
 export const isRefused = (error: unknown): boolean =>
   error instanceof pg.DatabaseError ? REFUSED.test(error.code ?? "") : !(error instanceof ProblemError);
@@ -207,13 +214,13 @@ export const isRolledBack = (error: unknown): boolean => error instanceof pg.Dat
 export const isTimeout = (error: unknown): boolean => (error as { cause?: { code?: string } }).cause?.code === QUERY_CANCELED;
 
 /**
- * Throws pg's error, as UNAVAILABLE if the database is away. An error that the server did not send means a broken or missing
- * connection.
+ * Throws pg's error, as UNAVAILABLE if the database is away, or the statement succeeds on another connection. An error that the server did not
+ * send means a broken or missing connection.
  */
 export function rethrow(error: unknown): never {
   // Its stack leads to the socket, and not to who has sent the statement.
   if (error instanceof Error) Error.captureStackTrace(error);
-  const away = error instanceof pg.DatabaseError ? AWAY.test(error.code ?? "") : isConnectionFault(error);
+  const away = error instanceof pg.DatabaseError ? AWAY.test(error.code ?? "") || isStale(error) : isConnectionFault(error);
   throw away ? Object.assign(unavailable("The database is unavailable."), { cause: error }) : error;
 }
 
