@@ -120,7 +120,7 @@ export async function composeNode({
           .then(() => openVault.finishRotation()),
     },
     look: () => {
-      services.wake();
+      services.missed();
       workers.wokenAll();
       workflows.runsMayHaveChanged();
       live.missed();

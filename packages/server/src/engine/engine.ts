@@ -86,7 +86,7 @@ export interface EngineOptions {
     | "recordsChanged"
     | "followersWanted"
   >;
-  /** Looks for all work now, since a message may have been missed. */
+  /** Looks for all work that other nodes may have announced, since a message may have been missed. */
   readonly look: () => void;
   /** What concerns jobs of lanes that workers serve. */
   readonly onPulled: {
@@ -162,7 +162,11 @@ export function createEngine(options: EngineOptions): Engine {
     masterKeyIds: masterKeys.ids,
     onKeyMissing: masterKeys.onMissing,
     onLost: () => dispatcher.abortAll(),
-    onGap: look,
+    onGap: () => {
+      // The node that is gone may have held jobs.
+      takeBack.wake();
+      look();
+    },
   });
   const notify = (message: Message) => {
     if (lease.peers > 0) broadcaster.send(message);
@@ -209,6 +213,9 @@ export function createEngine(options: EngineOptions): Engine {
   const reassign = deadlineLoop("reassign-key-slots", () => reassignKeySlotsAcrossWorkspaces(db, dispatcher));
   const periodic = (name: string, everyMs: number, pass: () => Promise<unknown>, isPatient = false) =>
     new PeriodicLoop({ name, everyMs, pass, isPatient }, emit, random);
+
+  // Extensions of leases that came in time are stored first.
+  const takeBack = periodic("rescue", (config.nodeLeaseSeconds * 1000) / 3, () => rescueAcrossWorkspaces(rescue), true);
 
   const listener = new Listener({
     connection: databases.connection,
@@ -331,8 +338,7 @@ export function createEngine(options: EngineOptions): Engine {
       lookForWork,
       comeDue,
       reassign,
-      // Extensions of leases that came in time are stored first.
-      periodic("rescue", (config.nodeLeaseSeconds * 1000) / 3, () => rescueAcrossWorkspaces(rescue), true),
+      takeBack,
       periodic("remove-old-leases", HOUR_MS, () => removeOldLeases(databases.housekeeping)),
       listener,
     ],

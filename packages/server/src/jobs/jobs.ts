@@ -44,7 +44,7 @@ export function createJobs({ writes, housekeeping, ids, random, emit, outlet, re
   let recountAtMs: number | undefined;
   const recount = async () => {
     recountAtMs ??= routes.clock.elapsedMs() + FIRST_RECOUNT_MS;
-    // All loops are woken when another node is lost, for example at each restart: too often to count all jobs.
+    // The first pass of a loop comes with the start of the node: too often to count all jobs.
     const leftMs = recountAtMs - routes.clock.elapsedMs();
     if (leftMs > 0) return leftMs;
     await recountJobsAcrossWorkspaces(housekeeping, emit);

@@ -44,6 +44,10 @@ export class DeadlineLoop implements Service {
     this.#loop.wakeUnlessFailed();
   }
 
+  missed(): void {
+    this.#loop.wake();
+  }
+
   /** Runs a pass at this time, when something will be due. Milliseconds since 1970. */
   expect(ms: number): void {
     this.expectIn(ms - this.#clock.nowMs());

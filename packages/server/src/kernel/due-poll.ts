@@ -83,6 +83,10 @@ export class DuePoll implements Service {
     this.#loop.wake();
   }
 
+  missed(): void {
+    this.#loop.wake();
+  }
+
   stop(): Promise<void> {
     return this.#loop.stop();
   }

@@ -4,6 +4,8 @@ export interface Service {
   stop(): Promise<unknown>;
   /** Looks for work now. */
   wake?(): void;
+  /** Looks for what other nodes may have announced, since some of their messages may be lost. */
+  missed?(): void;
 }
 
 /**
@@ -45,5 +47,9 @@ export class Services {
 
   wake(): void {
     for (const service of this.#groups.flat()) service.wake?.();
+  }
+
+  missed(): void {
+    for (const service of this.#groups.flat()) service.missed?.();
   }
 }

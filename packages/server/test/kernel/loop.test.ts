@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { DeadlineLoop, type LoopOptions, PeriodicLoop } from "#kernel";
+import { DeadlineLoop, type LoopOptions, PeriodicLoop, Services } from "#kernel";
 
 const random = { bytes: (length: number) => Buffer.alloc(length), fraction: () => 0 };
 let told: Record<string, unknown>[];
@@ -174,6 +174,22 @@ describe("a loop with deadlines", () => {
     await vi.advanceTimersByTimeAsync(86_400_000);
     expect(pass).not.toHaveBeenCalled();
     await deadlines.stop();
+  });
+
+  test("a loop with deadlines looks when messages may be lost, and one with intervals waits for its time", async () => {
+    const [pass, hourly] = [vi.fn(async () => {}), vi.fn(async () => {})];
+    const deadlines = create(pass);
+    const intervals = new PeriodicLoop({ name: "hourly", everyMs: 3_600_000, pass: hourly }, () => {}, random);
+    const services = new Services([[deadlines, intervals]], () => {});
+    await services.start();
+    await vi.advanceTimersByTimeAsync(0);
+    services.missed();
+    await vi.advanceTimersByTimeAsync(0);
+    expect([pass.mock.calls.length, hourly.mock.calls.length]).toEqual([1, 1]);
+    services.wake();
+    await vi.advanceTimersByTimeAsync(0);
+    expect([pass.mock.calls.length, hourly.mock.calls.length]).toEqual([2, 2]);
+    await services.stop();
   });
 
   test("a loop with deadlines makes a pass when something is due, also when that was known before the start", async () => {

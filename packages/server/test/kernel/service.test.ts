@@ -22,6 +22,9 @@ const service = (name: string, { start = () => {}, stop = async () => {} }: Part
   wake: () => void events.push(`wake ${name}`),
 });
 
+/** The same of one that other nodes announce work to. */
+const informed = (name: string): Service => ({ ...service(name), missed: () => void events.push(`missed ${name}`) });
+
 const servicesOf = (...list: (Service | Service[])[]) => new Services(list, (error) => failures.push(error));
 
 const fail = (message: string) => async () => {
@@ -73,5 +76,11 @@ describe("services", () => {
     const services = servicesOf(service("a"), [service("b")]);
     services.wake();
     expect(events).toEqual(["wake a", "wake b"]);
+  });
+
+  test("services to which nobody announces work are not woken when messages may be lost", async () => {
+    const services = servicesOf(service("a"), [informed("b"), service("c")], informed("d"));
+    services.missed();
+    expect(events).toEqual(["missed b", "missed d"]);
   });
 });
