@@ -14,7 +14,8 @@ import {
 /**
  * How the connections of a node are divided. The rest is for requests of workspaces. The engine may use two of its own for long: to move
  * jobs that are due, and to look up the longest waiting ones. With one beside them, settles and secrets waited for each other. Secrets may hold
- * two as well, while other nodes append to the audit chains of their workspaces: then settles wait for these.
+ * two as well, while other nodes append to the audit chains of their workspaces: then settles wait for these. A count of all jobs holds one, on
+ * one node at a time, twice a day.
  */
 const ENGINE_CONNECTIONS = 4;
 /** A node claims for itself with up to two at once. The third is for workers. */
@@ -42,6 +43,8 @@ export interface OpenDatabases {
   readonly claims: Database;
   /** For loops that keep tables small: one connection of `engine` at a time. */
   readonly housekeeping: Transactional;
+  /** For counts of all jobs, which may take minutes: a connection of `engine` beside that of `housekeeping`, if it has more than these two. */
+  readonly recounts: Transactional;
   /** Only for the lease: if a renewal has to wait for a connection, the node may lose all its jobs in flight. */
   readonly lease: Database;
   /** Opens all connections of `api`, `writes` and `tenants`. A request of a burst would wait for each. */
@@ -89,13 +92,15 @@ export async function openDatabases(
     await Promise.all([api.close(), writes.close(), tenants.close(), engine.close(), claims.close(), lease.close()]);
     await embedded?.stop();
   };
+  const housekeeping = new OneAtATime(engine);
+  const recounts = sizes.engine > 2 ? engine : housekeeping;
   try {
     await rows(api, sql`select 1`);
   } catch (error) {
     await close();
     throw embedded ? error : new DatabaseUnusableError(error);
   }
-  return { connection, api, writes, tenants, engine, claims, housekeeping: new OneAtATime(engine), lease, openForRequests, close };
+  return { connection, api, writes, tenants, engine, claims, housekeeping, recounts, lease, openForRequests, close };
 }
 
 /** How many connections each part of a node has. */

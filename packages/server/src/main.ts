@@ -76,7 +76,7 @@ export async function composeNode({
 }: NodeParts): Promise<ComposedNode> {
   const { keyring } = openVault;
   const adminContext = createAdminContext(clock, random);
-  const { api, writes, tenants, housekeeping, engine: engineDatabase } = databases;
+  const { api, writes, tenants, housekeeping, recounts, engine: engineDatabase } = databases;
   const { audit, ids } = adminContext;
   const changes = new Changes();
   const { report } = changes;
@@ -191,7 +191,7 @@ export async function composeNode({
     // First: it watches the requests of the others.
     live,
     createQueues({ ...shared, guard, waker, aborter, onKeyLimitChanged: () => engine.reassignKeySlots() }),
-    createJobs({ ...shared, waker, aborter, outlet }),
+    createJobs({ ...shared, recounts, waker, aborter, outlet }),
     createDeadLetters({ ...shared, waker }),
     createOperations({ ...shared, waker, aborter }),
     createExplain(shared),

@@ -23,6 +23,8 @@ export interface JobsOptions extends Omit<JobRoutes, "enqueuer"> {
   readonly shares: Shares;
   readonly writes: Database;
   readonly housekeeping: Transactional;
+  /** For counts of all jobs, which may take minutes. */
+  readonly recounts: Transactional;
   readonly ids: UuidSource;
   readonly random: Random;
   readonly emit: EmitEvent;
@@ -35,9 +37,11 @@ const HOUR_MS = 3_600_000;
 /** How long after its start a node recounts jobs for the first time. Milliseconds. */
 const FIRST_RECOUNT_MS = 600_000;
 const RECOUNT_EVERY_MS = 12 * HOUR_MS;
+/** How long a node waits while another one recounts. Milliseconds. */
+const RETRY_RECOUNT_MS = 600_000;
 
 /** Jobs: their routes, and the loops that keep their tables small. */
-export function createJobs({ writes, housekeeping, ids, random, emit, outlet, report, shares, ...routes }: JobsOptions): Module {
+export function createJobs({ writes, housekeeping, recounts, ids, random, emit, outlet, report, shares, ...routes }: JobsOptions): Module {
   const enqueuer = new Enqueuer({ db: writes, ids, outlet, emit, backlog: shares.enqueueBacklog, report });
   const loop = (name: string, everyMs: number, pass: () => Promise<unknown>) => new PeriodicLoop({ name, everyMs, pass }, emit, random);
   const oldest = new OldestSampler(housekeeping, routes.clock);
@@ -47,9 +51,9 @@ export function createJobs({ writes, housekeeping, ids, random, emit, outlet, re
     // The first pass of a loop comes with the start of the node: too often to count all jobs.
     const leftMs = recountAtMs - routes.clock.elapsedMs();
     if (leftMs > 0) return leftMs;
-    await recountJobsAcrossWorkspaces(housekeeping, emit);
-    recountAtMs = routes.clock.elapsedMs() + RECOUNT_EVERY_MS;
-    return undefined;
+    const waitMs = (await recountJobsAcrossWorkspaces(recounts, emit)) ? RECOUNT_EVERY_MS : RETRY_RECOUNT_MS;
+    recountAtMs = routes.clock.elapsedMs() + waitMs;
+    return waitMs;
   };
   return {
     routes: (listener) => mountJobs(listener, { ...routes, shares, enqueuer }),

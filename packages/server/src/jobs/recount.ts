@@ -3,11 +3,20 @@ import { type Db, type EmitEvent, row, rows, sql, type Transactional, type Works
 /**
  * Compares the number of jobs that is kept with the jobs, workspace by workspace, and corrects it. It is wrong only after nodes of a version
  * before migration 0023 ran beside newer ones, or after a change of jobs by hand.
+ *
+ * @returns false if it ended before all were counted, because another node counts
  */
-export async function recountJobsAcrossWorkspaces(db: Transactional, emit: EmitEvent): Promise<void> {
+export async function recountJobsAcrossWorkspaces(db: Transactional, emit: EmitEvent): Promise<boolean> {
   let lanes = 0;
-  for (const { id } of await findWorkspaces(db)) lanes += await db.transaction((tx) => recount(tx, id));
+  let isComplete = true;
+  for (const { id } of await findWorkspaces(db)) {
+    const corrected = await db.transaction((tx) => recount(tx, id));
+    isComplete = corrected !== null;
+    if (corrected === null) break;
+    lanes += corrected;
+  }
   if (lanes > 0) emit("counts_corrected", { lanes });
+  return isComplete;
 }
 
 const findWorkspaces = (db: Db): Promise<{ id: WorkspaceId }[]> =>
@@ -16,7 +25,10 @@ const findWorkspaces = (db: Db): Promise<{ id: WorkspaceId }[]> =>
 /** A count of millions of jobs takes longer than other statements may. Milliseconds. */
 const TIMEOUT_MS = 300_000;
 
-async function recount(tx: Db, workspaceId: WorkspaceId): Promise<number> {
+/** Returns how many lanes were wrong. Null: another node counts. The function takes the same lock, and would wait for it. */
+async function recount(tx: Db, workspaceId: WorkspaceId): Promise<number | null> {
+  const lock = await row<{ mine: boolean }>(tx, sql`select pg_try_advisory_xact_lock(7305512014) as mine`);
+  if (!lock?.mine) return null;
   await rows(tx, sql`select set_config('statement_timeout', ${String(TIMEOUT_MS)}, true)`);
   // The driver gives up by itself, too. The server would go on, beside the next try.
   const statement = { ...sql`select recount_jobs(${workspaceId}::uuid) as lanes`, query_timeout: TIMEOUT_MS + 5_000 };

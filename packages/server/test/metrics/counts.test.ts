@@ -155,6 +155,19 @@ describe("kept counts", () => {
     expect(waits.every((ms) => ms !== undefined && ms > 300_000)).toBe(true);
   });
 
+  test("a recount does not wait for that of another node: it ends, and a later one counts all", async ({ database, engine }) => {
+    const lane = await putLane(database);
+    await putJobs(database, lane, { state: "waiting", count: 3 });
+    await database.query("update job set state = 'delayed' where lane_id = $1", [lane.laneId]);
+    await engine.transaction(async (tx) => {
+      await tx.query(sql`select pg_advisory_xact_lock(7305512014)`);
+      expect(await recountJobsAcrossWorkspaces(engine, () => {})).toBe(false);
+    });
+    expect(await driftOf(database)).toHaveLength(1);
+    expect(await recountJobsAcrossWorkspaces(engine, () => {})).toBe(true);
+    expect(await driftOf(database)).toEqual([]);
+  });
+
   test("every statement that inserts, moves or deletes jobs keeps the counts", () => {
     const store = new URL("../../src/jobs/store/", import.meta.url);
     const silent = readdirSync(store).flatMap((file) => {
