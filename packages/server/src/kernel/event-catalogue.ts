@@ -93,7 +93,7 @@ export const EVENTS = {
   history_dropped: event("debug", "Partitions of months whose rows have all expired were dropped.", { partitions: "strings" }),
   partition_failed: event(
     "warn",
-    "A partition of a month could not be created or dropped, or expired rows not be deleted. It is tried again after 5 minutes.",
+    "A partition of a month could not be created or dropped, or expired rows not be deleted. It is tried again after 5 minutes, or after an hour if it took too long.",
     { table: "string", error: "error" },
   ),
   partitions_failed: event("warn", "The partitions could not be brought up to date at the start. The loop tries again.", {

@@ -1,4 +1,4 @@
-import { type Db, type EmitEvent, isAway, isTimeout, rows, sql, type Transactional, textArray } from "#kernel";
+import { type Db, type EmitEvent, isAway, isTimeout, row, rows, sql, type Transactional, textArray } from "#kernel";
 
 /** How far ahead partitions are created: the longest retention of a plan, which is a year, and two months more. Months. */
 const MONTHS_AHEAD = 14;
@@ -11,31 +11,32 @@ type Expiring = (typeof EXPIRING)[number];
  * Creates the partitions of the coming months, and drops those in which all rows have expired. One query finds out whether there is
  * anything to do; usually there is not. An advisory lock lets one node work at a time: the others leave it to that node. Each step is a
  * transaction of its own with a short lock timeout, so that settles do not queue behind it. A step that fails is reported
- * (`partition_failed`), and does not keep the others from their turn.
+ * (`partition_failed`), and does not keep the others from their turn. Rows whose month has no partition stay in the default partition, and are
+ * deleted there.
  *
- * @returns whether no step failed
+ * @returns whether to try again soon. A step that took too long would again: it holds up the table until it is cancelled.
  */
 export async function maintainPartitions(db: Transactional, emit: EmitEvent): Promise<boolean> {
-  let failures = 0;
+  let isWorthRetry = false;
   const attempt = async <Result>(table: Expiring, work: (tx: Db) => Promise<Result>): Promise<Result | null> => {
     try {
       return await step(db, work);
     } catch (error) {
       // Without the database, each step would wait for it.
       if (isAway(error) && !isTimeout(error)) throw error;
-      failures += 1;
+      isWorthRetry ||= !isTimeout(error);
       emit("partition_failed", { table, error });
       return null;
     }
   };
   for (const { table, missing, expired, past } of await findWork(db)) {
-    for (const month of missing) await attempt(table, (tx) => rows(tx, sql`select make_partition(${table}, ${month}::date)`));
-    // When no node ran for months, their partitions were never created, and their rows are in the default partition.
-    if (expired) await attempt(table, (tx) => rows(tx, sql`select clear_expired(${table})`));
+    for (const month of missing) await attempt(table, (tx) => create(tx, table, month));
+    // When no node ran for months, or their partitions could not be created, their rows are in the default partition.
+    for (let isLeft = expired; isLeft; ) isLeft = (await attempt(table, (tx) => clearExpired(tx, table))) ?? false;
     const dropped = past ? await attempt(table, (tx) => drop(tx, table)) : null;
     if (dropped && dropped.length > 0) emit("history_dropped", { partitions: dropped.map(({ name }) => name) });
   }
-  return failures === 0;
+  return isWorthRetry;
 }
 
 interface PartitionWork {
@@ -61,6 +62,24 @@ const findWork = (db: Db): Promise<PartitionWork[]> =>
         ) as missing, has_expired(parent) as expired, exists (select from past_partitions(parent, moment()::date)) as past
       from unnest(${textArray(EXPIRING)}::text[]) parent`,
   );
+
+/**
+ * Creates the partition of a month. Rows of it in the default partition move, while all that reads or writes the table waits: for half of the time
+ * that a statement may take, so that what waits does not fail.
+ */
+async function create(tx: Db, table: Expiring, month: string): Promise<void> {
+  await rows(
+    tx,
+    sql`select set_config('statement_timeout', (setting::int / 2)::text, true) from pg_settings where name = 'statement_timeout'`,
+  );
+  await rows(tx, sql`select make_partition(${table}, ${month}::date)`);
+}
+
+/** Deletes a portion of the expired rows. Returns whether there are more. */
+async function clearExpired(tx: Db, table: Expiring): Promise<boolean> {
+  await rows(tx, sql`select clear_expired(${table})`);
+  return (await row<{ expired: boolean }>(tx, sql`select has_expired(${table}) as expired`))?.expired ?? false;
+}
 
 const drop = (tx: Db, table: Expiring): Promise<{ name: string }[]> =>
   rows(tx, sql`select drop_partitions(${table}, moment()::date) as name`);

@@ -125,6 +125,35 @@ describe("a chain holds though retention drops parts of it", () => {
     await expect(database.query("update audit_event_later set output = null")).rejects.toThrow("append-only");
   });
 
+  test("a chain holds though retention drops what stood in no month's partition in several portions", async ({
+    database,
+    engine,
+    clock,
+  }) => {
+    await clock.set(Date.UTC(2031, 0, 1));
+    const { workspaceId } = await putLane(database, { retentionDays: 900 });
+    await recordMany(engine, workspaceId, 2);
+    await clock.set(Date.UTC(2031, 0, 2));
+    await recordMany(engine, workspaceId, 3);
+    // Of a portion of 10,000 rows, others that expire before them leave two.
+    await database.query(
+      `insert into audit_event (workspace_id, seq, id, event_type, occurred_at, actor_id, resource_type, previous, previous_expires_at, hash, expires_at)
+       select $1, n, gen_random_uuid(), 'dlq.purged', moment(), 'system', 'job', '', '-infinity', '', '2033-01-01' from generate_series(1, 9998) n`,
+      [(await putLane(database)).workspaceId],
+    );
+    await clock.set(Date.UTC(2035, 0, 1));
+    await rows(engine, sql`select clear_expired('audit_event')`);
+    expect(await seqsOf(database, workspaceId)).toEqual({ later: [3, 4, 5] });
+    expect(await verified(engine, workspaceId)).toMatchObject({ events: 3, broken: null });
+    await keep(engine);
+    expect(await seqsOf(database, workspaceId)).toEqual({});
+    expect(await droppedOf(database, workspaceId)).toEqual([
+      { from: 1, to: 2 },
+      { from: 3, to: 5 },
+    ]);
+    expect(await verified(engine, workspaceId)).toMatchObject({ events: 0, head: { seq: 5 }, broken: null });
+  });
+
   test.for([
     ["altered", "update audit_event set actor_id = 'nobody' where", 4],
     ["missing", "delete from audit_event where", 4],
