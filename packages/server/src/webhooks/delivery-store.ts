@@ -120,7 +120,10 @@ export const recordHealthAcrossWorkspaces = (tx: Db, lanes: readonly (LaneKey & 
           else w.failing_since is null end`,
   );
 
-/** Cancels some pending deliveries of a webhook with ids above `after`, and locks them in the order of their ids. Uses index webhook_delivery_pending_of. */
+/**
+ * Cancels some pending deliveries of a webhook that is switched off, with ids above `after`, and locks them in the order of their ids. One that
+ * was requested since then is left. Uses index webhook_delivery_pending_of.
+ */
 export const cancelSomeDeliveries = async (
   tx: Db,
   { workspaceId, laneId }: LaneKey,
@@ -133,6 +136,7 @@ export const cancelSomeDeliveries = async (
         with found as (
           select id from webhook_delivery
           where workspace_id = ${workspaceId} and lane_id = ${laneId} and state = 'pending' and id > coalesce(${after}, '00000000-0000-0000-0000-000000000000'::uuid)
+            and (not requested or created_at <= (select disabled_at from webhook where workspace_id = ${workspaceId} and id = ${laneId}))
           order by id limit ${limit} for update
         ), cancelled as (
           update webhook_delivery set state = 'cancelled', ended_at = moment()

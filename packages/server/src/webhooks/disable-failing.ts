@@ -1,23 +1,21 @@
 import type { AuditLog } from "#audit";
-import type { EmitEvent, Transactional } from "#kernel";
-import type { Aborter, LaneKey } from "#lanes";
+import type { EmitEvent } from "#kernel";
+import type { LaneKey } from "#lanes";
 import { lockWorkspace, SYSTEM } from "#workspaces";
 import { webhookEvent } from "./audit.ts";
-import { endDeliveries } from "./end-deliveries.ts";
+import { type EndingDeliveries, endDeliveries } from "./end-deliveries.ts";
 import { disableIfFailing, findFailingAcrossWorkspaces } from "./store.ts";
 import { refreshTopics } from "./topics.ts";
 
 const CHUNK = 100;
 
-interface Disabling {
-  readonly db: Transactional;
+interface Disabling extends EndingDeliveries {
   readonly audit: AuditLog;
-  readonly aborter: Pick<Aborter, "abortJob">;
   readonly emit: EmitEvent;
 }
 
 /**
- * Switches off webhooks that have failed for five days without a success, and ends their deliveries. Source: contract §14.
+ * Switches off webhooks that have failed for five days without a success, and then ends their deliveries. Source: contract §14.
  *
  * @returns 0 when there may be more to do, in milliseconds
  */
@@ -34,17 +32,16 @@ async function disable(
   { db, audit, aborter, emit }: Disabling,
   { workspaceId, laneId, name }: LaneKey & { readonly name: string },
 ): Promise<void> {
-  const ended = await db.transaction(async (tx) => {
+  const isDisabled = await db.transaction(async (tx) => {
     await lockWorkspace(tx, workspaceId);
     const disabled = await disableIfFailing(tx, { workspaceId, laneId });
-    if (!disabled) return null;
-    const deliveries = await endDeliveries(tx, { workspaceId, laneId });
+    if (!disabled) return false;
     await refreshTopics(tx, workspaceId);
     const output = { failing_since: disabled.failing_since };
     await audit.record(tx, webhookEvent({ workspaceId, actorId: SYSTEM }, "webhook.disabled", name, { output }));
-    return deliveries;
+    return true;
   });
-  if (!ended) return;
+  if (!isDisabled) return;
   emit("webhook_disabled", { workspaceId, webhook: name });
-  for (const { id, leaseId } of ended) aborter.abortJob(id, leaseId);
+  await endDeliveries({ db, aborter }, { workspaceId, laneId });
 }

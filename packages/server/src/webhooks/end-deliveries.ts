@@ -1,29 +1,56 @@
 import { removeUnlocked } from "#jobs";
-import type { Db, JobId } from "#kernel";
-import type { LaneKey } from "#lanes";
+import type { JobId, Transactional } from "#kernel";
+import type { Aborter, LaneKey } from "#lanes";
 import { cancelSomeDeliveries } from "./delivery-store.ts";
+import { findCancellingAcrossWorkspaces, lockCancelling, markCancelled } from "./store.ts";
 
-/** A delivery that has ended while a node was sending it, under this lease. */
-export interface EndedDelivery {
-  readonly id: JobId;
-  readonly leaseId: number;
+export interface EndingDeliveries {
+  readonly db: Transactional;
+  /** Gets the deliveries that were being sent. */
+  readonly aborter: Pick<Aborter, "abortJob">;
 }
 
-/** Deliveries in one statement. A webhook that has failed for days may have a million of them. */
+/** Deliveries in one transaction. A webhook that has failed for days may have a million of them. */
 const CHUNK = 5_000;
+const MAX_WEBHOOKS = 100;
 
 /**
- * Ends the pending deliveries of a webhook that is switched off. A settle locks a job before its delivery, so a job that is locked is left,
- * and its settle finds that the delivery has ended.
- *
- * @returns those that were being sent
+ * Cancels the pending deliveries of a webhook that is switched off, in a transaction for each portion. So the webhook is locked for a short
+ * time only. If the node stops in between, `endDeliveriesAcrossWorkspaces` goes on. A webhook that is switched on meanwhile keeps the rest.
  */
-export async function endDeliveries(tx: Db, lane: LaneKey, chunk = CHUNK): Promise<EndedDelivery[]> {
-  const sending: EndedDelivery[] = [];
-  for (let after: JobId | null = null; ; ) {
-    const ids: JobId[] = await cancelSomeDeliveries(tx, lane, { after, limit: chunk });
-    for (const { id, lease_id: leaseId } of await removeUnlocked(tx, lane, ids)) if (leaseId !== null) sending.push({ id, leaseId });
-    after = ids.at(-1) ?? null;
-    if (ids.length < chunk) return sending;
+export async function endDeliveries(ending: EndingDeliveries, lane: LaneKey, chunk = CHUNK): Promise<void> {
+  for (let last: JobId | null = null; ; ) {
+    last = await endPortion(ending, lane, last, chunk);
+    if (last === null) return;
   }
+}
+
+/**
+ * Cancels deliveries of webhooks that were switched off, if a node stopped before it had cancelled all of them.
+ *
+ * @returns 0 when there may be more to do, in milliseconds
+ */
+export async function endDeliveriesAcrossWorkspaces(ending: EndingDeliveries): Promise<number | undefined> {
+  const lanes = await findCancellingAcrossWorkspaces(ending.db, MAX_WEBHOOKS);
+  const failures: unknown[] = [];
+  for (const lane of lanes) await endDeliveries(ending, lane).catch((error: unknown) => failures.push(error));
+  if (failures.length > 0) throw failures[0];
+  return lanes.length === MAX_WEBHOOKS ? 0 : undefined;
+}
+
+/**
+ * A settle locks a job before its delivery, so a job that is locked is left, and its settle finds that the delivery has ended.
+ *
+ * @returns the last delivery of the portion; null when none is left
+ */
+async function endPortion({ db, aborter }: EndingDeliveries, lane: LaneKey, after: JobId | null, limit: number): Promise<JobId | null> {
+  const { ids, removed } = await db.transaction(async (tx) => {
+    if (!(await lockCancelling(tx, lane))) return { ids: [], removed: [] };
+    const ids = await cancelSomeDeliveries(tx, lane, { after, limit });
+    const removed = ids.length > 0 ? await removeUnlocked(tx, lane, ids) : [];
+    if (ids.length < limit) await markCancelled(tx, lane);
+    return { ids, removed };
+  });
+  for (const { id, lease_id: leaseId } of removed) if (leaseId !== null) aborter.abortJob(id, leaseId);
+  return ids.length < limit ? null : (ids.at(-1) ?? null);
 }

@@ -5,27 +5,26 @@ import { laneNotFound } from "#lanes";
 import { lockWorkspace, requireFeature } from "#workspaces";
 import { webhookEvent, withoutCredentials } from "./audit.ts";
 import { checkWebhook } from "./check.ts";
-import { type EndedDelivery, endDeliveries } from "./end-deliveries.ts";
+import { type EndingDeliveries, endDeliveries } from "./end-deliveries.ts";
 import { findWebhook, updateWebhook } from "./store.ts";
 import { refreshTopics } from "./topics.ts";
 import { generateWebhookSecret, type Webhook, type WebhookActor, type WebhookContext } from "./webhook.ts";
 
-/** A changed webhook, its new secret if there is one, and the deliveries that were being sent when it was switched off. */
+/** A changed webhook, and its new secret if there is one. */
 interface Patched {
   readonly webhook: Webhook;
   readonly secret: string | null;
-  readonly ended: readonly EndedDelivery[];
 }
 
 /**
  * Changes the settings in the request and leaves the others. A change that affects deliveries closes an open circuit. Switching a webhook
- * off ends its pending deliveries.
+ * off cancels its pending deliveries, after that is committed.
  *
  * @throws NOT_FOUND; PLAN_REQUIRED to switch one on; VALIDATION_ERROR for a host that may not be reached or an invalid template
  */
-export function patchWebhook(
+export async function patchWebhook(
   database: Transactional,
-  { random, audit, guard }: WebhookContext,
+  { random, audit, guard, aborter }: WebhookContext & Pick<EndingDeliveries, "aborter">,
   actor: WebhookActor,
   name: string,
   request: PatchWebhook,
@@ -34,7 +33,7 @@ export function patchWebhook(
   const { workspaceId } = actor;
   const { url, headers, events, enabled, rotate_secret, ...none } = request;
   none satisfies Record<string, never>;
-  return database.transaction(async (tx) => {
+  const patched = await database.transaction(async (tx) => {
     await lockWorkspace(tx, workspaceId);
     const before = await findWebhook(tx, workspaceId, name);
     if (!before) throw await laneNotFound(tx, workspaceId, "webhook", name);
@@ -45,12 +44,13 @@ export function patchWebhook(
     if (!webhook) throw await laneNotFound(tx, workspaceId, "webhook", name);
     const lane = { workspaceId, laneId: webhook.id };
     if (url !== undefined || headers || secret || enabled) await resetCircuit(tx, lane);
-    const ended = enabled === false ? await endDeliveries(tx, lane) : [];
     await refreshTopics(tx, workspaceId);
     const { rotate_secret: _, ...settingsChanged } = request;
     const input = withoutCredentials(settingsChanged);
     if (Object.keys(settingsChanged).length > 0) await audit.record(tx, webhookEvent(actor, "webhook.updated", name, { input }));
     if (secret) await audit.record(tx, webhookEvent(actor, "webhook.secret_rotated", name));
-    return { webhook, secret, ended };
+    return { webhook, secret };
   });
+  if (enabled === false) await endDeliveries({ db: database, aborter }, { workspaceId, laneId: patched.webhook.id });
+  return patched;
 }

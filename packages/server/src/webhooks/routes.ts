@@ -32,8 +32,8 @@ export function webhookActor(request: FastifyRequest): WebhookActor {
 }
 
 /** Webhooks. Source: contract §14. */
-export function mountWebhooks(api: Api, { tenants, waker, aborter, ...context }: WebhookRoutes): void {
-  const { clock } = context;
+export function mountWebhooks(api: Api, { tenants, waker, ...context }: WebhookRoutes): void {
+  const { clock, aborter } = context;
 
   api.get(
     "/v1/webhooks",
@@ -129,8 +129,7 @@ export function mountWebhooks(api: Api, { tenants, waker, aborter, ...context }:
     async (request) => {
       const actor = webhookActor(request);
       const { workspaceId } = actor;
-      const { webhook, secret, ended } = await patchWebhook(tenants.of(workspaceId), context, actor, request.params.name, request.body);
-      for (const { id, leaseId } of ended) aborter.abortJob(id, leaseId);
+      const { webhook, secret } = await patchWebhook(tenants.of(workspaceId), context, actor, request.params.name, request.body);
       waker.wake([{ workspaceId, laneId: webhook.id }]);
       return { ...showWebhook(webhook, principalOf(request), clock.nowMs()), ...(secret !== null && { secret }) };
     },

@@ -50,7 +50,10 @@ export async function insertWebhook(
   return findWebhookOfLane(tx, { workspaceId, laneId: lane.id });
 }
 
-/** Changes a webhook. The revision of its lane grows, so that no claim from now on uses older settings. Uses the primary keys. */
+/**
+ * Changes a webhook. The revision of its lane grows, so that no claim from now on uses older settings. One that is switched off is marked:
+ * its pending deliveries are to be cancelled. Uses the primary keys.
+ */
 export async function updateWebhook(
   tx: Db,
   { workspace_id, id }: Webhook,
@@ -68,6 +71,7 @@ export async function updateWebhook(
         secret = coalesce(${secret}, secret),
         disabled_at = case ${enabled}::boolean when true then null when false then coalesce(disabled_at, moment()) else disabled_at end,
         disabled_for = case ${enabled}::boolean when true then null when false then coalesce(disabled_for, 'request') else disabled_for end,
+        cancelling = case ${enabled}::boolean when true then false when false then true else cancelling end,
         -- Five days begin anew.
         failing_since = case when ${enabled}::boolean and disabled_at is not null then null else failing_since end,
         updated_at = moment()
@@ -76,12 +80,12 @@ export async function updateWebhook(
   return findWebhookOfLane(tx, lane);
 }
 
-/** Switches off those of these webhooks that have failed for five days. Uses the primary key. */
+/** Switches off a webhook if it has failed for five days, and marks it: its pending deliveries are to be cancelled. Uses the primary key. */
 export const disableIfFailing = (tx: Db, { workspaceId, laneId }: LaneKey): Promise<{ failing_since: string } | null> =>
   row(
     tx,
     sql`
-      update webhook set disabled_at = moment(), disabled_for = 'failing'
+      update webhook set disabled_at = moment(), disabled_for = 'failing', cancelling = true
       where workspace_id = ${workspaceId} and id = ${laneId} and disabled_at is null and failing_since <= moment() - interval '5 days'
       returning failing_since`,
   );
@@ -95,6 +99,27 @@ export const findFailingAcrossWorkspaces = (db: Db, limit: number): Promise<(Lan
       from webhook w join lane l on l.workspace_id = w.workspace_id and l.id = w.id and coalesce(l.deleted_at, 'infinity') = 'infinity'
       where w.disabled_at is null and w.failing_since <= moment() - interval '5 days' order by w.failing_since limit ${limit}`,
   );
+
+/**
+ * Some webhooks with deliveries to cancel, longest first, without those whose deliveries another transaction cancels at the moment. Uses index
+ * webhook_cancelling.
+ */
+export const findCancellingAcrossWorkspaces = (db: Db, limit: number): Promise<LaneKey[]> =>
+  rows(
+    db,
+    sql`
+      select workspace_id as "workspaceId", id as "laneId" from webhook
+      where cancelling order by disabled_at limit ${limit} for no key update skip locked`,
+  );
+
+/** Locks a webhook, if it has deliveries to cancel. Uses the primary key. */
+export const lockCancelling = async (tx: Db, { workspaceId, laneId }: LaneKey): Promise<boolean> =>
+  (await row(tx, sql`select from webhook where workspace_id = ${workspaceId} and id = ${laneId} and cancelling for no key update`)) !==
+  null;
+
+/** Records of a webhook that it has no more deliveries to cancel. Uses the primary key. */
+export const markCancelled = (tx: Db, { workspaceId, laneId }: LaneKey): Promise<unknown> =>
+  rows(tx, sql`update webhook set cancelling = false where workspace_id = ${workspaceId} and id = ${laneId}`);
 
 /** Uses index lane_name. */
 export const findWebhook = (db: Db, workspaceId: WorkspaceId, name: string): Promise<Webhook | null> =>

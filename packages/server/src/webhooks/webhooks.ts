@@ -17,6 +17,7 @@ import type { SecretAccess } from "#vault";
 import { WebhookDeliverer } from "./deliverer.ts";
 import { mountDeliveries } from "./delivery-routes.ts";
 import { disableFailingAcrossWorkspaces } from "./disable-failing.ts";
+import { endDeliveriesAcrossWorkspaces } from "./end-deliveries.ts";
 import { endpointsOf } from "./endpoint.ts";
 import { endOverdueAcrossWorkspaces, sweepWebhookEventsAcrossWorkspaces } from "./expire.ts";
 import { TRIED_FOR } from "./expiry-store.ts";
@@ -75,13 +76,14 @@ export function createWebhooks({ config, engine, housekeeping, emit, ...routes }
   const sending = loop("webhooks", () => makeDeliveriesAcrossWorkspaces({ db: engine, ids, clock, emit, waker }));
   const overdue = loop("webhooks-overdue", () => endOverdueAcrossWorkspaces(engine));
   const failing = loop("webhooks-failing", () => disableFailingAcrossWorkspaces({ db: engine, audit, aborter, emit }));
+  const cancelling = loop("webhooks-cancelling", () => endDeliveriesAcrossWorkspaces({ db: engine, aborter }));
   const sweep = { name: "sweep-webhook-events", everyMs: HOUR_MS, pass: () => sweepWebhookEventsAcrossWorkspaces(housekeeping) };
   return {
     routes: (api) => {
       mountWebhooks(api, routes);
       mountDeliveries(api, routes);
     },
-    services: [sending, overdue, failing, new PeriodicLoop(sweep, emit, random)],
+    services: [sending, overdue, failing, cancelling, new PeriodicLoop(sweep, emit, random)],
     due: [
       { loop: sending, nextDue: fragment`select at from event_outbox order by id limit 1` },
       {
@@ -94,6 +96,7 @@ export function createWebhooks({ config, engine, housekeeping, emit, ...routes }
           select failing_since + interval '5 days' from webhook
           where failing_since is not null and disabled_at is null order by failing_since limit 1`,
       },
+      { loop: cancelling, nextDue: fragment`select disabled_at from webhook where cancelling order by disabled_at limit 1` },
     ],
   };
 }

@@ -1,13 +1,14 @@
 import { describe, expect } from "vitest";
 import type { Claim } from "#jobs";
-import { type Db, type JobId, sql, systemRandom, type Transactional } from "#kernel";
+import { type Db, type JobId, sql, systemRandom, type Transactional, unavailable } from "#kernel";
 import type { LaneKey } from "#lanes";
 import { sweepDeletedLanesAcrossWorkspaces } from "../../src/retention/sweep-lanes.ts";
-import { endDeliveries } from "../../src/webhooks/end-deliveries.ts";
+import { endDeliveries, endDeliveriesAcrossWorkspaces } from "../../src/webhooks/end-deliveries.ts";
 import { endOverdueAcrossWorkspaces } from "../../src/webhooks/expire.ts";
 import { webhookKind } from "../../src/webhooks/kind.ts";
 import { patchWebhook } from "../../src/webhooks/patch.ts";
 import { auditLog, ids } from "../harness/audit.ts";
+import type { TestDatabase } from "../harness/database.ts";
 import { putNode, test } from "../harness/engine.ts";
 import { hold } from "../harness/locks.ts";
 import { isAnyLockAwaited, overlap, type Run, within } from "../harness/overlap.ts";
@@ -20,11 +21,22 @@ const ERROR = { code: "HTTP_STATUS", message: "The handler responded with 500.",
 const switchOff = (db: Transactional, { workspaceId }: LaneKey) =>
   patchWebhook(
     db,
-    { random: systemRandom, ids, audit: auditLog, clock: { nowMs: () => 0, elapsedMs: () => 0 }, guard: { refusesHost: () => false } },
+    {
+      random: systemRandom,
+      ids,
+      audit: auditLog,
+      clock: { nowMs: () => 0, elapsedMs: () => 0 },
+      guard: { refusesHost: () => false },
+      aborter: { abortJob: () => {} },
+    },
     { workspaceId, actorId: "system", plan: "team" },
     "alerts",
     { enabled: false },
   );
+
+/** Marks a webhook as switched off, with deliveries to cancel. */
+const markOff = (database: TestDatabase, { laneId }: LaneKey) =>
+  database.query("update webhook set disabled_at = moment(), disabled_for = 'request', cancelling = true where id = $1", [laneId]);
 
 /** Settles attempts that failed, with another one to follow. */
 const settleFailed = async (tx: Db, lane: LaneKey, deliveries: readonly JobId[]): Promise<void> =>
@@ -51,10 +63,61 @@ describe("a webhook that is switched off", () => {
     const deliveries = await putDeliveries(engine, database, lane, 5);
     const leaseId = await putNode(database);
     await database.query("update job set state = 'active', lease_id = $2 where id = $1", [deliveries[3], leaseId]);
-    const sending = await engine.transaction((tx) => endDeliveries(tx, lane, 2));
-    expect(sending).toEqual([{ id: deliveries[3], leaseId }]);
+    await markOff(database, lane);
+    const aborted: [JobId, number][] = [];
+    await endDeliveries({ db: engine, aborter: { abortJob: (...job) => aborted.push(job) } }, lane, 2);
+    expect(aborted).toEqual([[deliveries[3], leaseId]]);
     expect(await statesOf(database, lane)).toEqual(Array(5).fill("cancelled"));
     expect(await database.query("select from job where lane_id = $1", [lane.laneId])).toEqual([]);
+  });
+
+  test("is off before its deliveries are cancelled: nobody waits for it meanwhile", async ({ database, engine }) => {
+    const lane = await putWebhook(database);
+    const other = await putWebhook(database);
+    const [delivery] = await putDeliveries(engine, database, lane, 1);
+    const settling = hold(engine, sql`select from webhook_delivery where id = ${delivery} for update`);
+    await settling.held;
+    const off = switchOff(engine, lane);
+    await until(() => isAnyLockAwaited(database), "the change to wait for the delivery");
+    for (const one of [lane, other]) await putEvent(database, one);
+    await makeDeliveries(engine);
+    expect(await statesOf(database, other)).toEqual(["pending"]);
+    await settling.release();
+    await off;
+    expect(await statesOf(database, lane)).toEqual(["cancelled"]);
+  });
+
+  test("has all its deliveries cancelled, also if its node stops after some of them", async ({ database, engine }) => {
+    const lane = await putWebhook(database);
+    await putDeliveries(engine, database, lane, 5);
+    await markOff(database, lane);
+    let transactions = 0;
+    const stopping: Transactional = {
+      query: (statement) => engine.query(statement),
+      transaction: (work) => (++transactions > 2 ? Promise.reject(unavailable()) : engine.transaction(work)),
+    };
+    const aborter = { abortJob: () => {} };
+    await expect(endDeliveries({ db: stopping, aborter }, lane, 2)).rejects.toThrow();
+    expect(await statesOf(database, lane)).toEqual([...Array(4).fill("cancelled"), "pending"]);
+    await endDeliveriesAcrossWorkspaces({ db: engine, aborter });
+    expect(await statesOf(database, lane)).toEqual(Array(5).fill("cancelled"));
+    expect(await database.query("select from webhook where cancelling")).toEqual([]);
+  });
+
+  test("keeps a delivery that is requested afterwards, and all that are left once it is on again", async ({ database, engine }) => {
+    const lane = await putWebhook(database);
+    await putDeliveries(engine, database, lane, 2);
+    await markOff(database, lane);
+    await database.query("update webhook_delivery set requested = true, created_at = moment() + interval '1 minute' where lane_id = $1", [
+      lane.laneId,
+    ]);
+    const aborter = { abortJob: () => {} };
+    await endDeliveriesAcrossWorkspaces({ db: engine, aborter });
+    expect(await statesOf(database, lane)).toEqual(["pending", "pending"]);
+    await database.query("update webhook set disabled_at = null, disabled_for = null, cancelling = false where id = $1", [lane.laneId]);
+    await database.query("update webhook_delivery set requested = false where lane_id = $1", [lane.laneId]);
+    await endDeliveries({ db: engine, aborter }, lane);
+    expect(await statesOf(database, lane)).toEqual(["pending", "pending"]);
   });
 
   test("gets no deliveries of events that a node takes before the change is committed", async ({ database, engine }) => {
