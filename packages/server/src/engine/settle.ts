@@ -66,6 +66,12 @@ interface Settlement {
 /** What one statement has made of a settlement. Unknown: it failed, perhaps after its commit. */
 type AtOnce = "settled" | "left" | "unknown";
 
+/** A settlement that took too long, and how it is written. */
+interface Late {
+  readonly settlement: Settlement;
+  readonly write: Write;
+}
+
 /** Writes settlements. Returns which of their claims were valid. */
 type Adder = Pick<Batcher<Settlement, boolean>, "addAll">;
 
@@ -79,7 +85,8 @@ const NO_EFFECT: CircuitEffect = { kind: "none" };
  * Writes the outcomes of claims and their effects on circuits, many in one statement. While the database is away it waits, so that no
  * result is lost. Three groups are written apart, so that they do not hold up the others: jobs with a concurrency key, which another
  * transaction may have locked; jobs of kinds whose outcomes change something else, which takes a transaction; and those that lock other jobs.
- * Outcomes of kinds that change little are settled by one statement if it can, apart from all these.
+ * Outcomes of kinds that change little are settled by one statement if it can, apart from all these. So are those of a lane in which one took too
+ * long, as when another transaction has locked a row for long.
  */
 export class Settler {
   readonly #db: Transactional;
@@ -91,6 +98,11 @@ export class Settler {
   readonly #withEffects: Batcher<Settlement, boolean>;
   readonly #lockingOthers: Batcher<Settlement, boolean>;
   readonly #atOnce: Batcher<Settlement, AtOnce>;
+  readonly #late: Batcher<Late, boolean>;
+  /** Lanes in which a settlement took too long, and none has been written since. */
+  readonly #slow = new Set<LaneId>();
+  /** Settlements that took too long, by the names of their claims. */
+  readonly #later = new Map<string, Promise<unknown>>();
   /** What one statement does not settle, a transaction does. */
   readonly #atOnceFirst: Adder = { addAll: (settlements) => this.#addAtOnce(settlements) };
   readonly #report: ReportChange;
@@ -114,7 +126,7 @@ export class Settler {
     this.#db = db;
     this.#kinds = kinds;
     this.#emit = emit;
-    const batcher = <Done>(write: (settlements: Settlement[]) => Promise<Done[]>) =>
+    const batcher = <Done>(write: (settlements: Settlement[]) => Promise<(Done | Promise<Done>)[]>) =>
       new Batcher<Settlement, Done>({
         maxWeight: MAX_WEIGHT,
         writers: WRITERS,
@@ -123,13 +135,19 @@ export class Settler {
         write,
       });
     const lasting = (write: Write) =>
-      batcher((settlements) => this.#write(settlements, write).finally(() => this.#forgetPending(settlements)));
+      batcher<boolean>((settlements) => this.#write(settlements, write).finally(() => this.#forgetPending(settlements)));
     const withEffects = (settlements: readonly Settlement[]) => this.#db.transaction((tx) => this.#writeWithEffects(tx, settlements));
     this.#plain = lasting((settlements) => this.#writeRecords(settlements));
     this.#keyed = lasting((settlements) => this.#writeRecords(settlements));
     this.#withEffects = lasting(withEffects);
     this.#lockingOthers = lasting(withEffects);
-    this.#atOnce = batcher((settlements) => this.#writeAtOnce(settlements));
+    this.#atOnce = batcher<AtOnce>((settlements) => this.#writeAtOnce(settlements));
+    this.#late = new Batcher({
+      maxWeight: 1,
+      writers: WRITERS,
+      workspaceOf: ({ settlement }) => settlement.claim.workspaceId,
+      write: (late) => this.#writeLate(late),
+    });
   }
 
   /**
@@ -187,12 +205,12 @@ export class Settler {
   }
 
   #forgetPending(settlements: readonly Settlement[]): void {
-    for (const { name } of settlements) this.#pending.delete(name);
+    for (const { name } of settlements) if (!this.#later.has(name)) this.#pending.delete(name);
   }
 
   #adderOf({ claim, verdict }: Ending): Adder {
     const kind = this.#kinds.of(claim);
-    if (kind?.atOnce?.accepts({ claim, verdict })) return this.#atOnceFirst;
+    if (!this.#slow.has(claim.laneId) && kind?.atOnce?.accepts({ claim, verdict })) return this.#atOnceFirst;
     if (kind?.locksOthers) return this.#lockingOthers;
     if (kind && (!kind.recorded || kind.settled)) return this.#withEffects;
     return claim.concurrencyKey === null ? this.#plain : this.#keyed;
@@ -206,6 +224,7 @@ export class Settler {
   async settled(): Promise<void> {
     await this.#atOnce.settled();
     await Promise.all([this.#plain, this.#keyed, this.#withEffects, this.#lockingOthers].map((batcher) => batcher.settled()));
+    while (this.#later.size > 0) await Promise.all(this.#later.values());
   }
 
   /** Stops waiting for a database that is away. Claims that are not settled by then are taken back later. */
@@ -213,7 +232,15 @@ export class Settler {
     this.#givenUp = true;
   }
 
-  async #write(settlements: Settlement[], write: Write): Promise<boolean[]> {
+  /** Writes settlements together, without those of slow lanes. */
+  async #write(settlements: readonly Settlement[], write: Write): Promise<Valid[]> {
+    const others = settlements.filter(({ claim }) => !this.#slow.has(claim.laneId));
+    const valid = others.length > 0 ? await this.#writeTogether(others, write) : [];
+    const validOf = new Map(others.map((one, index) => [one, valid[index] ?? false]));
+    return settlements.map((one) => validOf.get(one) ?? this.#writeLater(one, write));
+  }
+
+  async #writeTogether(settlements: Settlement[], write: Write): Promise<Valid[]> {
     for (let pauseMs = FIRST_PAUSE_MS; !this.#givenUp; pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS)) {
       try {
         const { moved, ids, opened, enqueued = [] } = await write(settlements);
@@ -234,10 +261,34 @@ export class Settler {
         settlements = settlements.map((one) => ({ ...one, mayBeStored: true }));
         if (isRefused(error) || (isTimeout(error) && settlements.length > 1)) return this.#writeApart(settlements, write, error);
         this.#emit("settle_retried", { error });
+        if (isTimeout(error)) return settlements.map((one) => this.#writeLater(one, write));
         await wait(pauseMs);
       }
     }
     return settlements.map(() => false);
+  }
+
+  /** Writes a settlement when it is its turn among those that took too long. Meanwhile others are written, and it counts as pending. */
+  #writeLater(settlement: Settlement, write: Write): Promise<boolean> {
+    const { name, claim } = settlement;
+    this.#slow.add(claim.laneId);
+    const written = wait(FIRST_PAUSE_MS).then(() => this.#late.add({ settlement, write }));
+    const ended = written.finally(() => {
+      this.#later.delete(name);
+      this.#pending.delete(name);
+    });
+    this.#later.set(name, ended);
+    return ended;
+  }
+
+  async #writeLate(late: readonly Late[]): Promise<Valid[]> {
+    const all: Valid[] = [];
+    for (const { settlement, write } of late) {
+      const [valid = false] = await this.#writeTogether([settlement], write);
+      if (!(valid instanceof Promise)) this.#slow.delete(settlement.claim.laneId);
+      all.push(valid);
+    }
+    return all;
   }
 
   /** Which of these an earlier try has stored: the entries of their attempts are in the logs of their jobs, or their kinds find them. */
@@ -259,7 +310,7 @@ export class Settler {
    * Writes a batch in halves that the database refused or was too slow for, so that one bad settlement does not block the others. The
    * bad one goes to the dead-letter queue. Otherwise it would stay claimed as long as its lease holds.
    */
-  async #writeApart(settlements: Settlement[], write: Write, error: unknown): Promise<boolean[]> {
+  async #writeApart(settlements: Settlement[], write: Write, error: unknown): Promise<Valid[]> {
     const [first] = settlements;
     if (settlements.length > 1) {
       const half = settlements.length >> 1;
@@ -268,15 +319,15 @@ export class Settler {
     if (first && !first.again) {
       // Once more: a row can be refused because its partition is being created.
       await wait(FIRST_PAUSE_MS);
-      return this.#write([{ ...first, again: true }], write);
+      return this.#writeTogether([{ ...first, again: true }], write);
     }
     if (first && first.verdict !== UNSTORABLE) {
       this.#emit("settle_failed", { jobId: first.claim.id, error });
       const entry = logEntry(entryOf(first.claim, UNSTORABLE, 0, null));
-      return this.#write([{ ...first, verdict: UNSTORABLE, circuit: NO_EFFECT, entry }], write);
+      return this.#writeTogether([{ ...first, verdict: UNSTORABLE, circuit: NO_EFFECT, entry }], write);
     }
     // Without `settled` of its kind, which may be what fails.
-    if (first && !first.isBare) return this.#write([{ ...first, isBare: true }], (ones) => refuse(this.#db, ones));
+    if (first && !first.isBare) return this.#writeTogether([{ ...first, isBare: true }], (ones) => refuse(this.#db, ones));
     return settlements.map(() => false);
   }
 
@@ -355,6 +406,9 @@ function unmovedOf(settlements: readonly Settlement[], ids: readonly JobId[]): S
 }
 
 type Write = (settlements: readonly Settlement[]) => Promise<Written>;
+
+/** Whether the claim of a settlement was valid. A promise: it is written later. */
+type Valid = boolean | Promise<boolean>;
 
 const NOTHING_MOVED: Written = { moved: 0, ids: null, opened: [] };
 

@@ -62,6 +62,34 @@ describe("what became of attempts", () => {
     expect(written).toEqual([]);
   });
 
+  test("what took too long to write does not hold up the others, and is written in the end", async () => {
+    fault = (ids) => (ids.includes(jobId(1)) ? Object.assign(unavailable(), { cause: { code: "57014" } }) : null);
+    let isDone = false;
+    const slow = [1, 2].map((id) => add(id, COMPLETE, claimed(id, 1)));
+    void slow[0]?.then(() => (isDone = true));
+    await Promise.all([2, 3, 4].map((lane) => add(lane + 1, COMPLETE, claimed(lane + 1, lane))));
+    await add(6, COMPLETE, claimed(6, 2));
+    await slow[1];
+    expect(isDone).toBe(false);
+    expect(settler.isSettling(claimed(1))).toBe(true);
+    expect(settler.isSettling(claimed(2))).toBe(false);
+    const settled = settler.settled();
+    fault = () => null;
+    await settled;
+    expect(settler.isSettling(claimed(1))).toBe(false);
+    expect(await slow[0]).toBe(true);
+    expect(written.flat().sort()).toEqual([1, 2, 3, 4, 5, 6].map(jobId));
+  });
+
+  test("what took too long to write is given up with the node", async () => {
+    fault = () => Object.assign(unavailable(), { cause: { code: "57014" } });
+    const settling = add(1);
+    await until(() => told.includes("settle_retried"), "a first try");
+    settler.giveUp();
+    expect(await settling).toBe(false);
+    await settler.settled();
+  });
+
   test("an attempt that the database refuses to settle does not keep the others from being written", async () => {
     fault = (ids) => (ids.includes(jobId(1)) ? Object.assign(new TypeError("invalid input syntax"), { code: "22P02" }) : null);
     void add(1);
