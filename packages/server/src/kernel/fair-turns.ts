@@ -1,5 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import type { Clock } from "./clock.ts";
+import { isTimeout } from "./database/pool.ts";
 import type { WorkspaceId } from "./ids.ts";
 import { isAway } from "./problem.ts";
 
@@ -43,7 +44,8 @@ export interface DueWork {
 
 /**
  * Does due work of all workspaces for one round. Workspaces take turns in batches, so that none waits for another's thousands. When a
- * batch fails, its workspaces are served one by one, so that one workspace's bad row costs the others nothing.
+ * batch fails or takes too long, its workspaces are served one by one, so that one workspace's bad or locked row does not keep the others
+ * from being served.
  *
  * @returns the wait until there is more to do, in milliseconds: 0 at once, undefined when nothing is planned
  * @throws UNAVAILABLE when the database is away
@@ -53,11 +55,14 @@ export async function serveInTurnsAcrossWorkspaces(work: DueWork): Promise<numbe
   const inMs = await findNextInMs();
   if (inMs === null) return undefined;
   if (inMs > 0) return Math.max(1, inMs);
-  const untilMs = clock.elapsedMs() + roundMs;
+  let untilMs = clock.elapsedMs() + roundMs;
   let waitMs = LOCKED_MS;
   for (const line = [...(await findWorkspaces())]; line.length > 0 && clock.elapsedMs() < untilMs; ) {
+    const beganMs = clock.elapsedMs();
     const { served, failed, more } = await serveOrSplit(work, line.splice(0, maxBatch));
     line.push(...more);
+    // The others have all of their time. Those that fail are the longest waiting, and the first of each round.
+    if (failed) untilMs += clock.elapsedMs() - beganMs;
     if (served) waitMs = 0;
     else if (failed) waitMs = Math.max(waitMs, FAILED_MS);
   }
@@ -70,7 +75,7 @@ async function serveOrSplit(work: DueWork, batch: readonly WorkspaceId[]): Promi
     if (restMs > 0) await (work.pause ?? setTimeout)(restMs);
     return { ...done, failed: false };
   } catch (error) {
-    if (isAway(error)) throw error;
+    if (isAway(error) && !isTimeout(error)) throw error;
     work.onFailure(batch, error);
     if (batch.length === 1) return { served: false, more: [], failed: true };
     const turns: Turn[] = [];

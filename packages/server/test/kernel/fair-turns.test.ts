@@ -69,6 +69,24 @@ test("a database that is away ends the round: nothing is tried one by one", asyn
   expect([batches, failures]).toEqual([["ab"], []]);
 });
 
+const TIMEOUT = Object.assign(unavailable("The database is unavailable."), { cause: { code: "57014" } });
+
+test("workspaces of a batch that takes too long are served one by one, and the one with a locked row costs the others no turn", async () => {
+  const { work, left, batches, failures } = dueWork({ a: 1, b: 1, c: 1, d: 1 }, { bad: "a", error: TIMEOUT, roundMs: 150 });
+  expect(await serveInTurnsAcrossWorkspaces(work)).toBe(0);
+  expect([batches, failures]).toEqual([
+    ["ab", "a", "b", "cd"],
+    ["ab", "a"],
+  ]);
+  expect(left).toEqual({ a: 1, b: 0, c: 0, d: 0 });
+});
+
+test("a workspace that takes too long alone is tried again after a second", async () => {
+  const { work, failures } = dueWork({ a: 1 }, { bad: "a", error: TIMEOUT });
+  expect(await serveInTurnsAcrossWorkspaces(work)).toBe(1_000);
+  expect(failures).toEqual(["a"]);
+});
+
 test.for([
   [null, undefined],
   [0.2, 1],
