@@ -30,8 +30,10 @@ export interface FireResult {
   readonly jobs: number;
   /** The lanes in which new jobs wait for nodes. */
   readonly lanes: readonly LaneKey[];
-  /** The lanes in which new jobs wait for workers, and those of workflows in which new runs wait. */
+  /** The lanes in which new jobs wait for workers. */
   readonly pulled: readonly LaneKey[];
+  /** The lanes of workflows in which new runs wait. */
+  readonly workflows: readonly LaneKey[];
   /** Whose schedules fired, or skipped a tick. */
   readonly workspaceIds: readonly WorkspaceId[];
   /** The earliest next tick of the schedules. Milliseconds since 1970; null when none has a next tick. */
@@ -50,7 +52,7 @@ const UNREADABLE_MS = 3_600_000;
  */
 export async function fireSchedule(tx: Db, context: FireContext, schedule: Pick<Schedule, "workspace_id" | "id">): Promise<FireResult> {
   const due = await lockDue(tx, schedule);
-  return due ? fireSchedules(tx, context, [due]) : { jobs: 0, lanes: [], pulled: [], workspaceIds: [], nextMs: null };
+  return due ? fireSchedules(tx, context, [due]) : { jobs: 0, lanes: [], pulled: [], workflows: [], workspaceIds: [], nextMs: null };
 }
 
 /**
@@ -80,10 +82,8 @@ export async function fireSchedules(tx: Db, context: FireContext, due: readonly 
   return {
     jobs: inserted.reduce((sum, jobs) => sum + (jobs?.length ?? 0), 0),
     lanes: requests.flatMap(({ workspaceId }, index) => lanesToWake(workspaceId, inserted[index]?.[0], "push")),
-    pulled: [
-      ...new Map(runs.map(({ workspaceId, laneId }) => [laneId, { workspaceId, laneId }])).values(),
-      ...requests.flatMap(({ workspaceId }, index) => lanesToWake(workspaceId, inserted[index]?.[0], "pull")),
-    ],
+    pulled: requests.flatMap(({ workspaceId }, index) => lanesToWake(workspaceId, inserted[index]?.[0], "pull")),
+    workflows: [...new Map(runs.map(({ workspaceId, laneId }) => [laneId, { workspaceId, laneId }])).values()],
     workspaceIds: [...new Set(planned.map(({ schedule }) => schedule.workspace_id))],
     nextMs: earliest(planned.map(({ plan }) => plan.nextMs)),
   };

@@ -42,13 +42,14 @@ export function createSchedules({
   startRuns,
 }: SchedulesOptions): Schedules {
   const context: FireContext = { calendars: new Calendars(), ids, audit, clock, emit, shares, startRuns };
-  const onFired = ({ jobs, lanes, pulled, workspaceIds, nextMs }: FireResult) => {
+  const onFired = ({ jobs, lanes, pulled, workflows, workspaceIds, nextMs }: FireResult) => {
     for (const workspaceId of workspaceIds) report(workspaceId, FIRED);
     emit("jobs_enqueued", { count: jobs });
     emit("schedule_jobs_made", { count: jobs });
     // When this node can deliver all of the jobs, the other nodes stay asleep: they would only compete for the same jobs.
     waker.wake(lanes, jobs > room() ? undefined : "node");
-    if (pulled.length > 0) waker.wakeWorkflows(pulled);
+    if (pulled.length > 0) waker.wakePulled(pulled);
+    if (workflows.length > 0) waker.wakeWorkflows(workflows);
     if (nextMs !== null) ticks.expect(nextMs);
   };
   const pass = () => tickAcrossWorkspaces({ ...context, db: engine, onFired });

@@ -45,5 +45,9 @@ async function insertJob(tx: Db, { ids }: FireContext, { schedule, atMs }: Locke
   const inserted = stored?.[0];
   if (!inserted) throw await scheduleNotFound(tx, workspaceId, schedule.name);
   const [lanes, pulled] = [lanesToWake(workspaceId, inserted, "push"), lanesToWake(workspaceId, inserted, "pull")];
-  return { job: recordOf(job, inserted), queue, fired: { jobs: 1, lanes, pulled, workspaceIds: [workspaceId], nextMs: null } };
+  return {
+    job: recordOf(job, inserted),
+    queue,
+    fired: { jobs: 1, lanes, pulled, workflows: [], workspaceIds: [workspaceId], nextMs: null },
+  };
 }
