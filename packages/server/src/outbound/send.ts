@@ -16,8 +16,8 @@ export type OwnPorts = () => readonly number[];
 export class Sender {
   readonly #makeAgent: () => Agent;
   #agent: Agent;
-  /** Those of before, whose requests have not all ended. */
-  readonly #leaving = new Set<Agent>();
+  /** How many requests of each agent have not ended: of the present one, and of those of before. */
+  readonly #unfinished = new Map<Agent, number>();
   #isClosed = false;
   /** How often the event loop had stood still when the agent was made. */
   #standStills = standStills.count;
@@ -43,11 +43,22 @@ export class Sender {
   }
 
   send(request: Request, onDone: (response: Response) => void): Abort {
-    const reader = new ResponseReader(request, () => this.#limiter, onDone);
+    let used: Agent | undefined;
+    const useAgent = (agent: Agent | undefined) => {
+      if (agent) this.#count(agent, 1);
+      if (used) this.#count(used, -1);
+      used = agent;
+    };
+    const onEnd = (response: Response) => {
+      useAgent(undefined);
+      onDone(response);
+    };
+    const reader = new ResponseReader(request, () => this.#limiter, onEnd);
     const { origin, path, method = "POST", headers, body } = request;
     const dispatch = () => {
       this.#leaveStale();
       const agent = this.#agent;
+      useAgent(agent);
       // The event loop may stand still between the dispatch and the write.
       reader.expect(() => {
         this.#leaveStale();
@@ -69,15 +80,23 @@ export class Sender {
     if (this.#isClosed || this.#standStills === count) return;
     this.#standStills = count;
     const stale = this.#agent;
-    this.#leaving.add(stale);
-    // Requests under way may still end.
-    void stale.close().finally(() => this.#leaving.delete(stale));
     this.#agent = this.#makeAgent();
+    if (!this.#unfinished.has(stale)) void stale.close();
+  }
+
+  /** Counts requests that have not ended. An agent of before is closed after its last one: undici does not destroy the requests of a closed one. */
+  #count(agent: Agent, change: 1 | -1): void {
+    const unfinished = (this.#unfinished.get(agent) ?? 0) + change;
+    if (unfinished > 0) this.#unfinished.set(agent, unfinished);
+    else {
+      this.#unfinished.delete(agent);
+      if (agent !== this.#agent && !this.#isClosed) void agent.close();
+    }
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    await Promise.all([this.#agent, ...this.#leaving].map((agent) => agent.destroy()));
+    await Promise.all([...new Set([this.#agent, ...this.#unfinished.keys()])].map((agent) => agent.destroy()));
   }
 }
 

@@ -10,7 +10,7 @@ export class RawServer {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
 
-  private constructor(answer: (socket: Socket) => void) {
+  private constructor(answer: (socket: Socket, request: string) => void) {
     this.#server = createServer((socket) => {
       this.#sockets.add(socket);
       this.connections += 1;
@@ -25,14 +25,15 @@ export class RawServer {
         const [head = "", body] = text.split("\r\n\r\n", 2);
         const length = Number(/^content-length: (\d+)/im.exec(head)?.[1] ?? 0);
         if (body === undefined || body.length < length) return;
-        this.requests.push(text);
+        const request = text;
+        this.requests.push(request);
         text = "";
-        answer(socket);
+        answer(socket, request);
       });
     });
   }
 
-  static async listen(answer: (socket: Socket) => void): Promise<RawServer> {
+  static async listen(answer: (socket: Socket, request: string) => void): Promise<RawServer> {
     const server = new RawServer(answer);
     await new Promise<void>((resolve) => server.#server.listen(0, "127.0.0.1", resolve));
     return server;

@@ -61,6 +61,34 @@ describe("a request", () => {
     },
   );
 
+  test("a request that began before the node stood still goes on, and ends when the sender closes", async () => {
+    server = await RawServer.listen((socket, text) => (text.includes("/quick") ? socket.write(OK) : undefined));
+    const responses: Response[] = [];
+    sender.send(request({ path: "/slow" }), (response) => responses.push(response));
+    await until(() => server.requests.length === 1, "the request");
+    standStill(1_500);
+    expect(await send({ path: "/quick" })).toMatchObject({ status: 200 });
+    expect(responses).toEqual([]);
+    await sender.close();
+    expect(responses).toMatchObject([{ kind: "failed" }]);
+    await until(() => server.left === 2, "both connections to be closed");
+  });
+
+  test("a request that began before the node stood still leaves no connection open once it has ended", async () => {
+    let respond = () => {};
+    server = await RawServer.listen((socket, text) => {
+      if (text.includes("/quick")) socket.write(OK);
+      else respond = () => socket.write(OK);
+    });
+    const slow = send({ path: "/slow" });
+    await until(() => server.requests.length === 1, "the request");
+    standStill(1_500);
+    await send({ path: "/quick" });
+    respond();
+    expect(await slow).toMatchObject({ status: 200 });
+    await until(() => server.left === 1, "the connection of before to be closed");
+  });
+
   test("a request keeps a body of as many bytes as are wanted, and nothing of a longer one", async () => {
     for (const [length, kept] of [
       [1_000, 1_000],
