@@ -41,7 +41,10 @@ export const proveReport =
     // Its node is lost, and the next execution has not begun. What may have secrets is not stored without a redactor.
     if (!row)
       return (await findTemplatedInput(db, { workspaceId, id: claim.id as string as RunId })) === null ? { claim, redactor: null } : null;
-    const { redactor, secretLength } = await redactorOf(db, row, row.queue, worker);
+    const found = await redactorOf(db, row, row.queue, worker);
+    // A secret has changed since it was given out. The run is executed again, with the new value.
+    if (!found) return null;
+    const { redactor, secretLength } = found;
     held.add({ claim: row, response: Symbol(), queue: row.queue, redactor }, secretLength);
     return { claim, redactor };
   };

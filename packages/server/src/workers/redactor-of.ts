@@ -1,25 +1,33 @@
 import type { AttemptResult } from "#engine";
 import type { Claim } from "#jobs";
-import type { Db, RunId } from "#kernel";
+import { type Db, type RunId, unavailable } from "#kernel";
 import { findTemplatedInput, isOfRun } from "#workflows";
 import { type FilledPayload, type FillSecrets, fillInput, fillSecrets, KEEPS_NOTHING } from "./fill-secrets.ts";
 
 /** What takes the secrets of a job or run out of what its worker reports. */
 type FoundRedactor = Pick<FilledPayload, "redactor" | "secretLength">;
-export type RedactorOf = (db: Db, claim: Claim, name: string, worker: string) => Promise<FoundRedactor>;
+export type RedactorOf = (db: Db, claim: Claim, name: string, worker: string) => Promise<FoundRedactor | null>;
 
 const NONE: FoundRedactor = { redactor: null, secretLength: 0 };
 
-/** Reads the secrets of a job or run again, for a report that reaches another node than the one that gave it out. */
+/**
+ * Reads the secrets of a job or run again, for a report that reaches another node than the one that gave it out. If they have changed since, their
+ * former values cannot be searched for: nothing is kept of what is reported of a job. A run returns null, and is to be executed again.
+ *
+ * @throws UNAVAILABLE when they cannot be read at the moment
+ */
 export const redactorOf =
   (fill: FillSecrets): RedactorOf =>
   async (db, claim, name, worker) => {
     // A hook has no templates: its payload is what the run has led to.
     if (claim.kind === "hook" || claim.payload === "") return NONE;
-    if (!isOfRun(claim)) return asRedactor(await fillSecrets(fill, claim, name, worker));
+    if (!isOfRun(claim)) return foundIn(await fillSecrets(fill, claim, name, worker)) ?? { redactor: KEEPS_NOTHING, secretLength: 0 };
     const input = await findTemplatedInput(db, { workspaceId: claim.workspaceId, id: claim.id as string as RunId });
-    return input === null ? NONE : asRedactor(await fillInput(fill, claim, name, worker, input));
+    return input === null ? NONE : foundIn(await fillInput(fill, claim, name, worker, input));
   };
 
-const asRedactor = (filled: FilledPayload | AttemptResult): FoundRedactor =>
-  "payload" in filled ? filled : { redactor: KEEPS_NOTHING, secretLength: 0 };
+function foundIn(filled: FilledPayload | AttemptResult): FoundRedactor | null {
+  if ("payload" in filled) return filled;
+  if (filled.kind === "postponed") throw unavailable("The secrets that may be in the report cannot be read at the moment.");
+  return null;
+}

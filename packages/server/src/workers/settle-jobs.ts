@@ -44,6 +44,8 @@ type Read = Refusal | Readied;
 /**
  * Settles attempts of workers. Each has its own outcome: one that is wrong or late does not keep the others from being stored. Those that
  * are ready at once, mostly all, are stored together. One that is searched for secrets, or whose claim is looked up, is stored when it is ready.
+ *
+ * @throws UNAVAILABLE when the secrets that may be in one of them cannot be read at the moment
  */
 export async function settleJobs(
   deps: SettleJobs,
@@ -79,7 +81,10 @@ export async function settleJobs(
       readied.push(read);
     } else refusals[index] = read;
   }
-  const [stored] = await Promise.all([store(deps, readied, version), ...later]);
+  const storing = store(deps, readied, version);
+  // If one of them fails, the call is repeated: then the others are stored already.
+  await Promise.allSettled([storing, ...later]);
+  const [stored] = await Promise.all([storing, ...later]);
   for (const [place, index] of ready.entries()) refusals[index] = stored[place] ?? null;
   const outcomes = settles.map((settle, index): AnsweredOutcome => {
     const refusal = refusals[index] ?? null;
@@ -95,13 +100,11 @@ const heldFor = ({ held }: Pick<SettleJobs, "held">, claim: NamedClaim): HeldJob
   return job && isSameClaim(job, claim) ? job : null;
 };
 
-/** A claim that this node does not remember, as the database has it. */
-const lookedUp = async ({ redactorOf }: SettleJobs, db: Db, row: HeldRow, { worker }: Proven): Promise<HeldJob> => ({
-  claim: row,
-  response: Symbol(),
-  queue: row.queue,
-  redactor: (await redactorOf(db, row, row.queue, worker.name)).redactor,
-});
+/** A claim that this node does not remember, as the database has it. Null: a run that is to be executed again, as a secret of it has changed. */
+async function lookedUp({ redactorOf }: SettleJobs, db: Db, row: HeldRow, { worker }: Proven): Promise<HeldJob | null> {
+  const found = await redactorOf(db, row, row.queue, worker.name);
+  return found && { claim: row, response: Symbol(), queue: row.queue, redactor: found.redactor };
+}
 
 /** Whether what is known of a job is of this claim. */
 export const isSameClaim = (held: HeldJob | undefined, { laneId, leaseId, attempt }: NamedClaim): boolean =>
@@ -116,7 +119,12 @@ interface Reporting {
 }
 
 /** Reads an outcome. What it is about is null if the lease is lost. */
-function readSettle(deps: SettleJobs, db: Db, reporting: Reporting, heldOf: () => HeldJob | null | Promise<HeldJob>): Read | Promise<Read> {
+function readSettle(
+  deps: SettleJobs,
+  db: Db,
+  reporting: Reporting,
+  heldOf: () => HeldJob | null | Promise<HeldJob | null>,
+): Read | Promise<Read> {
   const { settle } = reporting;
   const misfit = misfitOf(settle);
   if (misfit) return { code: "VALIDATION_ERROR", message: misfit };

@@ -203,6 +203,36 @@ describe("what a worker reports of a run with secrets", () => {
     await other.node.stop();
   });
 
+  test("is taken again on another node that could not read the secret for a moment", async ({ service, flow }) => {
+    const run = await taken(service, flow);
+    const other = await joinedBy(service);
+    const { database } = service;
+    await database.query("alter table secret rename to secret_away");
+    const refused = await report(other, run, ran("a", SECRET));
+    const settle = [{ id: run.runId, lease_token: run.lease_token, outcome: "completed", result: SECRET }];
+    const unsettled = await other.api("POST", "/v1/work", { worker: "w1", queues: [], settle });
+    await database.query("alter table secret_away rename to secret");
+    expect([refused.status, unsettled.status]).toEqual([503, 503]);
+    expect((await report(other, run, ran("a", SECRET))).status).toBe(200);
+    const event = { lease_token: run.lease_token, key: "b", name: "paid", data: 1 };
+    expect((await other.api("POST", `/v1/runs/${run.runId}/events`, event)).status).toBe(200);
+    expect(await flow.get(run.runId)).toMatchObject({ steps: [{ output: "[secret:TOKEN]" }, {}] });
+    await other.node.stop();
+  });
+
+  test("is refused on another node when the secret was rotated meanwhile: the run is executed again", async ({ service, flow }) => {
+    const run = await taken(service, flow);
+    const other = await joinedBy(service);
+    await service.advance(1);
+    await service.ok("PATCH", "/v1/secrets/TOKEN", { value: "another" });
+    const event = { lease_token: run.lease_token, key: "b", name: "paid", data: 1 };
+    const settle = [{ id: run.runId, lease_token: run.lease_token, outcome: "completed", result: SECRET }];
+    expect((await other.api("POST", `/v1/runs/${run.runId}/events`, event)).body.error).toMatchObject({ code: "LEASE_LOST" });
+    expect((await report(other, run, ran("a", 1))).body.error).toMatchObject({ code: "LEASE_LOST" });
+    expect((await other.ok("POST", "/v1/work", { worker: "w1", queues: [], settle })).settled).toMatchObject([{ code: "LEASE_LOST" }]);
+    await other.node.stop();
+  });
+
   test("is refused when its node is lost, and no execution has begun since", async ({ service, flow }) => {
     const run = await taken(service, flow);
     const other = await joinedBy(service);
