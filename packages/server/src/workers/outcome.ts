@@ -80,6 +80,14 @@ function* keptText(text: string, redactor: TextRedactor | null): SlicedWork<stri
   return redactor ? ((yield* redactor.text(text)) ?? REDACTED) : text;
 }
 
+/** The keys that have no secrets. No step is stored under another one. */
+function* withoutSecrets(keys: readonly string[], redactor: TextRedactor | null): SlicedWork<readonly string[]> {
+  if (!redactor) return keys;
+  const kept: string[] = [];
+  for (const key of keys) if ((yield* redactor.text(key)) === key) kept.push(key);
+  return kept;
+}
+
 /**
  * What an outcome means for its attempt.
  *
@@ -103,7 +111,8 @@ export function* readOutcome(
   if (outcome.outcome === "suspended") return { kind: "suspended", report: JSON.stringify({ steps, ...said } satisfies RunReport) };
   if (outcome.outcome === "unfit") {
     const reason = cut(yield* keptText(error ?? UNEXPLAINED, redactor), LIMITS.workerErrorLength);
-    return { kind: "suspended", report: JSON.stringify({ unfit: { step, reason, version }, ...said } satisfies RunReport) };
+    const unfit = { step: yield* keptText(step, redactor), reason, version };
+    return { kind: "suspended", report: JSON.stringify({ unfit, ...said } satisfies RunReport) };
   }
   if (outcome.outcome === "completed") {
     const result = resultText(outcome);
@@ -122,7 +131,7 @@ export function* readOutcome(
     ...reportOf({
       steps,
       error: cutError(yield* redactError({ name: error_name, message }, redactor)),
-      ...(retry_steps && { retrySteps: retry_steps }),
+      ...(retry_steps && { retrySteps: yield* withoutSecrets(retry_steps, redactor) }),
     }),
   };
 }

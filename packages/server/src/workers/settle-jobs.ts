@@ -2,7 +2,7 @@ import { ERRORS, type Settled, type SettleJob } from "@tidemill/contract";
 import type { AttemptResult, Engine } from "#engine";
 import { findHeld, type HeldRow, type NamedClaim } from "#jobs";
 import { type Db, type EmitEvent, type LoopTime, ProblemError, type RunId, type WorkspaceId } from "#kernel";
-import { keepProgress, storeProgress } from "#workflows";
+import { keepProgress, type RunReport, storeProgress } from "#workflows";
 import type { HeldJob, HeldJobs } from "./held-jobs.ts";
 import type { KnownWorkers } from "./known-workers.ts";
 import { misfitOf, type Reported, readOutcome, readReported, resultText, tooLarge } from "./outcome.ts";
@@ -170,14 +170,18 @@ function readOf(
 async function store({ finish, held, emit }: SettleJobs, readied: readonly Readied[], version: string | null): Promise<(Refusal | null)[]> {
   if (readied.length === 0) return [];
   const wereHeld = await finish(readied.map(({ job, claim, result }) => ({ claim: job.claim, result, worker: claim.worker.name })));
-  return readied.map(({ settle: { id, outcome, step = "" }, job, claim }, index) => {
+  return readied.map(({ settle: { id, outcome }, job, claim, result }, index) => {
     held.delete(job.claim.id);
     claim.worker.cancelled.delete(id);
     if (!wereHeld[index]) return LOST;
-    if (outcome === "unfit") emit("run_journal_rejected", { runId: id, workflow: job.queue, step, version });
+    if (outcome === "unfit") emit("run_journal_rejected", { runId: id, workflow: job.queue, step: unfitStepOf(result), version });
     return null;
   });
 }
+
+/** The step that did not fit, as it is stored. */
+const unfitStepOf = (result: AttemptResult): string =>
+  result.kind === "suspended" ? ((JSON.parse(result.report) as RunReport).unfit?.step ?? "") : "";
 
 async function storeOne(deps: SettleJobs, read: Read, version: string | null): Promise<Refusal | null> {
   if (!("result" in read)) return read;
