@@ -62,19 +62,31 @@ export interface TakenEvent {
   readonly data: string;
 }
 
+/** How much a transaction takes of the events of a workspace. */
+export interface EventShare {
+  readonly workspaceId: WorkspaceId;
+  /** Of data. The event that reaches it is the last one, so that at least one is taken. */
+  readonly maxBytes: number;
+}
+
 /**
  * Takes a share of the events of each workspace, the oldest first: the caller makes deliveries of them in the same transaction. Events that
  * another transaction has locked are skipped. Uses index event_outbox_share.
  */
-export const takeSharesAcrossWorkspaces = (tx: Db, workspaceIds: readonly WorkspaceId[], maxEvents: number): Promise<TakenEvent[]> =>
+export const takeSharesAcrossWorkspaces = (tx: Db, shares: readonly EventShare[], maxEvents: number): Promise<TakenEvent[]> =>
   rows(
     tx,
     sql`
       with taken as (
         delete from event_outbox e
         using (
-          select o.id from unnest(${plainArray(workspaceIds)}::uuid[]) w (id) cross join lateral (
-            select id from event_outbox where workspace_id = w.id order by workspace_id, id limit ${maxEvents} for update skip locked) o
+          select o.id
+          from unnest(${plainArray(shares.map((one) => one.workspaceId))}::uuid[], ${plainArray(shares.map((one) => one.maxBytes))}::bigint[]) w (id, max_bytes)
+          cross join lateral (
+            select id, sum(size) over (order by id) - size as bytes_before from (
+              select id, octet_length(data) as size from event_outbox
+              where workspace_id = w.id order by workspace_id, id limit ${maxEvents} for update skip locked) locked) o
+          where o.bytes_before < w.max_bytes
           offset 0
         ) found
         where e.id = found.id

@@ -1,6 +1,7 @@
+import { setImmediate } from "node:timers/promises";
 import type { Plan } from "@tidemill/contract";
 import { planHas } from "@tidemill/contract";
-import { insertOfKind } from "#jobs";
+import { insertOfKind, MAX_WEIGHT, weightOf } from "#jobs";
 import {
   type Clock,
   type Db,
@@ -16,7 +17,13 @@ import {
   type WorkspaceId,
 } from "#kernel";
 import type { LaneId, LaneKey, Waker } from "#lanes";
-import { findSendersAcrossWorkspaces, findWaitingAcrossWorkspaces, type TakenEvent, takeSharesAcrossWorkspaces } from "#outbox";
+import {
+  type EventShare,
+  findSendersAcrossWorkspaces,
+  findWaitingAcrossWorkspaces,
+  type TakenEvent,
+  takeSharesAcrossWorkspaces,
+} from "#outbox";
 import { bodyOf, showEventId, withTypeIds } from "./delivery.ts";
 import {
   type DeliveryToInsert,
@@ -24,11 +31,16 @@ import {
   insertDeliveriesAcrossWorkspaces,
   insertEventsAcrossWorkspaces,
 } from "./delivery-store.ts";
+import { countOnAcrossWorkspaces } from "./store.ts";
 
 /** Events in one transaction, and the workspaces that share it. */
 const MAX_EVENTS = 500;
 const MAX_WORKSPACES = 50;
 const ROUND_MS = 500;
+/** Bytes of events in one transaction, each as often as its workspace has webhooks. PostgreSQL takes about 20 ms to store a megabyte. */
+const MAX_BYTES = 16 * 1024 * 1024;
+/** Making bodies yields to the event loop after this time. */
+const YIELD_AFTER_MS = 5;
 
 /** More than what three days of growing waits need: a delivery ends when its time is up. */
 const ATTEMPTS = 100;
@@ -60,15 +72,25 @@ export const makeDeliveriesAcrossWorkspaces = (sending: Sending): Promise<number
     onFailure: (workspaces, error) => sending.emit("webhooks_failed", { workspaces, error }),
   });
 
-async function serve({ db, ids, waker }: Sending, workspaceIds: readonly WorkspaceId[]): Promise<ServedBatch> {
-  const share = Math.ceil(MAX_EVENTS / workspaceIds.length);
-  const { taken, lanes } = await db.transaction(async (tx) => {
-    const events = await takeSharesAcrossWorkspaces(tx, workspaceIds, share);
-    return { taken: events, lanes: events.length > 0 ? await deliver(tx, ids, events) : [] };
+async function serve(sending: Sending, workspaceIds: readonly WorkspaceId[]): Promise<ServedBatch> {
+  const { db, waker } = sending;
+  const maxEvents = Math.ceil(MAX_EVENTS / workspaceIds.length);
+  const { taken, shares, lanes } = await db.transaction(async (tx) => {
+    const webhooks = await countOnAcrossWorkspaces(tx, workspaceIds);
+    const shares = workspaceIds.map((workspaceId) => ({
+      workspaceId,
+      maxBytes: Math.ceil(MAX_BYTES / workspaceIds.length / (webhooks.get(workspaceId) ?? 1)),
+    }));
+    const events = await takeSharesAcrossWorkspaces(tx, shares, maxEvents);
+    return { taken: events, shares, lanes: events.length > 0 ? await deliver(tx, sending, events) : [] };
   });
   if (lanes.length > 0) waker.wake(lanes);
-  const full = (id: WorkspaceId) => taken.filter(({ workspaceId }) => workspaceId === id).length >= share;
-  return { served: taken.length > 0, more: workspaceIds.filter(full) };
+  const eventsOf = Map.groupBy(taken, ({ workspaceId }) => workspaceId);
+  const isFull = ({ workspaceId, maxBytes }: EventShare) => {
+    const events = eventsOf.get(workspaceId) ?? [];
+    return events.length >= maxEvents || events.reduce((sum, { data }) => sum + Buffer.byteLength(data), 0) >= maxBytes;
+  };
+  return { served: taken.length > 0, more: shares.filter(isFull).map(({ workspaceId }) => workspaceId) };
 }
 
 interface Receiver extends LaneKey {
@@ -76,27 +98,49 @@ interface Receiver extends LaneKey {
   readonly plan: Plan;
 }
 
-/** Makes deliveries of events to the webhooks that want them now. Returns their lanes. */
-async function deliver(tx: Db, ids: UuidSource, taken: readonly TakenEvent[]): Promise<LaneKey[]> {
+/** Deliveries that one statement stores, and the events that are stored before them. */
+interface Portion {
+  readonly events: EventToInsert[];
+  readonly deliveries: (DeliveryToInsert & { readonly body: string })[];
+}
+
+/** Makes deliveries of events to the webhooks that want them now, by statements of a bounded weight. Returns their lanes. */
+async function deliver(tx: Db, { ids, clock }: Pick<Sending, "ids" | "clock">, taken: readonly TakenEvent[]): Promise<LaneKey[]> {
+  // After the events were taken: a webhook that is created later has none of them.
   const receivers = Map.groupBy(
     await findReceivers(tx, [...new Set(taken.map(({ workspaceId }) => workspaceId))]),
     ({ workspaceId }) => workspaceId,
   );
-  const events: EventToInsert[] = [];
-  const deliveries: (DeliveryToInsert & { readonly body: string })[] = [];
+  const lanes = new Map<LaneId, LaneKey>();
+  let portion: Portion = { events: [], deliveries: [] };
+  let weight = 0;
+  let yieldedMs = clock.elapsedMs();
   for (const { workspaceId, type, at, data } of taken) {
     const wanting = (receivers.get(workspaceId) ?? []).filter((one) => planHas(one.plan, "webhooks") && one.events.includes(type));
     if (wanting.length === 0) continue;
     const id = ids.next();
     const body = bodyOf({ id: showEventId(id), type, timestamp: at }, withTypeIds(data));
-    events.push({ workspaceId, id, type, body });
-    for (const { laneId } of wanting)
-      deliveries.push({ workspaceId, laneId, id: ids.next() as JobId, eventId: id, requested: false, body });
+    portion.events.push({ workspaceId, id, type, body });
+    for (const { laneId } of wanting) {
+      lanes.set(laneId, { workspaceId, laneId });
+      portion.deliveries.push({ workspaceId, laneId, id: ids.next() as JobId, eventId: id, requested: false, body });
+    }
+    weight += wanting.length * weightOf(body);
+    if (weight >= MAX_WEIGHT) {
+      await store(tx, portion);
+      portion = { events: [], deliveries: [] };
+      weight = 0;
+    } else if (clock.elapsedMs() - yieldedMs > YIELD_AFTER_MS) await setImmediate();
+    else continue;
+    yieldedMs = clock.elapsedMs();
   }
-  if (events.length === 0) return [];
+  if (portion.events.length > 0) await store(tx, portion);
+  return [...lanes.values()];
+}
+
+async function store(tx: Db, { events, deliveries }: Portion): Promise<void> {
   await insertEventsAcrossWorkspaces(tx, events);
   await enqueueDeliveries(tx, deliveries);
-  return [...new Map<LaneId, LaneKey>(deliveries.map(({ workspaceId, laneId }) => [laneId, { workspaceId, laneId }])).values()];
 }
 
 /** Stores deliveries of events that are stored, with the jobs that deliver them. */

@@ -1,5 +1,5 @@
 import type { WebhookEvent } from "@tidemill/contract";
-import { type Db, fragment, row, rows, sql, textArray, type WorkspaceId } from "#kernel";
+import { type Db, fragment, plainArray, row, rows, sql, textArray, type WorkspaceId } from "#kernel";
 import { findRecordsAcrossWorkspaces, insertLane, type LaneId, type LaneKey, type LaneSettings, updateLane } from "#lanes";
 import type { Webhook } from "./webhook.ts";
 
@@ -151,6 +151,19 @@ export const listWebhooks = (db: Db, workspaceId: WorkspaceId, before: LaneId | 
 /** How many webhooks a workspace has. */
 export const countWebhooks = async (tx: Db, workspaceId: WorkspaceId): Promise<number> =>
   (await row<{ n: number }>(tx, sql`select count(*)::int as n from webhook_record where workspace_id = ${workspaceId}`))?.n ?? 0;
+
+/** How many webhooks of these workspaces are on. Workspaces that have none are left out. Uses the primary key. */
+export const countOnAcrossWorkspaces = async (tx: Db, workspaceIds: readonly WorkspaceId[]): Promise<ReadonlyMap<WorkspaceId, number>> =>
+  new Map(
+    (
+      await rows<{ id: WorkspaceId; n: number }>(
+        tx,
+        sql`
+          select workspace_id as id, count(*)::int as n from webhook
+          where workspace_id = any(${plainArray(workspaceIds)}::uuid[]) and disabled_at is null group by workspace_id`,
+      )
+    ).map(({ id, n }) => [id, n]),
+  );
 
 /** The types of events that webhooks of a workspace want. */
 export const findWantedTypes = async (tx: Db, workspaceId: WorkspaceId): Promise<string[]> =>

@@ -21,8 +21,18 @@ export async function putWebhook(database: TestDatabase): Promise<LaneKey> {
 }
 
 /** Stores an event of a workspace, for its webhooks. */
-export const putEvent = (database: TestDatabase, { workspaceId }: LaneKey): Promise<unknown> =>
-  database.query("insert into event_outbox (workspace_id, type, data) values ($1, 'job.completed', '{}')", [workspaceId]);
+export const putEvent = (database: TestDatabase, { workspaceId }: LaneKey, data = "{}"): Promise<unknown> =>
+  database.query("insert into event_outbox (workspace_id, type, data) values ($1, 'job.completed', $2)", [workspaceId, data]);
+
+/** Adds webhooks like `alerts` to its workspace. */
+export const addWebhooks = (database: TestDatabase, { workspaceId }: LaneKey, count: number): Promise<unknown> =>
+  database.query(
+    `with l as (
+       insert into lane (workspace_id, kind, name, served) select $1, 'webhook', 'more-' || n, 'push' from generate_series(1, $2) n returning workspace_id, id
+     )
+     insert into webhook (workspace_id, id, url, events, secret) select workspace_id, id, 'http://127.0.0.1:9/', '{job.completed}', 'whsec_' from l`,
+    [workspaceId, count],
+  );
 
 /** Makes deliveries of all events that wait. */
 export const makeDeliveries = (db: Transactional): Promise<unknown> =>

@@ -177,7 +177,10 @@ describe("what a worker reports of a run with secrets", () => {
     expect(await stored(service, run.runId)).not.toContain(SECRET);
   });
 
-  test("has none of them in the keys of steps that a retry executes again, nor in the step that does not fit", async ({ service, flow }) => {
+  test("has none of them in the keys of steps that a retry executes again, nor in the step that does not fit", async ({
+    service,
+    flow,
+  }) => {
     const run = await taken(service, flow);
     await flow.end(run, { outcome: "failed", error: "no", retry: false, steps: [ran("a", 1)], retry_steps: ["a", `b-${SECRET}`] });
     expect(await service.database.query("select retry_steps from run where retry_steps is not null")).toEqual([{ retry_steps: ["a"] }]);
