@@ -297,17 +297,12 @@ export class Execution {
     return false;
   }
 
-  /**
-   * Cancels a step whose result is no longer needed, by its promise.
-   *
-   * @param isGiven whether the step itself lost a race. If it was what is made of it, `catch` handlers are not called
-   */
-  cancel(promise: object, { isGiven }: { readonly isGiven: boolean }): void {
+  /** Cancels a step whose result is no longer needed, by its promise. */
+  cancel(promise: object): void {
     const step = this.#byPromise.get(promise);
     if (!step || step.hasEnded || this.end) return;
     this.#cancels.push(step.key);
     const reason = new StepCancelledError(step.key);
-    if (!isGiven) StepPromise.passCatch(reason);
     this.unbegun.delete(step);
     this.executing.cancel(step.key, reason);
     this.#unawaited.delete(step);

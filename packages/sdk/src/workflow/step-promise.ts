@@ -1,7 +1,7 @@
+import { StepCancelledError } from "./errors.ts";
+
 const { then: nativeThen } = Promise.prototype;
 const nothing = (): void => {};
-/** Errors of steps that were cancelled because what is made of them lost a race. */
-const lostRaces = new WeakSet<object>();
 
 export interface OpenStep<Value> {
   readonly promise: StepPromise<Value>;
@@ -16,17 +16,21 @@ export interface OpenStep<Value> {
 export class StepPromise<Value> extends Promise<Value> {
   #onAwaited: (() => void) | undefined;
   #steps: readonly object[] = [];
+  /** What it was made of. */
+  #sources: readonly unknown[] = [];
+  #hasLost = false;
 
   /**
    * @param onAwaited called when the program waits for the step
-   * @param steps promises of the steps that it comes from: its own unless given
+   * @param sources of a race: what was given to it
    */
-  static open<Value>(onAwaited: () => void, steps?: readonly object[]): OpenStep<Value> {
+  static open<Value>(onAwaited: () => void, sources?: readonly unknown[]): OpenStep<Value> {
     const settle = {} as { resolve: (value: Value) => void; reject: (reason: unknown) => void };
     const promise = new StepPromise<Value>((resolve, reject) => Object.assign(settle, { resolve, reject }));
     markHandled(promise);
     promise.#onAwaited = onAwaited;
-    promise.#steps = steps ?? [promise];
+    promise.#steps = sources?.flatMap(StepPromise.stepsOf) ?? [promise];
+    promise.#sources = sources ?? [];
     return { promise, ...settle };
   }
 
@@ -35,20 +39,26 @@ export class StepPromise<Value> extends Promise<Value> {
     return promise instanceof StepPromise ? promise.#steps : [];
   }
 
-  /** From now on, an error is not for what `catch` has to do when a step fails. */
-  static passCatch(error: object): void {
-    lostRaces.add(error);
+  /**
+   * What `then`, `catch` and `finally` have made, and races, lost a race: a `catch` between the steps that it comes from and itself is for
+   * failures, and does not get that they are cancelled.
+   */
+  static lose(promise: unknown): void {
+    if (!(promise instanceof StepPromise) || promise.#hasLost) return;
+    promise.#hasLost = true;
+    for (const source of promise.#sources) StepPromise.lose(source);
   }
 
   override catch<B = never>(onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null): Promise<Value | B> {
-    return this.then(
+    const next: Promise<Value | B> = this.then(
       undefined,
       onRejected &&
         ((reason) => {
-          if (typeof reason === "object" && reason !== null && lostRaces.has(reason)) throw reason;
+          if (reason instanceof StepCancelledError && next instanceof StepPromise && next.#hasLost) throw reason;
           return onRejected(reason);
         }),
     );
+    return next;
   }
 
   // biome-ignore lint/suspicious/noThenProperty: this is how a promise learns that somebody waits for it.
@@ -59,7 +69,10 @@ export class StepPromise<Value> extends Promise<Value> {
     this.#onAwaited?.();
     const next = nativeThen.call(this, onFulfilled as never, onRejected as never) as Promise<A | B>;
     markHandled(next);
-    if (next instanceof StepPromise) next.#steps = this.#steps;
+    if (next instanceof StepPromise) {
+      next.#steps = this.#steps;
+      next.#sources = [this];
+    }
     return next;
   }
 }

@@ -97,12 +97,13 @@ export function stepsOf(execution: Execution, runId: string): Step {
     const all = Object.entries(steps);
     const { promise, resolve, reject } = StepPromise.open<unknown>(
       () => {},
-      all.flatMap(([, step]) => StepPromise.stepsOf(step)),
+      all.map(([, step]) => step),
     );
     if (all.length === 0) reject(new NonRetryableError("step.race needs at least one step: a race of none never ends."));
     const cancelOthers = (winner: unknown) => {
       const losers = all.filter(([, step]) => step !== winner);
-      for (const [, loser] of losers) for (const step of StepPromise.stepsOf(loser)) execution.cancel(step, { isGiven: step === loser });
+      for (const [, loser] of losers) StepPromise.lose(loser);
+      for (const step of losers.flatMap(([, loser]) => StepPromise.stepsOf(loser))) execution.cancel(step);
     };
     for (const [winner, step] of all) {
       step.then(

@@ -193,12 +193,18 @@ describe("steps at the same time", () => {
   test("a fallback that is given to a race is for failures, and not executed because its step lost", async () => {
     const run = new MemoryRun(async ({ step }: Context) => {
       const withFallback = (name: string, work: () => unknown) => step.run(name, work).catch(() => step.run(`${name} else`, () => "else"));
-      const lost = withFallback("slow", () => new Promise(() => {}));
-      const { value } = await step.race({ lost, won: withFallback("fails", () => Promise.reject(new NonRetryableError("gone"))) });
+      const slow = step.run("slow", () => new Promise(() => {}));
+      const lost = slow.catch(() => step.run("slow else", () => "else"));
+      const other = slow.catch((error) => error.name);
+      const { value } = await step.race({
+        lost: step.race({ lost, never: new Promise(() => {}) }),
+        won: withFallback("fails", () => Promise.reject(new NonRetryableError("gone"))),
+      });
       await step.run("next", () => {});
-      return [value, (await Promise.allSettled([lost])).map((settled) => settled.status === "rejected" && settled.reason.name)];
+      const [settled] = await Promise.allSettled([lost]);
+      return [value, settled.status === "rejected" && settled.reason.name, await other];
     });
-    expect(await run.execute()).toMatchObject({ outcome: "completed", result: ["else", ["StepCancelledError"]] });
+    expect(await run.execute()).toMatchObject({ outcome: "completed", result: ["else", "StepCancelledError", "StepCancelledError"] });
     expect(run.keys).toEqual(["fails", "fails else", "next"]);
   });
 
