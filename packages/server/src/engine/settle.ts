@@ -66,10 +66,18 @@ interface Settlement {
 /** What one statement has made of a settlement. Unknown: it failed, perhaps after its commit. */
 type AtOnce = "settled" | "left" | "unknown";
 
-/** A settlement that took too long, and how it is written. */
-interface Late {
+/** A settlement that is written alone, and how. */
+interface Single {
   readonly settlement: Settlement;
   readonly write: Write;
+}
+
+/** What is known of one that is not written yet. */
+interface Unwritten {
+  readonly laneId: LaneId;
+  /** Whether it has timed out alone: a row of it may be locked. */
+  readonly isBlocked: boolean;
+  readonly written: Promise<boolean>;
 }
 
 /** Writes settlements. Returns which of their claims were valid. */
@@ -85,8 +93,8 @@ const NO_EFFECT: CircuitEffect = { kind: "none" };
  * Writes the outcomes of claims and their effects on circuits, many in one statement. While the database is away it waits, so that no
  * result is lost. Three groups are written apart, so that they do not hold up the others: jobs with a concurrency key, which another
  * transaction may have locked; jobs of kinds whose outcomes change something else, which takes a transaction; and those that lock other jobs.
- * Outcomes of kinds that change little are settled by one statement if it can, apart from all these. So are those of a lane in which one took too
- * long, as when another transaction has locked a row for long.
+ * Outcomes of kinds that change little are settled by one statement where that is enough, apart from all these. Settlements of a lane in which
+ * one timed out are written one at a time, apart from all others: another transaction may have locked a row of it for long.
  */
 export class Settler {
   readonly #db: Transactional;
@@ -98,11 +106,11 @@ export class Settler {
   readonly #withEffects: Batcher<Settlement, boolean>;
   readonly #lockingOthers: Batcher<Settlement, boolean>;
   readonly #atOnce: Batcher<Settlement, AtOnce>;
-  readonly #late: Batcher<Late, boolean>;
-  /** Lanes in which a settlement took too long, and none has been written since. */
-  readonly #slow = new Set<LaneId>();
-  /** Settlements that took too long, by the names of their claims. */
-  readonly #later = new Map<string, Promise<unknown>>();
+  readonly #singles: Batcher<Single, boolean>;
+  /** Lanes in which a settlement timed out. */
+  readonly #slowLanes = new Set<LaneId>();
+  /** Settlements that are written alone, by the names of their claims. */
+  readonly #unwritten = new Map<string, Unwritten>();
   /** What one statement does not settle, a transaction does. */
   readonly #atOnceFirst: Adder = { addAll: (settlements) => this.#addAtOnce(settlements) };
   readonly #report: ReportChange;
@@ -142,11 +150,11 @@ export class Settler {
     this.#withEffects = lasting(withEffects);
     this.#lockingOthers = lasting(withEffects);
     this.#atOnce = batcher<AtOnce>((settlements) => this.#writeAtOnce(settlements));
-    this.#late = new Batcher({
+    this.#singles = new Batcher({
       maxWeight: 1,
       writers: WRITERS,
       workspaceOf: ({ settlement }) => settlement.claim.workspaceId,
-      write: (late) => this.#writeLate(late),
+      write: (singles) => this.#writeSingles(singles),
     });
   }
 
@@ -205,12 +213,12 @@ export class Settler {
   }
 
   #forgetPending(settlements: readonly Settlement[]): void {
-    for (const { name } of settlements) if (!this.#later.has(name)) this.#pending.delete(name);
+    for (const { name } of settlements) if (!this.#unwritten.has(name)) this.#pending.delete(name);
   }
 
   #adderOf({ claim, verdict }: Ending): Adder {
     const kind = this.#kinds.of(claim);
-    if (!this.#slow.has(claim.laneId) && kind?.atOnce?.accepts({ claim, verdict })) return this.#atOnceFirst;
+    if (!this.#slowLanes.has(claim.laneId) && kind?.atOnce?.accepts({ claim, verdict })) return this.#atOnceFirst;
     if (kind?.locksOthers) return this.#lockingOthers;
     if (kind && (!kind.recorded || kind.settled)) return this.#withEffects;
     return claim.concurrencyKey === null ? this.#plain : this.#keyed;
@@ -224,7 +232,7 @@ export class Settler {
   async settled(): Promise<void> {
     await this.#atOnce.settled();
     await Promise.all([this.#plain, this.#keyed, this.#withEffects, this.#lockingOthers].map((batcher) => batcher.settled()));
-    while (this.#later.size > 0) await Promise.all(this.#later.values());
+    while (this.#unwritten.size > 0) await Promise.all([...this.#unwritten.values()].map(({ written }) => written));
   }
 
   /** Stops waiting for a database that is away. Claims that are not settled by then are taken back later. */
@@ -234,10 +242,10 @@ export class Settler {
 
   /** Writes settlements together, without those of slow lanes. */
   async #write(settlements: readonly Settlement[], write: Write): Promise<Valid[]> {
-    const others = settlements.filter(({ claim }) => !this.#slow.has(claim.laneId));
+    const others = settlements.filter(({ claim }) => !this.#slowLanes.has(claim.laneId));
     const valid = others.length > 0 ? await this.#writeTogether(others, write) : [];
     const validOf = new Map(others.map((one, index) => [one, valid[index] ?? false]));
-    return settlements.map((one) => validOf.get(one) ?? this.#writeLater(one, write));
+    return settlements.map((one) => validOf.get(one) ?? this.#writeAlone(one, write));
   }
 
   async #writeTogether(settlements: Settlement[], write: Write): Promise<Valid[]> {
@@ -259,33 +267,37 @@ export class Settler {
       } catch (error) {
         // It may have been committed, or one of its statements.
         settlements = settlements.map((one) => ({ ...one, mayBeStored: true }));
-        if (isRefused(error) || (isTimeout(error) && settlements.length > 1)) return this.#writeApart(settlements, write, error);
+        if (isRefused(error)) return this.#writeApart(settlements, write, error);
         this.#emit("settle_retried", { error });
-        if (isTimeout(error)) return settlements.map((one) => this.#writeLater(one, write));
+        if (isTimeout(error)) return settlements.map((one) => this.#writeAlone(one, write, settlements.length === 1));
         await wait(pauseMs);
       }
     }
     return settlements.map(() => false);
   }
 
-  /** Writes a settlement when it is its turn among those that took too long. Meanwhile others are written, and it counts as pending. */
-  #writeLater(settlement: Settlement, write: Write): Promise<boolean> {
+  /** Writes a settlement when it is its turn among those of slow lanes. Meanwhile others are written, and it counts as pending. */
+  #writeAlone(settlement: Settlement, write: Write, isBlocked = false): Promise<boolean> {
     const { name, claim } = settlement;
-    this.#slow.add(claim.laneId);
-    const written = wait(FIRST_PAUSE_MS).then(() => this.#late.add({ settlement, write }));
-    const ended = written.finally(() => {
-      this.#later.delete(name);
-      this.#pending.delete(name);
-    });
-    this.#later.set(name, ended);
-    return ended;
+    const { laneId } = claim;
+    this.#slowLanes.add(laneId);
+    const written = wait(FIRST_PAUSE_MS)
+      .then(() => this.#singles.add({ settlement, write }))
+      .finally(() => {
+        this.#unwritten.delete(name);
+        this.#pending.delete(name);
+      });
+    this.#unwritten.set(name, { laneId, isBlocked, written });
+    return written;
   }
 
-  async #writeLate(late: readonly Late[]): Promise<Valid[]> {
+  async #writeSingles(singles: readonly Single[]): Promise<Valid[]> {
     const all: Valid[] = [];
-    for (const { settlement, write } of late) {
+    for (const { settlement, write } of singles) {
+      const { laneId } = settlement.claim;
       const [valid = false] = await this.#writeTogether([settlement], write);
-      if (!(valid instanceof Promise)) this.#slow.delete(settlement.claim.laneId);
+      const others = [...this.#unwritten].filter(([name, one]) => name !== settlement.name && one.laneId === laneId);
+      if (!(valid instanceof Promise) && !others.some(([, { isBlocked }]) => isBlocked)) this.#slowLanes.delete(laneId);
       all.push(valid);
     }
     return all;
@@ -307,7 +319,7 @@ export class Settler {
   }
 
   /**
-   * Writes a batch in halves that the database refused or was too slow for, so that one bad settlement does not block the others. The
+   * Writes a batch in halves that the database refused, so that one bad settlement does not block the others. The
    * bad one goes to the dead-letter queue. Otherwise it would stay claimed as long as its lease holds.
    */
   async #writeApart(settlements: Settlement[], write: Write, error: unknown): Promise<Valid[]> {

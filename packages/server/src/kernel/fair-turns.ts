@@ -8,6 +8,8 @@ import { isAway } from "./problem.ts";
 const LOCKED_MS = 50;
 /** The wait when what is due failed. Milliseconds. */
 const FAILED_MS = 1_000;
+/** When so many workspaces in a row take too long, the database does, and not their rows. */
+const MAX_TIMEOUTS = 3;
 
 /** What one transaction did for a batch of workspaces. */
 export interface ServedBatch {
@@ -21,6 +23,8 @@ export interface ServedBatch {
 
 interface Turn extends Omit<ServedBatch, "restMs"> {
   readonly failed: boolean;
+  /** Whether it is of one workspace, which took too long. */
+  readonly timedOut?: boolean;
 }
 
 /** Due work of many workspaces, and how to do a share of it. */
@@ -48,7 +52,7 @@ export interface DueWork {
  * from being served.
  *
  * @returns the wait until there is more to do, in milliseconds: 0 at once, undefined when nothing is planned
- * @throws UNAVAILABLE when the database is away
+ * @throws UNAVAILABLE when the database is away, or too slow for all
  */
 export async function serveInTurnsAcrossWorkspaces(work: DueWork): Promise<number | undefined> {
   const { clock, maxBatch, roundMs, findNextInMs, findWorkspaces } = work;
@@ -77,9 +81,12 @@ async function serveOrSplit(work: DueWork, batch: readonly WorkspaceId[]): Promi
   } catch (error) {
     if (isAway(error) && !isTimeout(error)) throw error;
     work.onFailure(batch, error);
-    if (batch.length === 1) return { served: false, more: [], failed: true };
+    if (batch.length === 1) return { served: false, more: [], failed: true, timedOut: isTimeout(error) };
     const turns: Turn[] = [];
-    for (const workspaceId of batch) turns.push(await serveOrSplit(work, [workspaceId]));
+    for (const workspaceId of batch) {
+      turns.push(await serveOrSplit(work, [workspaceId]));
+      if (turns.length >= MAX_TIMEOUTS && turns.slice(-MAX_TIMEOUTS).every(({ timedOut }) => timedOut)) throw error;
+    }
     return { served: turns.some(({ served }) => served), more: turns.flatMap(({ more }) => more), failed: true };
   }
 }

@@ -81,6 +81,24 @@ describe("what became of attempts", () => {
     expect(written.flat().sort()).toEqual([1, 2, 3, 4, 5, 6].map(jobId));
   });
 
+  test("a row that is locked for long costs what is written together one timeout, and its lane the others", async () => {
+    const timeouts: number[] = [];
+    fault = (ids) => {
+      if (!ids.includes(jobId(1))) return null;
+      timeouts.push(ids.length);
+      return Object.assign(unavailable(), { cause: { code: "57014" } });
+    };
+    const all = Array.from({ length: 16 }, (_, at) => add(at + 1, COMPLETE, claimed(at + 1, at % 2)));
+    await Promise.all(all.slice(1));
+    expect(timeouts.filter((jobs) => jobs > 1)).toEqual([16]);
+    // Of the lane whose row is locked: alone. Of others: together again.
+    written = [];
+    await Promise.all([17, 18, 19, 20].map((id) => add(id, COMPLETE, claimed(id, id % 2))));
+    expect(written.map((ids) => ids.length).sort()).toEqual([1, 1, 2]);
+    fault = () => null;
+    expect(await all[0]).toBe(true);
+  });
+
   test("what took too long to write is given up with the node", async () => {
     fault = () => Object.assign(unavailable(), { cause: { code: "57014" } });
     const settling = add(1);

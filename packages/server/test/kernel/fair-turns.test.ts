@@ -81,6 +81,12 @@ test("workspaces of a batch that takes too long are served one by one, and the o
   expect(left).toEqual({ a: 1, b: 0, c: 0, d: 0 });
 });
 
+test("a database that is too slow for several workspaces in a row ends the round", async () => {
+  const { work, batches } = dueWork({ a: 1, b: 1, c: 1, d: 1, e: 1 }, { bad: "", error: TIMEOUT, maxBatch: 5 });
+  await expect(serveInTurnsAcrossWorkspaces(work)).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  expect(batches).toEqual(["abcde", "a", "b", "c"]);
+});
+
 test("a workspace that takes too long alone is tried again after a second", async () => {
   const { work, failures } = dueWork({ a: 1 }, { bad: "a", error: TIMEOUT });
   expect(await serveInTurnsAcrossWorkspaces(work)).toBe(1_000);
