@@ -93,7 +93,7 @@ export const EVENTS = {
   history_dropped: event("debug", "Partitions of months whose rows have all expired were dropped.", { partitions: "strings" }),
   partition_failed: event(
     "warn",
-    "A partition of a month could not be created or dropped, or expired rows not be deleted. It is tried again after 5 minutes, or after an hour if it took too long.",
+    "A partition of a month could not be created or dropped, or expired rows not be deleted. It is tried again: after 5 minutes if a lock was held, else after an hour.",
     { table: "string", error: "error" },
   ),
   partitions_failed: event("warn", "The partitions could not be brought up to date at the start. The loop tries again.", {
@@ -354,6 +354,11 @@ export const EVENTS = {
     workspaces: "strings",
     error: "error",
   }),
+  delivery_cancel_failed: event(
+    "warn",
+    "Pending deliveries of a webhook that was switched off could not be cancelled at once. They are cancelled later.",
+    { webhook: "string", error: "error" },
+  ),
   webhook_disabled: event("warn", "A webhook was switched off: no delivery succeeded for five days.", {
     workspaceId: "string",
     webhook: "string",

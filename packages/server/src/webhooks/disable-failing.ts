@@ -3,7 +3,7 @@ import type { EmitEvent } from "#kernel";
 import type { LaneKey } from "#lanes";
 import { lockWorkspace, SYSTEM } from "#workspaces";
 import { webhookEvent } from "./audit.ts";
-import { type EndingDeliveries, endDeliveries } from "./end-deliveries.ts";
+import { type EndingDeliveries, endFirstDeliveries } from "./end-deliveries.ts";
 import { disableIfFailing, findFailingAcrossWorkspaces } from "./store.ts";
 import { refreshTopics } from "./topics.ts";
 
@@ -43,5 +43,5 @@ async function disable(
   });
   if (!isDisabled) return;
   emit("webhook_disabled", { workspaceId, webhook: name });
-  await endDeliveries({ db, aborter }, { workspaceId, laneId });
+  await endFirstDeliveries({ db, aborter }, { workspaceId, laneId });
 }

@@ -25,8 +25,12 @@ export async function endDeliveries(ending: EndingDeliveries, lane: LaneKey, chu
   }
 }
 
+/** The first portion only. `endDeliveriesAcrossWorkspaces` cancels the others. */
+export const endFirstDeliveries = async (ending: EndingDeliveries, lane: LaneKey): Promise<void> =>
+  void (await endPortion(ending, lane, null, CHUNK));
+
 /**
- * Cancels deliveries of webhooks that were switched off, if a node stopped before it had cancelled all of them.
+ * Cancels deliveries of webhooks that were switched off and have some left. One node at a time does so for a webhook.
  *
  * @returns 0 when there may be more to do, in milliseconds
  */
@@ -41,7 +45,7 @@ export async function endDeliveriesAcrossWorkspaces(ending: EndingDeliveries): P
 /**
  * A settle locks a job before its delivery, so a job that is locked is left, and its settle finds that the delivery has ended.
  *
- * @returns the last delivery of the portion; null when none is left
+ * @returns the last delivery of the portion; null when none is left, or another transaction cancels them
  */
 async function endPortion({ db, aborter }: EndingDeliveries, lane: LaneKey, after: JobId | null, limit: number): Promise<JobId | null> {
   const { ids, removed } = await db.transaction(async (tx) => {

@@ -1,11 +1,11 @@
 import type { PatchWebhook } from "@tidemill/contract";
 import { resetCircuit } from "#circuits";
-import type { Transactional } from "#kernel";
+import { type EmitEvent, type Transactional, tolerate } from "#kernel";
 import { laneNotFound } from "#lanes";
 import { lockWorkspace, requireFeature } from "#workspaces";
 import { webhookEvent, withoutCredentials } from "./audit.ts";
 import { checkWebhook } from "./check.ts";
-import { type EndingDeliveries, endDeliveries } from "./end-deliveries.ts";
+import { type EndingDeliveries, endFirstDeliveries } from "./end-deliveries.ts";
 import { findWebhook, updateWebhook } from "./store.ts";
 import { refreshTopics } from "./topics.ts";
 import { generateWebhookSecret, type Webhook, type WebhookActor, type WebhookContext } from "./webhook.ts";
@@ -18,13 +18,13 @@ interface Patched {
 
 /**
  * Changes the settings in the request and leaves the others. A change that affects deliveries closes an open circuit. Switching a webhook
- * off cancels its pending deliveries, after that is committed.
+ * off cancels its pending deliveries, after that is committed: the first thousands at once, and a loop the others.
  *
  * @throws NOT_FOUND; PLAN_REQUIRED to switch one on; VALIDATION_ERROR for a host that may not be reached or an invalid template
  */
 export async function patchWebhook(
   database: Transactional,
-  { random, audit, guard, aborter }: WebhookContext & Pick<EndingDeliveries, "aborter">,
+  { random, audit, guard, aborter, emit }: WebhookContext & Pick<EndingDeliveries, "aborter"> & { readonly emit: EmitEvent },
   actor: WebhookActor,
   name: string,
   request: PatchWebhook,
@@ -51,6 +51,11 @@ export async function patchWebhook(
     if (secret) await audit.record(tx, webhookEvent(actor, "webhook.secret_rotated", name));
     return { webhook, secret };
   });
-  if (enabled === false) await endDeliveries({ db: database, aborter }, { workspaceId, laneId: patched.webhook.id });
+  // The response may have a new secret, and a loop cancels what is left.
+  if (enabled === false)
+    await tolerate(
+      () => endFirstDeliveries({ db: database, aborter }, { workspaceId, laneId: patched.webhook.id }),
+      (error) => emit("delivery_cancel_failed", { webhook: name, error }),
+    );
   return patched;
 }

@@ -9,7 +9,7 @@ import {
 } from "@tidemill/contract";
 import type { FastifyRequest } from "fastify";
 import { type Api, actorOf, nextPage, noContent, openNumber, principalOf, readPage, replies, routeDefaults, sealNumber } from "#http";
-import { PAGE_RESPONSE_BYTES, type Tenants } from "#kernel";
+import { type EmitEvent, PAGE_RESPONSE_BYTES, type Tenants } from "#kernel";
 import { type Aborter, type LaneId, laneNotFound, type Waker } from "#lanes";
 import { readCursorKey } from "#workspaces";
 import { createWebhook } from "./create.ts";
@@ -22,6 +22,7 @@ export interface WebhookRoutes extends WebhookContext {
   readonly tenants: Tenants;
   readonly waker: Waker;
   readonly aborter: Aborter;
+  readonly emit: EmitEvent;
 }
 
 const { tags, security } = routeDefaults("Webhooks");

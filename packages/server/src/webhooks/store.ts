@@ -109,13 +109,17 @@ export const findCancellingAcrossWorkspaces = (db: Db, limit: number): Promise<L
     db,
     sql`
       select workspace_id as "workspaceId", id as "laneId" from webhook
-      where cancelling order by disabled_at limit ${limit} for no key update skip locked`,
+      where cancelling and disabled_at is not null order by disabled_at limit ${limit} for no key update skip locked`,
   );
 
-/** Locks a webhook, if it has deliveries to cancel. Uses the primary key. */
+/** Locks a webhook, if it has deliveries to cancel, and no other transaction has locked it. Uses the primary key. */
 export const lockCancelling = async (tx: Db, { workspaceId, laneId }: LaneKey): Promise<boolean> =>
-  (await row(tx, sql`select from webhook where workspace_id = ${workspaceId} and id = ${laneId} and cancelling for no key update`)) !==
-  null;
+  (await row(
+    tx,
+    sql`
+      select from webhook where workspace_id = ${workspaceId} and id = ${laneId} and cancelling and disabled_at is not null
+      for no key update skip locked`,
+  )) !== null;
 
 /** Records of a webhook that it has no more deliveries to cancel. Uses the primary key. */
 export const markCancelled = (tx: Db, { workspaceId, laneId }: LaneKey): Promise<unknown> =>

@@ -11,7 +11,6 @@ import {
   type Shares,
   type Transactional,
 } from "#kernel";
-import type { Aborter, Waker } from "#lanes";
 import { type AddressGuard, type HostsInUse, type Names, type OwnPorts, Sender } from "#outbound";
 import type { SecretAccess } from "#vault";
 import { WebhookDeliverer } from "./deliverer.ts";
@@ -63,14 +62,11 @@ export interface WebhooksOptions extends WebhookRoutes {
   readonly config: Config;
   readonly engine: Transactional;
   readonly housekeeping: Transactional;
-  readonly emit: EmitEvent;
-  readonly waker: Waker;
-  readonly aborter: Aborter;
 }
 
 /** Webhooks: their endpoints, and the loops that make, end and forget deliveries. */
-export function createWebhooks({ config, engine, housekeeping, emit, ...routes }: WebhooksOptions): Module {
-  const { clock, random, ids, audit, waker, aborter } = routes;
+export function createWebhooks({ config, engine, housekeeping, ...routes }: WebhooksOptions): Module {
+  const { clock, random, ids, audit, waker, aborter, emit } = routes;
   const loop = (name: string, pass: () => Promise<number | undefined>) =>
     new DeadlineLoop({ name, horizonMs: config.pollEveryMs, pass }, clock, emit, random as Random);
   const sending = loop("webhooks", () => makeDeliveriesAcrossWorkspaces({ db: engine, ids, clock, emit, waker }));
@@ -96,7 +92,10 @@ export function createWebhooks({ config, engine, housekeeping, emit, ...routes }
           select failing_since + interval '5 days' from webhook
           where failing_since is not null and disabled_at is null order by failing_since limit 1`,
       },
-      { loop: cancelling, nextDue: fragment`select disabled_at from webhook where cancelling order by disabled_at limit 1` },
+      {
+        loop: cancelling,
+        nextDue: fragment`select disabled_at from webhook where cancelling and disabled_at is not null order by disabled_at limit 1`,
+      },
     ],
   };
 }

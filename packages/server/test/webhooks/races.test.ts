@@ -18,7 +18,7 @@ import { makeDeliveries, putDeliveries, putEvent, putWebhook, statesOf } from ".
 const ERROR = { code: "HTTP_STATUS", message: "The handler responded with 500.", status: 500 } as const;
 
 /** Switches a webhook off. */
-const switchOff = (db: Transactional, { workspaceId }: LaneKey) =>
+const switchOff = (db: Transactional, { workspaceId }: LaneKey, more: { rotate_secret?: true } = {}) =>
   patchWebhook(
     db,
     {
@@ -28,10 +28,11 @@ const switchOff = (db: Transactional, { workspaceId }: LaneKey) =>
       clock: { nowMs: () => 0, elapsedMs: () => 0 },
       guard: { refusesHost: () => false },
       aborter: { abortJob: () => {} },
+      emit: () => {},
     },
     { workspaceId, actorId: "system", plan: "team" },
     "alerts",
-    { enabled: false },
+    { enabled: false, ...more },
   );
 
 /** Marks a webhook as switched off, with deliveries to cancel. */
@@ -102,6 +103,32 @@ describe("a webhook that is switched off", () => {
     await endDeliveriesAcrossWorkspaces({ db: engine, aborter });
     expect(await statesOf(database, lane)).toEqual(Array(5).fill("cancelled"));
     expect(await database.query("select from webhook where cancelling")).toEqual([]);
+  });
+
+  test("is off, and its new secret is returned, also if its deliveries cannot be cancelled at once", async ({ database, engine }) => {
+    const lane = await putWebhook(database);
+    await putDeliveries(engine, database, lane, 1);
+    let transactions = 0;
+    const failing: Transactional = {
+      query: (statement) => engine.query(statement),
+      transaction: (work) => (++transactions > 1 ? Promise.reject(unavailable()) : engine.transaction(work)),
+    };
+    expect(await switchOff(failing, lane, { rotate_secret: true })).toMatchObject({ secret: expect.stringMatching(/^whsec_/) });
+    expect(await statesOf(database, lane)).toEqual(["pending"]);
+    await endDeliveriesAcrossWorkspaces({ db: engine, aborter: { abortJob: () => {} } });
+    expect(await statesOf(database, lane)).toEqual(["cancelled"]);
+  });
+
+  test("is left to the node that cancels its deliveries", async ({ database, engine }) => {
+    const lane = await putWebhook(database);
+    await putDeliveries(engine, database, lane, 1);
+    await markOff(database, lane);
+    const other = hold(engine, sql`select from webhook where id = ${lane.laneId} for no key update`);
+    await other.held;
+    await endDeliveries({ db: engine, aborter: { abortJob: () => {} } }, lane);
+    await endDeliveriesAcrossWorkspaces({ db: engine, aborter: { abortJob: () => {} } });
+    expect(await statesOf(database, lane)).toEqual(["pending"]);
+    await other.release();
   });
 
   test("keeps a delivery that is requested afterwards, and all that are left once it is on again", async ({ database, engine }) => {
