@@ -1,4 +1,4 @@
-import { type Db, type EmitEvent, isAway, isTimeout, row, rows, sql, type Transactional, textArray } from "#kernel";
+import { type Db, type EmitEvent, isAway, isRolledBack, isTimeout, row, rows, sql, type Transactional, textArray } from "#kernel";
 
 /** How far ahead partitions are created: the longest retention of a plan, which is a year, and two months more. Months. */
 const MONTHS_AHEAD = 14;
@@ -7,6 +7,12 @@ const MONTHS_AHEAD = 14;
 const EXPIRING = ["job_history", "audit_event"] as const;
 type Expiring = (typeof EXPIRING)[number];
 
+/** Portions of expired rows that are deleted in one pass. */
+const MAX_PORTIONS = 10;
+/** When a pass comes that deletes more of them, and one after a step that failed because of a lock. Milliseconds. */
+const [SOON_MS, LATER_MS] = [1_000, 300_000];
+const LOCK_NOT_AVAILABLE = "55P03";
+
 /**
  * Creates the partitions of the coming months, and drops those in which all rows have expired. One query finds out whether there is
  * anything to do; usually there is not. An advisory lock lets one node work at a time: the others leave it to that node. Each step is a
@@ -14,17 +20,18 @@ type Expiring = (typeof EXPIRING)[number];
  * (`partition_failed`), and does not keep the others from their turn. Rows whose month has no partition stay in the default partition, and are
  * deleted there.
  *
- * @returns whether to try again soon. A step that took too long would again: it holds up the table until it is cancelled.
+ * @returns the wait until the next pass, in milliseconds; undefined: the usual one. A step that took too long, or that PostgreSQL refuses, would
+ * fail again soon, and may hold up the table each time.
  */
-export async function maintainPartitions(db: Transactional, emit: EmitEvent): Promise<boolean> {
-  let isWorthRetry = false;
+export async function maintainPartitions(db: Transactional, emit: EmitEvent): Promise<number | undefined> {
+  let [isLocked, hasMore] = [false, false];
   const attempt = async <Result>(table: Expiring, work: (tx: Db) => Promise<Result>): Promise<Result | null> => {
     try {
       return await step(db, work);
     } catch (error) {
       // Without the database, each step would wait for it.
       if (isAway(error) && !isTimeout(error)) throw error;
-      isWorthRetry ||= !isTimeout(error);
+      isLocked ||= isRolledBack(error) || (error as { code?: string }).code === LOCK_NOT_AVAILABLE;
       emit("partition_failed", { table, error });
       return null;
     }
@@ -32,11 +39,15 @@ export async function maintainPartitions(db: Transactional, emit: EmitEvent): Pr
   for (const { table, missing, expired, past } of await findWork(db)) {
     for (const month of missing) await attempt(table, (tx) => create(tx, table, month));
     // When no node ran for months, or their partitions could not be created, their rows are in the default partition.
-    for (let isLeft = expired; isLeft; ) isLeft = (await attempt(table, (tx) => clearExpired(tx, table))) ?? false;
+    let isLeft = expired;
+    for (let portion = 0; isLeft && portion < MAX_PORTIONS; portion += 1)
+      isLeft = (await attempt(table, (tx) => clearExpired(tx, table))) ?? false;
+    hasMore ||= isLeft;
     const dropped = past ? await attempt(table, (tx) => drop(tx, table)) : null;
     if (dropped && dropped.length > 0) emit("history_dropped", { partitions: dropped.map(({ name }) => name) });
   }
-  return isWorthRetry;
+  if (hasMore) return SOON_MS;
+  return isLocked ? LATER_MS : undefined;
 }
 
 interface PartitionWork {

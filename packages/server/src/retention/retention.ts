@@ -7,8 +7,6 @@ import { sweepDeletedLanesAcrossWorkspaces } from "./sweep-lanes.ts";
 import { sweepDeletedWorkspacesAcrossWorkspaces } from "./sweep-workspaces.ts";
 
 const HOUR_MS = 3_600_000;
-/** How soon partitions are tried again after a step failed, mostly because of a lock. Milliseconds. */
-const RETRY_PARTITIONS_MS = 300_000;
 
 export interface RetentionOptions {
   readonly housekeeping: Transactional;
@@ -27,7 +25,7 @@ export function createRetention({ housekeeping, random, emit, waker }: Retention
       loop("sweep-runs", HOUR_MS, () => sweepExpiredRunsAcrossWorkspaces(housekeeping)),
       loop("fold-run-counts", 5_000, () => foldRunCountsAcrossWorkspaces(housekeeping)),
       loop("sweep-event-keys", HOUR_MS, () => sweepEventKeysAcrossWorkspaces(housekeeping)),
-      loop("partitions", HOUR_MS, async () => ((await maintainPartitions(housekeeping, emit)) ? RETRY_PARTITIONS_MS : undefined)),
+      loop("partitions", HOUR_MS, () => maintainPartitions(housekeeping, emit)),
     ],
   };
 }
