@@ -9,6 +9,7 @@ import {
   type Shares,
   type Transactional,
   type UuidSource,
+  type WorkspaceId,
 } from "#kernel";
 import { Enqueuer, type Outlet } from "./enqueue.ts";
 import { recountJobsAcrossWorkspaces } from "./recount.ts";
@@ -46,12 +47,14 @@ export function createJobs({ writes, housekeeping, recounts, ids, random, emit, 
   const loop = (name: string, everyMs: number, pass: () => Promise<unknown>) => new PeriodicLoop({ name, everyMs, pass }, emit, random);
   const oldest = new OldestSampler(housekeeping, routes.clock);
   let recountAtMs: number | undefined;
+  let recountFrom: WorkspaceId | null = null;
   const recount = async () => {
     recountAtMs ??= routes.clock.elapsedMs() + FIRST_RECOUNT_MS;
     // The first pass of a loop comes with the start of the node: too often to count all jobs.
     const leftMs = recountAtMs - routes.clock.elapsedMs();
     if (leftMs > 0) return leftMs;
-    const waitMs = (await recountJobsAcrossWorkspaces(recounts, emit)) ? RECOUNT_EVERY_MS : RETRY_RECOUNT_MS;
+    recountFrom = await recountJobsAcrossWorkspaces(recounts, emit, recountFrom);
+    const waitMs = recountFrom === null ? RECOUNT_EVERY_MS : RETRY_RECOUNT_MS;
     recountAtMs = routes.clock.elapsedMs() + waitMs;
     return waitMs;
   };

@@ -4,23 +4,30 @@ import { type Db, type EmitEvent, row, rows, sql, type Transactional, type Works
  * Compares the number of jobs that is kept with the jobs, workspace by workspace, and corrects it. It is wrong only after nodes of a version
  * before migration 0023 ran beside newer ones, or after a change of jobs by hand.
  *
- * @returns false if it ended before all were counted, because another node counts
+ * @param from the first workspace
+ * @returns the workspace to go on with, because another node counts; null: all were counted
  */
-export async function recountJobsAcrossWorkspaces(db: Transactional, emit: EmitEvent): Promise<boolean> {
+export async function recountJobsAcrossWorkspaces(
+  db: Transactional,
+  emit: EmitEvent,
+  from: WorkspaceId | null = null,
+): Promise<WorkspaceId | null> {
   let lanes = 0;
-  let isComplete = true;
-  for (const { id } of await findWorkspaces(db)) {
+  let next: WorkspaceId | null = null;
+  for (const { id } of await findWorkspaces(db, from)) {
     const corrected = await db.transaction((tx) => recount(tx, id));
-    isComplete = corrected !== null;
-    if (corrected === null) break;
+    if (corrected === null) {
+      next = id;
+      break;
+    }
     lanes += corrected;
   }
   if (lanes > 0) emit("counts_corrected", { lanes });
-  return isComplete;
+  return next;
 }
 
-const findWorkspaces = (db: Db): Promise<{ id: WorkspaceId }[]> =>
-  rows(db, sql`select id from workspace where deleted_at is null order by id`);
+const findWorkspaces = (db: Db, from: WorkspaceId | null): Promise<{ id: WorkspaceId }[]> =>
+  rows(db, sql`select id from workspace where deleted_at is null and id >= coalesce(${from}::uuid, id) order by id`);
 
 /** A count of millions of jobs takes longer than other statements may. Milliseconds. */
 const TIMEOUT_MS = 300_000;

@@ -1,7 +1,7 @@
 import type { ExtendRequest, ExtendResponse, Settled, WorkRequest } from "@tidemill/contract";
 import { checkMayServe, mayServe, type OverLimit, type Principal } from "#http";
 import { extendClaims, findCancelled, findHeldAmong, findTakenBy, type TakenRow } from "#jobs";
-import { type Clock, type Db, type JobId, momentMs, problem, type Transactional, toMoment, type WorkspaceId } from "#kernel";
+import { type Clock, type Db, isAway, type JobId, momentMs, problem, type Transactional, toMoment, type WorkspaceId } from "#kernel";
 import { type LaneKind, laneNotFound } from "#lanes";
 import type { CodeVersions } from "./code-versions.ts";
 import { type GiveJobs, type Given, type GivenJob, giveBackJobs, giveJobs } from "./give-jobs.ts";
@@ -97,7 +97,7 @@ export async function work(
     if (waitMs > 0) authenticateAgain().catch(stopWaiting);
     const { claims, askedMs } = await Promise.resolve(polling).catch((error: unknown) => {
       // A call with a name is repeated, and may have taken jobs. Of one without, the outcomes are stored all the same.
-      if (settle.length === 0 || request !== null) throw error;
+      if (settle.length === 0 || request !== null || !isAway(error)) throw error;
       return { claims: [], askedMs: receivedMs };
     });
     const jobs = isRepeat ? taken.map((claim) => ({ claim, queue: claim.queue })) : withQueues(claims, lanes);

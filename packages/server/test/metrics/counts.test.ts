@@ -161,10 +161,10 @@ describe("kept counts", () => {
     await database.query("update job set state = 'delayed' where lane_id = $1", [lane.laneId]);
     await engine.transaction(async (tx) => {
       await tx.query(sql`select pg_advisory_xact_lock(7305512014)`);
-      expect(await recountJobsAcrossWorkspaces(engine, () => {})).toBe(false);
+      expect(await recountJobsAcrossWorkspaces(engine, () => {})).not.toBeNull();
     });
     expect(await driftOf(database)).toHaveLength(1);
-    expect(await recountJobsAcrossWorkspaces(engine, () => {})).toBe(true);
+    expect(await recountJobsAcrossWorkspaces(engine, () => {})).toBeNull();
     expect(await driftOf(database)).toEqual([]);
   });
 

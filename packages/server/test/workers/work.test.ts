@@ -1,4 +1,4 @@
-import { describe, expect } from "vitest";
+import { describe, expect, onTestFinished } from "vitest";
 import { test } from "../harness/service.ts";
 import { proofOf, type Taken, take, work } from "../harness/workers.ts";
 
@@ -54,8 +54,9 @@ describe("a worker", () => {
     for (const payload of ["first", "second"]) await service.enqueue({ queue, payload });
     const [first] = (await take(service, queue)) as [Taken];
     await database.query(`
-      create function refuse() returns trigger language plpgsql as $$ begin raise exception using errcode = '22000'; end $$;
+      create function refuse() returns trigger language plpgsql as $$ begin raise exception using errcode = '57P03'; end $$;
       create trigger refuse before update on job for each row when (new.state = 'active') execute function refuse()`);
+    onTestFinished(() => database.query("drop function if exists refuse cascade").then(() => {}));
     const ends = { queues: [queue], settle: [{ ...proofOf(first), outcome: "completed" }] };
     const { settled, jobs } = await work(service, ends);
     expect({ settled, jobs }).toMatchObject({ settled: [{ ok: true }], jobs: [] });

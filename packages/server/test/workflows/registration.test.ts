@@ -1,4 +1,4 @@
-import { expect } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { sql } from "#kernel";
 import { test } from "../harness/engine.ts";
 import { isWaiting } from "../harness/locks.ts";
@@ -15,6 +15,7 @@ test("a registration returns the secret that it generated, also if runs that wai
   await database.query(`
     create function refuse() returns trigger language plpgsql as $$ begin raise exception using errcode = '22000'; end $$;
     create trigger refuse before update on job for each row execute function refuse()`);
+  onTestFinished(() => database.query("drop function if exists refuse cascade").then(() => {}));
   const put = () => service.api("PUT", `/v1/workflows/${id}`, { endpoint_url: "http://127.0.0.1:9/" });
   expect(await put()).toMatchObject({ status: 200, body: { endpoint_secret: expect.stringMatching(/^cbs_/) } });
   expect((await put()).status).toBe(500);

@@ -1,4 +1,4 @@
-import { describe, expect } from "vitest";
+import { describe, expect, onTestFinished } from "vitest";
 import { limitedTo } from "../harness/limits.ts";
 import { newWorkspace, Service, test } from "../harness/service.ts";
 import { putWorkflow } from "../harness/workflows.ts";
@@ -156,6 +156,7 @@ describe("many triggers in one call", () => {
     await database.query(`
       create function refuse() returns trigger language plpgsql as $$ begin raise exception using errcode = '57P03'; end $$;
       create trigger refuse before insert on run for each row when (new.input = '"last"') execute function refuse()`);
+    onTestFinished(() => database.query("drop function if exists refuse cascade").then(() => {}));
     const triggers = [...Array.from({ length: 600 }, () => ({ input: 1 })), { input: "last" }];
     const { triggered } = await service.ok("POST", `/v1/workflows/${id}/trigger/batch`, { triggers });
     const codes = Object.groupBy(triggered as { code: string | null; runIds: string[] }[], ({ code }) => String(code));
