@@ -296,8 +296,8 @@ export class Settler {
     for (const { settlement, write } of singles) {
       const { laneId } = settlement.claim;
       const [valid = false] = await this.#writeTogether([settlement], write);
-      const others = [...this.#unwritten].filter(([name, one]) => name !== settlement.name && one.laneId === laneId);
-      if (!(valid instanceof Promise) && !others.some(([, { isBlocked }]) => isBlocked)) this.#slowLanes.delete(laneId);
+      const isBlocking = ([name, one]: [string, Unwritten]) => one.isBlocked && one.laneId === laneId && name !== settlement.name;
+      if (!(valid instanceof Promise) && ![...this.#unwritten].some(isBlocking)) this.#slowLanes.delete(laneId);
       all.push(valid);
     }
     return all;

@@ -16,6 +16,7 @@ export {
   type Connection,
   Database,
   isDuplicate,
+  isLockTimeout,
   isRefused,
   isRolledBack,
   isTimeout,

@@ -1,4 +1,16 @@
-import { type Db, type EmitEvent, isAway, isRolledBack, isTimeout, row, rows, sql, type Transactional, textArray } from "#kernel";
+import {
+  type Db,
+  type EmitEvent,
+  isAway,
+  isLockTimeout,
+  isRolledBack,
+  isTimeout,
+  row,
+  rows,
+  sql,
+  type Transactional,
+  textArray,
+} from "#kernel";
 
 /** How far ahead partitions are created: the longest retention of a plan, which is a year, and two months more. Months. */
 const MONTHS_AHEAD = 14;
@@ -11,7 +23,6 @@ type Expiring = (typeof EXPIRING)[number];
 const MAX_PORTIONS = 10;
 /** When a pass comes that deletes more of them, and one after a step that failed because of a lock. Milliseconds. */
 const [SOON_MS, LATER_MS] = [1_000, 300_000];
-const LOCK_NOT_AVAILABLE = "55P03";
 
 /**
  * Creates the partitions of the coming months, and drops those in which all rows have expired. One query finds out whether there is
@@ -31,7 +42,7 @@ export async function maintainPartitions(db: Transactional, emit: EmitEvent): Pr
     } catch (error) {
       // Without the database, each step would wait for it.
       if (isAway(error) && !isTimeout(error)) throw error;
-      isLocked ||= isRolledBack(error) || (error as { code?: string }).code === LOCK_NOT_AVAILABLE;
+      isLocked ||= isRolledBack(error) || isLockTimeout(error);
       emit("partition_failed", { table, error });
       return null;
     }

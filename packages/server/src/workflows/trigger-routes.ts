@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { LIMITS, Triggered, TriggeredMany, TriggerHeaders, TriggerMany, TriggerWorkflow, WorkflowPath } from "@tidemill/contract";
 import type { FastifyRequest } from "fastify";
 import { type Api, idempotencyKeyOf, principalOf, type RawJson, replies, routeDefaults, runForRequest } from "#http";
-import { type Clock, ProblemError, problem, type Shares } from "#kernel";
+import { type Clock, isAway, ProblemError, problem, type Shares } from "#kernel";
 import type { LaneKey, PulledWaker, Waker } from "#lanes";
 import { checkPayloadTemplates } from "#vault";
 import { showRunId } from "./run.ts";
@@ -127,7 +127,7 @@ function raise(error: unknown): never {
 
 /** What became of a trigger while the database was away, in a call that has started others. */
 function awayOf(error: unknown): Outcome {
-  if (!(error instanceof ProblemError) || error.code !== "UNAVAILABLE") throw error;
+  if (!(error instanceof ProblemError && isAway(error))) throw error;
   return { runIds: [], duplicate: false, code: "UNAVAILABLE", message: error.message, details: NO_DETAILS };
 }
 

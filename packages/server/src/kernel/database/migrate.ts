@@ -3,7 +3,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import type { EmitEvent } from "../events.ts";
-import { type Connection, clientConfig } from "./pool.ts";
+import { type Connection, clientConfig, isLockTimeout } from "./pool.ts";
 
 const DIRECTORY = fileURLToPath(new URL("../../../migrations", import.meta.url));
 const SCHEMA = "tidemill";
@@ -19,7 +19,6 @@ const [SHORT_WAIT_MS, LONG_WAIT_MS] = [500, 5_000];
 const SHORT_WAITS = 3;
 const TRIES_A_WARNING = 20;
 const PAUSE_MS = 1_000;
-const LOCK_NOT_AVAILABLE = "55P03";
 const DEADLOCK_DETECTED = "40P01";
 
 /** Brings the schema up to date. Nodes that start at the same time take turns. It tries again if other statements hold locks that it needs. */
@@ -64,7 +63,7 @@ async function applied(dbClient: pg.Client, lockTimeoutMs: number): Promise<bool
     return true;
   } catch (error) {
     const { code } = error as { code?: string };
-    if (code !== LOCK_NOT_AVAILABLE && code !== DEADLOCK_DETECTED) throw error;
+    if (!isLockTimeout(error) && code !== DEADLOCK_DETECTED) throw error;
     await dbClient.query("rollback");
     return false;
   }

@@ -191,6 +191,7 @@ const REFUSED = /^(22|23)/;
 /** SQLSTATEs of a transaction that was rolled back because of another one: serialization_failure, deadlock_detected. */
 const ROLLED_BACK = /^40(001|P01)$/;
 const QUERY_CANCELED = "57014";
+const LOCK_NOT_AVAILABLE = "55P03";
 const UNIQUE_VIOLATION = "23505";
 
 /**
@@ -212,6 +213,9 @@ export const isRolledBack = (error: unknown): boolean => error instanceof pg.Dat
 
 /** Whether a statement was cancelled because it took too long. */
 export const isTimeout = (error: unknown): boolean => (error as { cause?: { code?: string } }).cause?.code === QUERY_CANCELED;
+
+/** Whether a statement did not get a lock in time (lock_timeout, nowait). */
+export const isLockTimeout = (error: unknown): boolean => (error as { code?: string }).code === LOCK_NOT_AVAILABLE;
 
 /**
  * Throws pg's error, as UNAVAILABLE if the database is away, or the statement succeeds on another connection. An error that the server did not
