@@ -240,14 +240,16 @@ export const TakenJob = Type.Object(
 );
 export type TakenJob = Static<typeof TakenJob>;
 
-const SETTLE_ERRORS = ["LEASE_LOST", "PAYLOAD_TOO_LARGE", "VALIDATION_ERROR"] as const;
+const SETTLE_ERRORS = ["LEASE_LOST", "PAYLOAD_TOO_LARGE", "UNAVAILABLE", "VALIDATION_ERROR"] as const;
 
 const Settled = Type.Object(
   {
     id: WorkId,
     ok: Type.Boolean({ description: "Whether the outcome was stored." }),
     code: Nullable(Type.Enum([...SETTLE_ERRORS]), {
-      description: `Why not. \`LEASE_LOST\`: ${ERRORS.LEASE_LOST.message} \`PAYLOAD_TOO_LARGE\`: the result is too large; the worker still holds the job.`,
+      description:
+        `Why not. \`LEASE_LOST\`: ${ERRORS.LEASE_LOST.message} \`PAYLOAD_TOO_LARGE\`: the result is too large; the worker still holds the ` +
+        "job. `UNAVAILABLE`: secrets that may be in it cannot be read at the moment; it may be reported again while the lease holds.",
     }),
     message: Nullable(Type.String(), { description: "Why not, in words." }),
   },

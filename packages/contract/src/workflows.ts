@@ -788,7 +788,7 @@ export const StepReports = Type.Object(
 );
 export type StepReports = Static<typeof StepReports>;
 
-const REPORT_ERRORS = ["LEASE_LOST", "VALIDATION_ERROR", "PAYLOAD_TOO_LARGE"] as const;
+const REPORT_ERRORS = ["LEASE_LOST", "VALIDATION_ERROR", "PAYLOAD_TOO_LARGE", "UNAVAILABLE"] as const;
 
 export const StepReportsStored = Type.Object(
   {
@@ -799,7 +799,9 @@ export const StepReportsStored = Type.Object(
           ok: Type.Boolean({ description: "Whether it was stored." }),
           steps: Nullable(Type.Integer(), { description: "How many steps the journal has; null if the report was refused." }),
           code: Nullable(Type.Enum([...REPORT_ERRORS]), {
-            description: "Why not: the error that `POST /v1/runs/:id/steps` gives. A run that is not there is lost.",
+            description:
+              "Why not: the error that `POST /v1/runs/:id/steps` gives. A run that is not there is lost. `UNAVAILABLE`: secrets that may be in it " +
+              "cannot be read at the moment; it may be repeated.",
           }),
           message: Nullable(Type.String(), { description: "Why not, in words." }),
           details: Type.Unknown({ description: "More about the refusal, as the error of one report has it." }),

@@ -47,6 +47,24 @@ test.each([
   expect([error.details, isJournalTooLarge(error)]).toEqual([details ?? {}, isFull]);
 });
 
+test("a report that cannot be stored at the moment is repeated by itself, and does not hold up others", async () => {
+  let store = () => {};
+  const one = () => new Promise<void>((resolve) => (store = resolve));
+  const many = async () => [
+    { id: "run_1", ok: false, steps: null, code: "UNAVAILABLE" as const, message: "Later." },
+    { id: "run_2", ok: true, steps: 1, code: null, message: null },
+  ];
+  const reports = new StepReports({ one, many });
+  const { signal } = new AbortController();
+  const add = (id: string) => reports.add(id, { lease_token: "t", steps: [STEP] }, signal);
+  for (let times = 0; times < 3; times += 1) {
+    const postponed = add("run_1");
+    await add("run_2");
+    store();
+    await postponed;
+  }
+});
+
 test.each([
   { answer: "an empty list", reports: [] },
   { answer: "a list without the last report", reports: [{ id: "run_1", ok: true, steps: 1, code: null, message: null }] },

@@ -1,8 +1,9 @@
 import { Worker, type WorkerJob } from "@tidemill/sdk";
 import { describe, expect } from "vitest";
+import { joinedBy } from "../../server/test/harness/nodes.ts";
 import { until } from "../../server/test/harness/service.ts";
 import { settle, take } from "../../server/test/harness/workers.ts";
-import type { Fault } from "./harness/faulty-proxy.ts";
+import { type Fault, FaultyProxy } from "./harness/faulty-proxy.ts";
 import { Log, test } from "./harness/worker.ts";
 import { WorkerProcess } from "./harness/worker-process.ts";
 
@@ -99,6 +100,48 @@ describe("a worker whose connection is cut in the middle of a settle", () => {
       expect(attempts_log.filter(({ outcome }: { outcome: string }) => outcome !== "released")).toMatchObject([{ outcome: "completed" }]);
     }
     expect(new Set(logged)).toEqual(new Set(["A call of the worker failed. It is tried again.", "The worker stops."]));
+  });
+});
+
+describe("a worker whose report reaches a node that cannot read the secrets of a job", () => {
+  test("repeats it by itself, also while it stops, and others are stored meanwhile", async ({ service, worker, onTestFinished }) => {
+    const value = "sk_live_4eC39HqLyjWDarjtT1zdp7dc";
+    await service.ok("POST", "/v1/secrets", { name: "STRIPE_KEY", value });
+    const other = await joinedBy(service);
+    let node = service;
+    const proxy = await FaultyProxy.to(() => node.node.url);
+    onTestFinished(async () => {
+      await proxy.close();
+      await other.node.stop();
+    });
+    const queue = await service.queue();
+    const { id } = await service.enqueue({ queue, payload: "${{ secrets.STRIPE_KEY }}" });
+    const { id: plainId } = await service.enqueue({ queue, payload: "none" });
+    const taken = Promise.withResolvers<void>();
+    const end = Promise.withResolvers<void>();
+    let count = 0;
+    const handler = async ({ payload }: WorkerJob<string>) => {
+      count += 1;
+      if (count === 2) taken.resolve();
+      await end.promise;
+      return payload;
+    };
+    const one = worker({ [queue]: handler }, { url: proxy.url, concurrency: 2 });
+    await taken.promise;
+    await service.database.query("alter table secret rename to secret_away");
+    try {
+      node = other;
+      end.resolve();
+      await service.untilState({ queue, id: plainId }, "completed");
+      void one.stop();
+      const settles = () => proxy.passed.filter(({ body }) => body.includes(`"${id}"`));
+      await until(() => settles().length === 3, "the outcome to be reported three times");
+      expect(await service.job({ queue, id })).toMatchObject({ state: "active" });
+    } finally {
+      await service.database.query("alter table secret_away rename to secret");
+    }
+    await one.done;
+    expect(await service.job({ queue, id })).toMatchObject({ state: "completed", attempt: 1, result: "[secret:STRIPE_KEY]" });
   });
 });
 

@@ -10,8 +10,10 @@ export interface Reporter {
   readonly logger: Logger;
   /** Reports outcomes in one call. */
   readonly send: (outcomes: readonly WorkOutcome[]) => Promise<readonly contract.Settled[]>;
-  /** Reports this one later. */
+  /** Reports this one in the next call. */
   readonly again: (outcome: WorkOutcome) => void;
+  /** Reports this one after a pause. */
+  readonly later: (outcome: WorkOutcome) => void;
 }
 
 /**
@@ -38,7 +40,8 @@ export async function settleOutcomes(reporter: Reporter, outcomes: readonly Work
 function check(reporter: Reporter, { id, ok, code, message }: contract.Settled, outcome: WorkOutcome | undefined): void {
   if (ok) return;
   const kind = kindOf({ id });
-  if (code !== "LEASE_LOST" && outcome) reportWithout(reporter, outcome, { code, message });
+  if (code === "UNAVAILABLE" && outcome) reporter.later(outcome);
+  else if (code !== "LEASE_LOST" && outcome) reportWithout(reporter, outcome, { code, message });
   else reporter.logger.warn(`The outcome of a ${kind} came too late.`, { worker: reporter.name, [kind]: id });
 }
 

@@ -118,7 +118,8 @@ export class StepReports {
     for (const { signal } of batch) signal.addEventListener("abort", end, { once: true });
     try {
       const stored = await this.#calls.many(bodyOf(batch), ended.signal);
-      if (stored && stored.length === batch.length && stored.every(({ id }, at) => id === batch[at]?.runId)) return settle(batch, stored);
+      if (stored && stored.length === batch.length && stored.every(({ id }, at) => id === batch[at]?.runId))
+        return this.#settle(batch, stored);
       if (!stored) this.#takesMany = false;
     } catch {
       // Each by itself: so it is found out whose fault it is.
@@ -126,6 +127,17 @@ export class StepReports {
       for (const { signal } of batch) signal.removeEventListener("abort", end);
     }
     await Promise.all(batch.map((one) => this.#storeOne(one)));
+  }
+
+  #settle(batch: readonly Pending[], stored: readonly StoredReport[]): void {
+    for (const [at, one] of batch.entries()) {
+      const { ok = false, code = null, message = null, details } = stored[at] ?? {};
+      const facts = { message: message ?? "", status: STATUS[code ?? ""] ?? 400, details: (details ?? {}) as Record<string, unknown> };
+      if (ok) one.resolve();
+      // Repeated until the service can store it, while other reports go on.
+      else if (code === "UNAVAILABLE") void this.#storeOne(one);
+      else one.reject(new TidemillError({ code: code ?? "UNEXPECTED_RESPONSE", ...facts }));
+    }
   }
 
   async #storeOne({ runId, reported: { steps: _, ...reported }, steps, signal, resolve, reject }: Pending): Promise<void> {
@@ -144,13 +156,4 @@ function bodyOf(batch: readonly Pending[]): string {
   const reports = batch.map(({ runId: id, reported: { steps: _, ...reported } }) => ({ id, ...reported }));
   const steps = batch.flatMap((one, at) => one.steps.map((step) => `{"report":${at},${step}`));
   return `{"reports":${JSON.stringify(reports)}${steps.length > 0 ? `,"steps":[${steps.join(",")}]` : ""}}`;
-}
-
-function settle(batch: readonly Pending[], stored: readonly StoredReport[]): void {
-  for (const [at, one] of batch.entries()) {
-    const { ok = false, code = null, message = null, details } = stored[at] ?? {};
-    const facts = { message: message ?? "", status: STATUS[code ?? ""] ?? 400, details: (details ?? {}) as Record<string, unknown> };
-    if (ok) one.resolve();
-    else one.reject(new TidemillError({ code: code ?? "UNEXPECTED_RESPONSE", ...facts }));
-  }
 }

@@ -1,4 +1,5 @@
 import { TidemillError } from "../error.ts";
+import { chance } from "../random.ts";
 import { wait } from "../wait.ts";
 import { turn } from "../workflow/turn.ts";
 import type { Asked, WorkerCalls, WorkResponse } from "./calls.ts";
@@ -23,6 +24,8 @@ const MAX_WAIT_SECONDS = 28;
 const MAX_WAIT_SECONDS_UNKNOWN = 20;
 /** What a call has brought has this long to begin before the next call. A timer ends up to a millisecond early. */
 const BEGIN_MS = 2;
+/** The shortest pause before an outcome is reported again that the service could not store. Milliseconds. */
+const LATER_MS = 500;
 /** The part of a lease that must be left when what it holds is begun. */
 const MIN_LEFT = 1 / 3;
 
@@ -54,6 +57,8 @@ export class WorkLoop {
   #expected = 0;
   /** Outcomes that calls under way report. */
   #reported = 0;
+  /** Outcomes that are reported after a pause. */
+  #postponed = 0;
   #scheduled = false;
 
   constructor(settings: WorkerSettings, calls: WorkerCalls) {
@@ -106,7 +111,7 @@ export class WorkLoop {
 
   /** Ends at once, whatever is not reported. */
   giveUp(): void {
-    const count = this.#held.size + this.#outcomes.size + this.#reported;
+    const count = this.#held.size + this.#outcomes.size + this.#reported + this.#postponed;
     if (count > 0) this.#log("warn", "The worker ends without having reported jobs or runs. Their leases end.", { count });
     this.#end();
   }
@@ -138,11 +143,16 @@ export class WorkLoop {
     return Math.min(MAX_WAIT_SECONDS_UNKNOWN, Math.max(1, Math.floor(this.#settings.leaseSeconds / 2)));
   }
 
+  /** What must end before the worker has stopped. */
+  get #unended(): number {
+    return this.#held.size + this.#outcomes.size + this.#postponed + this.#reports + this.#waits;
+  }
+
   /** Reports outcomes, takes jobs and runs for which there is room, and ends when it stops and nothing is left. */
   #pump(): void {
     while (this.#outcomes.size > 0 && this.#reports < MAX_REPORTS) void this.#report();
     if (!this.#isStopping && this.#waits === 0 && this.#room > 0) void this.#waitForWork();
-    if (this.#isStopping && this.#held.size + this.#outcomes.size + this.#reports + this.#waits === 0) this.#end();
+    if (this.#isStopping && this.#unended === 0) this.#end();
   }
 
   /** Outcomes of jobs that end at about the same time share a call. When nothing else is executed, there is none to wait for. */
@@ -172,14 +182,29 @@ export class WorkLoop {
       return (await this.#work(once, some, this.#reporting.signal)).settled;
     };
     const again = (outcome: WorkOutcome) => this.#outcomes.add(outcome);
+    const later = (outcome: WorkOutcome) => void this.#reportLater(outcome);
     try {
-      await settleOutcomes({ name: this.#settings.name, logger: this.#settings.logger, send, again }, outcomes);
+      await settleOutcomes({ name: this.#settings.name, logger: this.#settings.logger, send, again, later }, outcomes);
     } catch (error) {
       this.#fail(error);
     } finally {
       this.#reports -= 1;
       this.#expected -= limit;
       this.#reported -= outcomes.length;
+      this.#pump();
+    }
+  }
+
+  /** The service takes it as long as the lease holds, and says then that it is lost. */
+  async #reportLater(outcome: WorkOutcome): Promise<void> {
+    this.#postponed += 1;
+    try {
+      await wait(LATER_MS * (1 + chance()), this.#reporting.signal);
+      this.#outcomes.add(outcome);
+    } catch {
+      // The worker has ended.
+    } finally {
+      this.#postponed -= 1;
       this.#pump();
     }
   }

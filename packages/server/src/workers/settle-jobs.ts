@@ -44,8 +44,6 @@ type Read = Refusal | Readied;
 /**
  * Settles attempts of workers. Each has its own outcome: one that is wrong or late does not keep the others from being stored. Those that
  * are ready at once, mostly all, are stored together. One that is searched for secrets, or whose claim is looked up, is stored when it is ready.
- *
- * @throws UNAVAILABLE when the secrets that may be in one of them cannot be read at the moment
  */
 export async function settleJobs(
   deps: SettleJobs,
@@ -134,7 +132,8 @@ function readSettle(
   if (oversize) return { code: "PAYLOAD_TOO_LARGE", message: oversize };
   const read = (one: HeldJob | null) => readOf(deps, db, reporting, reported, one);
   const job = heldOf();
-  return job instanceof Promise ? job.then(read) : read(job);
+  // At the moment, secrets that may be in it cannot be read.
+  return job instanceof Promise ? job.then(read, refusalOf) : read(job);
 }
 
 function readOf(

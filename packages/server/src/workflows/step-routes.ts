@@ -1,6 +1,6 @@
 import { LIMITS, ReportedSteps, RunPath, StepReports, StepReportsStored, StepsStored } from "@tidemill/contract";
 import { type Api, replies, routeDefaults, workspaceOf } from "#http";
-import { invalid, ProblemError, problem, type RunId } from "#kernel";
+import { invalid, ProblemError, problem, type RunId, unavailable } from "#kernel";
 import { readProgress } from "./progress.ts";
 import { readSteps } from "./report-steps.ts";
 import { readRunId, runNotFound } from "./run.ts";
@@ -75,7 +75,10 @@ export function mountSteps(api: Api, deps: StoreReports): void {
           return { id, ok: false, steps: null, ...refusalOf(error) };
         }
       });
-      return { reports: await Promise.all(stored) };
+      const all = await Promise.all(stored);
+      // The worker repeats the call, in place of each report.
+      if (all.every(({ code }) => code === "UNAVAILABLE")) throw unavailable(all[0]?.message ?? undefined);
+      return { reports: all };
     },
   );
 }
@@ -94,6 +97,13 @@ function readReport(
 /** What is wrong with one report. Everything else fails the call. */
 function refusalOf(error: unknown): Pick<Stored, "code" | "message" | "details"> {
   const { code, message, details } = error instanceof ProblemError ? error : { code: null, message: "", details: {} };
-  if (code === "LEASE_LOST" || code === "VALIDATION_ERROR" || code === "PAYLOAD_TOO_LARGE") return { code, message, details };
-  throw error;
+  switch (code) {
+    case "LEASE_LOST":
+    case "VALIDATION_ERROR":
+    case "PAYLOAD_TOO_LARGE":
+    case "UNAVAILABLE":
+      return { code, message, details };
+    default:
+      throw error;
+  }
 }

@@ -126,6 +126,16 @@ describe("templates in the input of a run", () => {
   });
 });
 
+/** Secrets cannot be read while it goes on. */
+async function whileUnreadable<Result>({ database }: Service, work: () => Promise<Result>): Promise<Result> {
+  await database.query("alter table secret rename to secret_away");
+  try {
+    return await work();
+  } finally {
+    await database.query("alter table secret_away rename to secret");
+  }
+}
+
 describe("what a worker reports of a run with secrets", () => {
   const taken = async (service: Service, flow: TestWorkflow) => {
     await put(service);
@@ -217,16 +227,27 @@ describe("what a worker reports of a run with secrets", () => {
     await other.node.stop();
   });
 
-  test("is taken again on another node that could not read the secret for a moment", async ({ service, flow }) => {
+  test("is taken again on another node that could not read the secret for a moment, which stores what others report beside it", async ({
+    service,
+    flow,
+  }) => {
     const run = await taken(service, flow);
+    await flow.trigger({ input: "no secret" });
+    const plain = await flow.take();
     const other = await joinedBy(service);
-    const { database } = service;
-    await database.query("alter table secret rename to secret_away");
-    const refused = await report(other, run, ran("a", SECRET));
-    const settle = [{ id: run.runId, lease_token: run.lease_token, outcome: "completed", result: SECRET }];
-    const unsettled = await other.api("POST", "/v1/work", { worker: "w1", queues: [], settle });
-    await database.query("alter table secret_away rename to secret");
-    expect([refused.status, unsettled.status]).toEqual([503, 503]);
+    const reports = [run, plain].map(({ runId: id, lease_token }) => ({ id, lease_token }));
+    const steps = [0, 1].map((at) => ({ report: at, ...ran("a", SECRET) }));
+    const settle = reports.map((lease) => ({ ...lease, outcome: "completed", result: SECRET }));
+    const { alone, together, settled } = await whileUnreadable(service, async () => ({
+      alone: await report(other, run, ran("a", SECRET)),
+      together: await other.ok("POST", "/v1/work/steps", { reports, steps }),
+      settled: await other.ok("POST", "/v1/work", { worker: "w1", queues: [], settle }),
+    }));
+    const unavailable = { ok: false, code: "UNAVAILABLE", message: expect.stringContaining("secrets") };
+    expect(alone.status).toBe(503);
+    expect(together.reports).toMatchObject([unavailable, { ok: true, steps: 1 }]);
+    expect(settled.settled).toMatchObject([unavailable, { ok: true }]);
+    expect(await flow.get(plain.runId)).toMatchObject({ status: "completed", steps: [{ key: "a" }] });
     expect((await report(other, run, ran("a", SECRET))).status).toBe(200);
     const event = { lease_token: run.lease_token, key: "b", name: "paid", data: 1 };
     expect((await other.api("POST", `/v1/runs/${run.runId}/events`, event)).status).toBe(200);
