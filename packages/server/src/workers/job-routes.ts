@@ -1,7 +1,7 @@
 import { CompleteJob, ExtendResponse, FailJob, HeartbeatJob, JobPath, LIMITS, type SettleJob } from "@tidemill/contract";
 import { type Api, checkMayServe, noContent, type Principal, principalOf, replies, routeDefaults } from "#http";
 import { findJob, type JobKey, jobKey, jobNotFound } from "#jobs";
-import { problem } from "#kernel";
+import { problem, unavailable } from "#kernel";
 import { goneSignal } from "./gone-signal.ts";
 import { readLeaseToken } from "./lease-token.ts";
 import type { MayServe } from "./served-claims.ts";
@@ -27,6 +27,7 @@ export function mountHeldJob(api: Api, deps: WorkDeps): void {
     const isNamed: MayServe = ({ kind }, queue) => kind === "queue" && queue === path.name;
     const [settled] = await settleJobs(deps, deps.tenants.of(workspaceId), workspaceId, [{ ...job, id: path.id }], isNamed);
     if (settled?.code === "PAYLOAD_TOO_LARGE") throw problem(settled.code, { limit_bytes: LIMITS.resultBytes, path: "result" });
+    if (settled?.code === "UNAVAILABLE") throw unavailable(settled.message ?? undefined);
     if (!settled?.ok) throw problem("LEASE_LOST");
   };
   const common = { tags, security, params: JobPath };

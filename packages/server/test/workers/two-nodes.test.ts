@@ -55,6 +55,19 @@ describe("a worker that asks one of two nodes", () => {
     expect(data.map(({ input }: { input: { host: string } }) => input.host)).toEqual(["worker w1", "worker w1"]);
   });
 
+  test("completes it on the other when that can read its secret again", async ({ service, other }) => {
+    await service.ok("POST", "/v1/secrets", { name: "AWAY_KEY", value: "sk_live_4eC39HqLyjWDarjtT1zdp7dc" });
+    const queue = await service.queue();
+    await service.enqueue({ queue, payload: "${{ secrets.AWAY_KEY }}" });
+    const { id, lease_token } = await takeOne(other, queue);
+    const complete = () => service.api("POST", `/v1/queues/${queue}/jobs/${id}/complete`, { lease_token, result: 1 });
+    await service.database.query("alter table secret rename to secret_away");
+    const refused = await complete().finally(() => service.database.query("alter table secret_away rename to secret"));
+    expect([refused.status, refused.body.error.code]).toEqual([503, "UNAVAILABLE"]);
+    expect((await complete()).status).toBe(204);
+    expect(await service.job({ queue, id })).toMatchObject({ state: "completed", result: 1 });
+  });
+
   test.for(["completed", "failed"])(
     "leaves out what is reported when a secret was rotated meanwhile: %s",
     async (outcome, { service, other }) => {
