@@ -1,6 +1,6 @@
 import type { Module } from "#http";
 import { type Clock, type Config, type Database, DeadlineLoop, fragment, type Random, type ReportChange } from "#kernel";
-import { decideOverdueAcrossWorkspaces } from "./decide-overdue.ts";
+import { decisionsAcrossWorkspaces } from "./decide-overdue.ts";
 import { type ApprovalRoutes, mountApprovals } from "./routes.ts";
 
 export interface ApprovalsOptions extends ApprovalRoutes {
@@ -14,11 +14,12 @@ export interface ApprovalsOptions extends ApprovalRoutes {
 /** Approvals: their endpoints, and the loop that decides jobs whose approval timed out. */
 export function createApprovals({ config, engine, clock, random, report, ...routes }: ApprovalsOptions): Module {
   const { audit, emit, waker } = routes;
-  const pass = () => decideOverdueAcrossWorkspaces({ db: engine, audit, clock, emit, waker, report });
+  const turns = decisionsAcrossWorkspaces({ db: engine, audit, clock, emit, waker, report });
+  const pass = () => turns.round();
   const timeouts = new DeadlineLoop({ name: "approvals", horizonMs: config.pollEveryMs, pass }, clock, emit, random);
   return {
     routes: (api) => mountApprovals(api, routes),
-    services: [timeouts],
+    services: [turns, timeouts],
     due: [
       {
         loop: timeouts,

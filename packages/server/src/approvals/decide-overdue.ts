@@ -12,10 +12,10 @@ import {
 import {
   type Clock,
   type EmitEvent,
+  FairTurns,
   momentMs,
   type ReportChange,
   type ServedBatch,
-  serveInTurnsAcrossWorkspaces,
   type Transactional,
   type WorkspaceId,
 } from "#kernel";
@@ -38,13 +38,11 @@ export interface Deciding {
 }
 
 /**
- * Decides jobs whose approval timed out, as their queue says now, for one round. Every node does so without a leader: it skips what
- * another node has locked. While nothing is due it reads one index entry. Source: contract §5.
- *
- * @returns the wait until there is more to do, in milliseconds; undefined while no job has an approval that times out
+ * Decides jobs whose approval timed out, as their queue says now. Every node does so without a leader: it skips what another node has
+ * locked. While nothing is due it reads one index entry. Source: contract §5.
  */
-export const decideOverdueAcrossWorkspaces = (deciding: Deciding): Promise<number | undefined> =>
-  serveInTurnsAcrossWorkspaces({
+export const decisionsAcrossWorkspaces = (deciding: Deciding): FairTurns =>
+  new FairTurns({
     clock: deciding.clock,
     maxBatch: MAX_WORKSPACES,
     roundMs: ROUND_MS,

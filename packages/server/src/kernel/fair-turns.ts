@@ -3,13 +3,16 @@ import type { Clock } from "./clock.ts";
 import { isTimeout } from "./database/pool.ts";
 import type { WorkspaceId } from "./ids.ts";
 import { isAway } from "./problem.ts";
+import type { Service } from "./service.ts";
 
 /** The wait when other nodes have locked all that is due. Milliseconds. */
 const LOCKED_MS = 50;
 /** The wait when what is due failed. Milliseconds. */
 const FAILED_MS = 1_000;
-/** When so many workspaces in a row take too long, the database does, and not their rows. */
+/** When so many workspaces in a row take too long, the database may, and not their rows: the round ends. */
 const MAX_TIMEOUTS = 3;
+/** After a try that took too long beside the rounds, the next one comes after so many times as long. */
+const SLOW_REST = 3;
 
 /** What one transaction did for a batch of workspaces. */
 export interface ServedBatch {
@@ -47,46 +50,106 @@ export interface DueWork {
 }
 
 /**
- * Does due work of all workspaces for one round. Workspaces take turns in batches, so that none waits for another's thousands. When a
- * batch fails or takes too long, its workspaces are served one by one, so that one workspace's bad or locked row does not keep the others
- * from being served.
- *
- * @returns the wait until there is more to do, in milliseconds: 0 at once, undefined when nothing is planned
- * @throws UNAVAILABLE when the database is away, or too slow for all
+ * Does due work of all workspaces, in rounds. Workspaces take turns in batches, so that none waits for another's thousands. When a batch
+ * fails or takes too long, its workspaces are served one by one, so that one workspace's bad or locked row does not keep the others from
+ * being served. One that takes too long alone is tried beside the rounds from then on, until it no longer does.
  */
-export async function serveInTurnsAcrossWorkspaces(work: DueWork): Promise<number | undefined> {
-  const { clock, maxBatch, roundMs, findNextInMs, findWorkspaces } = work;
-  const inMs = await findNextInMs();
-  if (inMs === null) return undefined;
-  if (inMs > 0) return Math.max(1, inMs);
-  let untilMs = clock.elapsedMs() + roundMs;
-  let waitMs = LOCKED_MS;
-  for (const line = [...(await findWorkspaces())]; line.length > 0 && clock.elapsedMs() < untilMs; ) {
-    const beganMs = clock.elapsedMs();
-    const { served, failed, more } = await serveOrSplit(work, line.splice(0, maxBatch));
-    line.push(...more);
-    // The others have all of their time. Those that fail are the longest waiting, and the first of each round.
-    if (failed) untilMs += clock.elapsedMs() - beganMs;
-    if (served) waitMs = 0;
-    else if (failed) waitMs = Math.max(waitMs, FAILED_MS);
-  }
-  return waitMs;
-}
+export class FairTurns implements Service {
+  readonly #work: DueWork;
+  /** Workspaces that took too long alone. The longest waiting first. */
+  readonly #slow = new Set<WorkspaceId>();
+  #tryingSlow: Promise<void> | null = null;
+  #trySlowFromMs = Number.NEGATIVE_INFINITY;
+  #isStopped = false;
 
-async function serveOrSplit(work: DueWork, batch: readonly WorkspaceId[]): Promise<Turn> {
-  try {
-    const { restMs = 0, ...done } = await work.serve(batch);
-    if (restMs > 0) await (work.pause ?? setTimeout)(restMs);
-    return { ...done, failed: false };
-  } catch (error) {
-    if (isAway(error) && !isTimeout(error)) throw error;
-    work.onFailure(batch, error);
-    if (batch.length === 1) return { served: false, more: [], failed: true, timedOut: isTimeout(error) };
-    const turns: Turn[] = [];
-    for (const workspaceId of batch) {
-      turns.push(await serveOrSplit(work, [workspaceId]));
-      if (turns.length >= MAX_TIMEOUTS && turns.slice(-MAX_TIMEOUTS).every(({ timedOut }) => timedOut)) throw error;
+  constructor(work: DueWork) {
+    this.#work = work;
+  }
+
+  start(): void {}
+
+  /** Begins no more tries beside rounds, and waits for one that is under way. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#tryingSlow;
+  }
+
+  /**
+   * @returns the wait until there is more to do, in milliseconds: 0 at once, undefined when nothing is planned
+   * @throws UNAVAILABLE when the database is away, or too slow for several workspaces in a row
+   */
+  async round(): Promise<number | undefined> {
+    const { clock, maxBatch, roundMs, findNextInMs, findWorkspaces } = this.#work;
+    const inMs = await findNextInMs();
+    if (inMs === null) return undefined;
+    if (inMs > 0) return Math.max(1, inMs);
+    const found = new Set(await findWorkspaces());
+    for (const workspaceId of this.#slow) if (!found.has(workspaceId)) this.#slow.delete(workspaceId);
+    this.#trySlow();
+    const line = [...found].filter((workspaceId) => !this.#slow.has(workspaceId));
+    let untilMs = clock.elapsedMs() + roundMs;
+    let [hasServed, hasFailed] = [false, this.#slow.size > 0];
+    while (line.length > 0 && clock.elapsedMs() < untilMs) {
+      const beganMs = clock.elapsedMs();
+      const { served, failed, more } = await this.#serveOrSplit(line.splice(0, maxBatch));
+      line.push(...more);
+      // The others have all of their time. Those that fail are the longest waiting, and the first of each round.
+      if (failed) untilMs += clock.elapsedMs() - beganMs;
+      hasServed ||= served;
+      hasFailed ||= failed;
     }
-    return { served: turns.some(({ served }) => served), more: turns.flatMap(({ more }) => more), failed: true };
+    return hasServed ? 0 : hasFailed ? FAILED_MS : LOCKED_MS;
+  }
+
+  /** Tries those that took too long, one after the other, until one does again. */
+  #trySlow(): void {
+    if (this.#slow.size === 0 || this.#tryingSlow || this.#isStopped || this.#work.clock.elapsedMs() < this.#trySlowFromMs) return;
+    this.#tryingSlow = this.#trySlowOnes().finally(() => {
+      this.#tryingSlow = null;
+    });
+  }
+
+  /** Never rejects: the next round finds out if the database is away. */
+  async #trySlowOnes(): Promise<void> {
+    const { clock } = this.#work;
+    for (const workspaceId of [...this.#slow]) {
+      if (this.#isStopped) return;
+      const beganMs = clock.elapsedMs();
+      const turn = await this.#serveOrSplit([workspaceId]).catch(() => null);
+      if (turn && !turn.timedOut) this.#slow.delete(workspaceId);
+      else {
+        // It keeps a connection from others.
+        const tookMs = clock.elapsedMs() - beganMs;
+        this.#trySlowFromMs = beganMs + tookMs * (1 + SLOW_REST);
+        return;
+      }
+    }
+  }
+
+  async #serveOrSplit(batch: readonly WorkspaceId[]): Promise<Turn> {
+    try {
+      const { restMs = 0, ...done } = await this.#work.serve(batch);
+      if (restMs > 0) await (this.#work.pause ?? setTimeout)(restMs);
+      return { ...done, failed: false };
+    } catch (error) {
+      if (isAway(error) && !isTimeout(error)) throw error;
+      this.#work.onFailure(batch, error);
+      const [first] = batch;
+      if (batch.length === 1 && first) return this.#failed(first, isTimeout(error));
+      const turns: Turn[] = [];
+      for (const workspaceId of batch) {
+        turns.push(await this.#serveOrSplit([workspaceId]));
+        if (turns.length >= MAX_TIMEOUTS && turns.slice(-MAX_TIMEOUTS).every(({ timedOut }) => timedOut)) throw error;
+      }
+      return { served: turns.some(({ served }) => served), more: turns.flatMap(({ more }) => more), failed: true };
+    }
+  }
+
+  #failed(workspaceId: WorkspaceId, timedOut: boolean): Turn {
+    if (timedOut) {
+      this.#slow.delete(workspaceId);
+      this.#slow.add(workspaceId);
+    }
+    return { served: false, more: [], failed: true, timedOut };
   }
 }

@@ -6,7 +6,7 @@ import { Calendars } from "./calendar.ts";
 import type { FireContext, FireResult } from "./fire.ts";
 import { mountSchedules } from "./routes.ts";
 import type { ScheduleRoutes } from "./send-schedule.ts";
-import { tickAcrossWorkspaces } from "./tick.ts";
+import { ticksAcrossWorkspaces } from "./tick.ts";
 
 export interface SchedulesOptions extends Omit<FireContext, "calendars" | "clock">, Pick<ScheduleRoutes, "tenants" | "clock"> {
   readonly config: Config;
@@ -52,12 +52,13 @@ export function createSchedules({
     if (workflows.length > 0) waker.wakeWorkflows(workflows);
     if (nextMs !== null) ticks.expect(nextMs);
   };
-  const pass = () => tickAcrossWorkspaces({ ...context, db: engine, onFired });
+  const turns = ticksAcrossWorkspaces({ ...context, db: engine, onFired });
+  const pass = () => turns.round();
   const ticks: DeadlineLoop = new DeadlineLoop({ name: "schedules", horizonMs: config.pollEveryMs, pass }, clock, emit, random);
   return {
     routes: (api) => mountSchedules(api, { tenants, clock, context: { ...context, onFired }, onNextRun: (ms) => ticks.expect(ms) }),
     expect: (ms) => ticks.expect(ms),
-    services: [ticks],
+    services: [turns, ticks],
     due: [
       {
         loop: ticks,

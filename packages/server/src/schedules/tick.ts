@@ -1,5 +1,5 @@
 import { CHARACTERS_PER_WEIGHT, MAX_WEIGHT } from "#jobs";
-import { type ServedBatch, serveInTurnsAcrossWorkspaces, type Transactional, type WorkspaceId } from "#kernel";
+import { FairTurns, type ServedBatch, type Transactional, type WorkspaceId } from "#kernel";
 import { type FireContext, type FireResult, fireSchedules } from "./fire.ts";
 import { findDueAcrossWorkspaces, findNextDueAcrossWorkspaces, lockSharesAcrossWorkspaces } from "./fire-store.ts";
 import { ON_TIME_MS } from "./plan-ticks.ts";
@@ -20,15 +20,13 @@ export interface Ticking extends FireContext {
 }
 
 /**
- * Fires schedules whose tick is due, for one round. Every node does so without a leader: it skips what another node has locked. While
- * nothing is due it reads one index entry, however many schedules there are.
- *
- * @returns the wait until there is more to do, in milliseconds; undefined while no schedule has a next tick
+ * Fires schedules whose tick is due. Every node does so without a leader: it skips what another node has locked. While nothing is due it
+ * reads one index entry, however many schedules there are.
  */
-export async function tickAcrossWorkspaces(ticking: Ticking): Promise<number | undefined> {
+export function ticksAcrossWorkspaces(ticking: Ticking): FairTurns {
   const { db, clock, emit } = ticking;
   let rest = 0;
-  return serveInTurnsAcrossWorkspaces({
+  return new FairTurns({
     clock,
     maxBatch: MAX_WORKSPACES,
     roundMs: ROUND_MS,

@@ -6,11 +6,11 @@ import {
   type Clock,
   type Db,
   type EmitEvent,
+  FairTurns,
   type JobId,
   plainArray,
   rows,
   type ServedBatch,
-  serveInTurnsAcrossWorkspaces,
   sql,
   type Transactional,
   type UuidSource,
@@ -56,13 +56,11 @@ export interface Sending {
 }
 
 /**
- * Makes deliveries of the events that wait, for one round. Every node does so without a leader: it skips what another node has locked. An
- * event is deleted in the transaction that makes its deliveries, so it has them exactly once.
- *
- * @returns the wait until there is more to do, in milliseconds; undefined while no event waits
+ * Makes deliveries of the events that wait. Every node does so without a leader: it skips what another node has locked. An event is
+ * deleted in the transaction that makes its deliveries, so it has them exactly once.
  */
-export const makeDeliveriesAcrossWorkspaces = (sending: Sending): Promise<number | undefined> =>
-  serveInTurnsAcrossWorkspaces({
+export const deliveriesAcrossWorkspaces = (sending: Sending): FairTurns =>
+  new FairTurns({
     clock: sending.clock,
     maxBatch: MAX_WORKSPACES,
     roundMs: ROUND_MS,

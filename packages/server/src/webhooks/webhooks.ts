@@ -21,7 +21,7 @@ import { endpointsOf } from "./endpoint.ts";
 import { endOverdueAcrossWorkspaces, sweepWebhookEventsAcrossWorkspaces } from "./expire.ts";
 import { TRIED_FOR } from "./expiry-store.ts";
 import { webhookKind } from "./kind.ts";
-import { makeDeliveriesAcrossWorkspaces } from "./make-deliveries.ts";
+import { deliveriesAcrossWorkspaces } from "./make-deliveries.ts";
 import { mountWebhooks, type WebhookRoutes } from "./routes.ts";
 
 const HOUR_MS = 3_600_000;
@@ -69,7 +69,8 @@ export function createWebhooks({ config, engine, housekeeping, ...routes }: Webh
   const { clock, random, ids, audit, waker, aborter, emit } = routes;
   const loop = (name: string, pass: () => Promise<number | undefined>) =>
     new DeadlineLoop({ name, horizonMs: config.pollEveryMs, pass }, clock, emit, random as Random);
-  const sending = loop("webhooks", () => makeDeliveriesAcrossWorkspaces({ db: engine, ids, clock, emit, waker }));
+  const turns = deliveriesAcrossWorkspaces({ db: engine, ids, clock, emit, waker });
+  const sending = loop("webhooks", () => turns.round());
   const overdue = loop("webhooks-overdue", () => endOverdueAcrossWorkspaces(engine));
   const failing = loop("webhooks-failing", () => disableFailingAcrossWorkspaces({ db: engine, audit, aborter, emit }));
   const cancelling = loop("webhooks-cancelling", () => endDeliveriesAcrossWorkspaces({ db: engine, aborter }));
@@ -79,7 +80,7 @@ export function createWebhooks({ config, engine, housekeeping, ...routes }: Webh
       mountWebhooks(api, routes);
       mountDeliveries(api, routes);
     },
-    services: [sending, overdue, failing, cancelling, new PeriodicLoop(sweep, emit, random)],
+    services: [turns, sending, overdue, failing, cancelling, new PeriodicLoop(sweep, emit, random)],
     due: [
       { loop: sending, nextDue: fragment`select at from event_outbox order by id limit 1` },
       {

@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { decideOverdueAcrossWorkspaces } from "../../src/approvals/decide-overdue.ts";
+import { decisionsAcrossWorkspaces } from "../../src/approvals/decide-overdue.ts";
 import { approvalQueue, approve, reject } from "../harness/approvals.ts";
 import { auditLog, verified } from "../harness/audit.ts";
 import { audited, withoutAudit } from "../harness/audit-events.ts";
@@ -83,7 +83,7 @@ describe("the audit log", () => {
       await clock.advance(60);
       // The node itself may be doing this at the moment.
       await until(async () => {
-        await decideOverdueAcrossWorkspaces(deciding);
+        await decisionsAcrossWorkspaces(deciding).round();
         return happened.includes("approvals_failed");
       }, "the timeout to be tried");
       for (const job of jobs.slice(0, 2)) expect(await service.job(job)).toMatchObject({ state: "pending_approval", approval: null });

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import type { LaneKey } from "#lanes";
-import { decideOverdueAcrossWorkspaces } from "../../src/approvals/decide-overdue.ts";
+import { decisionsAcrossWorkspaces } from "../../src/approvals/decide-overdue.ts";
 import { approvalQueue, approve } from "../harness/approvals.ts";
 import { auditLog } from "../harness/audit.ts";
 import { laneOf } from "../harness/engine.ts";
@@ -31,11 +31,12 @@ test("a timeout tells where jobs wait, when delayed ones are due, and how long u
       wakeAt: (ms: number) => void told.dueMs.push(ms),
     },
   };
-  expect(await decideOverdueAcrossWorkspaces(deciding)).toBe(60_000);
+  const turns = decisionsAcrossWorkspaces(deciding);
+  expect(await turns.round()).toBe(60_000);
   expect(told).toEqual({ lanes: [], dueMs: [], events: [] });
   await clock.advance(60);
-  expect(await decideOverdueAcrossWorkspaces(deciding)).toBe(0);
-  expect(await decideOverdueAcrossWorkspaces(deciding)).toBeUndefined();
+  expect(await turns.round()).toBe(0);
+  expect(await turns.round()).toBeUndefined();
   expect(told).toEqual({
     lanes: [await laneOf(service, now)],
     dueMs: [Date.parse(delayed.run_at)],

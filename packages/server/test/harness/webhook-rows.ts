@@ -1,6 +1,6 @@
 import type { JobId, Transactional, WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
-import { enqueueDeliveries, makeDeliveriesAcrossWorkspaces } from "../../src/webhooks/make-deliveries.ts";
+import { deliveriesAcrossWorkspaces, enqueueDeliveries } from "../../src/webhooks/make-deliveries.ts";
 import { ids } from "./audit.ts";
 import type { TestDatabase } from "./database.ts";
 
@@ -36,7 +36,7 @@ export const addWebhooks = (database: TestDatabase, { workspaceId }: LaneKey, co
 
 /** Makes deliveries of all events that wait. */
 export const makeDeliveries = (db: Transactional): Promise<unknown> =>
-  makeDeliveriesAcrossWorkspaces({ db, ids, clock: { elapsedMs: () => 0 }, emit: () => {}, waker: { wake: () => {} } });
+  deliveriesAcrossWorkspaces({ db, ids, clock: { elapsedMs: () => 0 }, emit: () => {}, waker: { wake: () => {} } }).round();
 
 /** Stores deliveries that wait to be sent. Returns their ids in order. */
 export async function putDeliveries(engine: Transactional, database: TestDatabase, lane: LaneKey, count: number): Promise<JobId[]> {
