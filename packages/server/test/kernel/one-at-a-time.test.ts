@@ -62,6 +62,16 @@ describe("a database that is used by one at a time", () => {
     expect((await next).rows).toEqual([2]);
   });
 
+  test("a statement that takes too long does not keep the next one from its turn", async () => {
+    const failing = query("one");
+    const next = query("two");
+    asked.shift()?.done.reject(Object.assign(unavailable(), { cause: { code: "57014" } }));
+    await expect(failing).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    await setImmediate();
+    answer([2]);
+    expect((await next).rows).toEqual([2]);
+  });
+
   test("those that wait fail with the one that finds the database away, and later ones have their turn", async () => {
     const all = [query("one"), query("two"), query("three")].map((result) => result.catch((error: { code: string }) => error.code));
     asked.shift()?.done.reject(unavailable("The database is away."));

@@ -1,5 +1,5 @@
 import { isAway } from "../problem.ts";
-import type { Transactional } from "./pool.ts";
+import { isTimeout, type Transactional } from "./pool.ts";
 import type { Db, Statement } from "./sql.ts";
 
 interface Turn {
@@ -9,7 +9,7 @@ interface Turn {
 
 /**
  * Uses one connection of a database at most: a statement or transaction waits until the one before it has ended. When the database turns
- * out to be away, those that wait fail too: each would wait as long as the first. The work of a transaction must use its `tx` alone,
+ * out to be away, those that wait fail too: each would wait as long as the first. One that takes too long says nothing of the others. The work of a transaction must use its `tx` alone,
  * because another statement would wait for that transaction.
  */
 export class OneAtATime implements Transactional {
@@ -43,7 +43,7 @@ export class OneAtATime implements Transactional {
         await turn.run();
       } catch (error) {
         turn.refuse(error);
-        if (isAway(error)) for (const { refuse } of this.#waiting.splice(0)) refuse(error);
+        if (isAway(error) && !isTimeout(error)) for (const { refuse } of this.#waiting.splice(0)) refuse(error);
       }
     }
     this.#busy = false;
