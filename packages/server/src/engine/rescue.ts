@@ -1,3 +1,4 @@
+import { setTimeout as wait } from "node:timers/promises";
 import type { LastError } from "@tidemill/contract";
 import { type ExpiredClaim, endExpiredClaimsAcrossWorkspaces, takeBackAcrossWorkspaces } from "#jobs";
 import type { Clock, Db, EmitEvent, Random } from "#kernel";
@@ -10,6 +11,8 @@ import type { Settler } from "./settle.ts";
 const MAX_LOSSES = 3;
 const MAX_ROWS = 5_000;
 const MAX_EXPIRED = 500;
+/** How long a pass waits until what it has found is settled. Milliseconds. */
+const MAX_SETTLE_MS = 2_000;
 
 const NODE_LOST: LastError = { code: "NODE_LOST", message: "The node that made the attempt was lost.", status: null };
 const LEASE_EXPIRED = {
@@ -59,7 +62,10 @@ export async function rescueAcrossWorkspaces(rescue: Rescue): Promise<0 | undefi
     onceKinds: kinds.onceKinds,
     limit: MAX_EXPIRED,
   });
-  await Promise.all(expired.map((one) => settleExpired(rescue, one)));
+  // A row of one may be locked for long. It is written in the end, and the next pass finds no more of it than this one.
+  const late = new AbortController();
+  const settled = Promise.all(expired.map((one) => settleExpired(rescue, one))).finally(() => late.abort());
+  await Promise.race([settled, wait(MAX_SETTLE_MS, undefined, { signal: late.signal }).catch(() => {})]);
   if (expired.length > 0) emit("leases_expired", { count: expired.length });
   return expired.length < MAX_EXPIRED ? undefined : 0;
 }

@@ -9,7 +9,7 @@ import {
   extendClaims,
   type WorkerClaim,
 } from "#jobs";
-import { type Database, type Statement, sql, type Transactional, toMoment, unavailable } from "#kernel";
+import { type Database, type JobId, type Statement, sql, type Transactional, toMoment, unavailable } from "#kernel";
 import type { LaneKey } from "#lanes";
 import type { TestDatabase } from "../harness/database.ts";
 import { test as base, putCircuit, putLane, putNode } from "../harness/engine.ts";
@@ -383,6 +383,24 @@ describe("a worker's lease that runs out", () => {
     expect(await extendClaims(engine, lane.workspaceId, claims, 600)).toEqual([]);
     await ending.release();
     expect(await extendClaims(engine, lane.workspaceId, claims, 600)).toEqual([]);
+  });
+
+  test("a worker's lease that runs out while a job of it is locked does not keep the pass from ending", async ({
+    database,
+    engine,
+    lane,
+  }) => {
+    const [id] = await putJobs(database, lane, { state: "waiting", count: 1 });
+    const leaseId = await openLease(engine, lane);
+    await claim(engine, lane, leaseId);
+    await database.query("update job set lease_until = 'epoch' where id = $1", [id]);
+    const locking = hold(engine, sql`select id from job where id = ${id as string}::uuid for update`);
+    await locking.held;
+    await rescue(engine);
+    expect(await stateOf(database, id as JobId)).toBe("active");
+    await locking.release();
+    await rescue(engine);
+    expect(await stateOf(database, id as JobId)).toBe("delayed");
   });
 
   test("a worker's lease that runs out is settled once, whichever of many nodes finds it", async ({ database, engine, lane }) => {
