@@ -40,6 +40,8 @@ interface UnderWay {
 
 const NONE_UNDER_WAY: UnderWay = { jobs: 0, has: () => false };
 
+/** As many attempts of a lane wait to be settled when a row of it is locked: it gets no more jobs, which would take memory without bound. */
+const MAX_SETTLING = 4_096;
 const FIRST_WINDOW = 64;
 /** The window doubles with each window of responses, up to this. A dead endpoint never gets that many attempts. */
 const QUICK_WINDOW = 512;
@@ -166,12 +168,14 @@ export class LaneShares {
     this.#payload.giveBack(key.workspaceId, payloadLength);
   }
 
-  /** An attempt is settled. Returns whether its lane has limits, as the latest claim found. Such a lane is to be woken. */
+  /** An attempt is settled. Returns whether its lane is to be woken: it has limits, as the latest claim found, or room again. */
   settled(key: LaneKey): boolean {
     const lane = this.get(key);
+    const hadNoRoom = lane.settling === MAX_SETTLING;
     lane.settling -= 1;
-    if (!lane.limited) this.#forgetIfIdle(lane);
-    return lane.limited;
+    if (lane.limited || hadNoRoom) return true;
+    this.#forgetIfIdle(lane);
+    return false;
   }
 
   /** Whether one more attempt of the lane may be under way. */
@@ -245,6 +249,7 @@ export class LaneShares {
 
   /** A lane with nothing under way may start one job as long as its workspace has any room. */
   #roomOf(lane: BusyLane, level: number): number {
+    if (lane.settling >= MAX_SETTLING) return 0;
     const least = lane.inFlight === 0 ? 1 : 0;
     return Math.min(this.roomFor(lane.workspaceId), Math.max(least, Math.min(lane.window, level) - lane.inFlight));
   }

@@ -69,15 +69,14 @@ type AtOnce = "settled" | "left" | "unknown";
 /** A settlement that is written alone, and how. */
 interface Single {
   readonly settlement: Settlement;
-  readonly write: Write;
+  readonly writer: SettlementWriter;
 }
 
-/** What is known of one that is not written yet. */
-interface Unwritten {
-  readonly laneId: LaneId;
-  /** Whether it has timed out alone: a row of it may be locked. */
-  readonly isBlocked: boolean;
-  readonly written: Promise<boolean>;
+/** Writes settlements of a group. */
+interface SettlementWriter {
+  readonly write: Write;
+  /** Lets one be written with others again; absent: it is written alone. */
+  readonly add?: (settlement: Settlement) => Promise<boolean>;
 }
 
 /** Writes settlements. Returns which of their claims were valid. */
@@ -94,7 +93,8 @@ const NO_EFFECT: CircuitEffect = { kind: "none" };
  * result is lost. Three groups are written apart, so that they do not hold up the others: jobs with a concurrency key, which another
  * transaction may have locked; jobs of kinds whose outcomes change something else, which takes a transaction; and those that lock other jobs.
  * Outcomes of kinds that change little are settled by one statement where that is enough, apart from all these. Settlements of a lane in which
- * one timed out are written one at a time, apart from all others: another transaction may have locked a row of it for long.
+ * one timed out are written one at a time, apart from all others: another transaction may have locked a row of it for long. Those that timed out
+ * alone are tried apart from these, too.
  */
 export class Settler {
   readonly #db: Transactional;
@@ -107,10 +107,13 @@ export class Settler {
   readonly #lockingOthers: Batcher<Settlement, boolean>;
   readonly #atOnce: Batcher<Settlement, AtOnce>;
   readonly #singles: Batcher<Single, boolean>;
+  readonly #blocked: Batcher<Single, boolean>;
   /** Lanes in which a settlement timed out. */
   readonly #slowLanes = new Set<LaneId>();
+  /** How many settlements of a lane have timed out alone, if any: a row of each may be locked. */
+  readonly #blockedIn = new Map<LaneId, number>();
   /** Settlements that are written alone, by the names of their claims. */
-  readonly #unwritten = new Map<string, Unwritten>();
+  readonly #unwritten = new Map<string, Promise<boolean>>();
   /** What one statement does not settle, a transaction does. */
   readonly #atOnceFirst: Adder = { addAll: (settlements) => this.#addAtOnce(settlements) };
   readonly #report: ReportChange;
@@ -134,7 +137,7 @@ export class Settler {
     this.#db = db;
     this.#kinds = kinds;
     this.#emit = emit;
-    const batcher = <Done>(write: (settlements: Settlement[]) => Promise<(Done | Promise<Done>)[]>) =>
+    const batcher = <Done>(write: (settlements: Settlement[]) => Promise<(Done | Promise<Done>)[]>): Batcher<Settlement, Done> =>
       new Batcher<Settlement, Done>({
         maxWeight: MAX_WEIGHT,
         writers: WRITERS,
@@ -142,20 +145,27 @@ export class Settler {
         workspaceOf: ({ claim }) => claim.workspaceId,
         write,
       });
-    const lasting = (write: Write) =>
-      batcher<boolean>((settlements) => this.#write(settlements, write).finally(() => this.#forgetPending(settlements)));
+    const lasting = (write: Write): Batcher<Settlement, boolean> => {
+      const together: Batcher<Settlement, boolean> = batcher((settlements) =>
+        this.#write(settlements, { write, add: (one) => together.add(one) }).finally(() => this.#forgetPending(settlements)),
+      );
+      return together;
+    };
     const withEffects = (settlements: readonly Settlement[]) => this.#db.transaction((tx) => this.#writeWithEffects(tx, settlements));
     this.#plain = lasting((settlements) => this.#writeRecords(settlements));
     this.#keyed = lasting((settlements) => this.#writeRecords(settlements));
     this.#withEffects = lasting(withEffects);
     this.#lockingOthers = lasting(withEffects);
     this.#atOnce = batcher<AtOnce>((settlements) => this.#writeAtOnce(settlements));
-    this.#singles = new Batcher({
-      maxWeight: 1,
-      writers: WRITERS,
-      workspaceOf: ({ settlement }) => settlement.claim.workspaceId,
-      write: (singles) => this.#writeSingles(singles),
-    });
+    const alone = (write: (single: Single) => Promise<Valid[]>) =>
+      new Batcher<Single, boolean>({
+        maxWeight: 1,
+        writers: WRITERS,
+        workspaceOf: ({ settlement }) => settlement.claim.workspaceId,
+        write: async (singles) => (await Promise.all(singles.map(write))).flat(),
+      });
+    this.#singles = alone((single) => this.#writeSingle(single));
+    this.#blocked = alone((single) => this.#tryBlocked(single));
   }
 
   /**
@@ -232,7 +242,7 @@ export class Settler {
   async settled(): Promise<void> {
     await this.#atOnce.settled();
     await Promise.all([this.#plain, this.#keyed, this.#withEffects, this.#lockingOthers].map((batcher) => batcher.settled()));
-    while (this.#unwritten.size > 0) await Promise.all([...this.#unwritten.values()].map(({ written }) => written));
+    while (this.#unwritten.size > 0) await Promise.all(this.#unwritten.values());
   }
 
   /** Stops waiting for a database that is away. Claims that are not settled by then are taken back later. */
@@ -241,17 +251,17 @@ export class Settler {
   }
 
   /** Writes settlements together, without those of slow lanes. */
-  async #write(settlements: readonly Settlement[], write: Write): Promise<Valid[]> {
+  async #write(settlements: readonly Settlement[], writer: SettlementWriter): Promise<Valid[]> {
     const others = settlements.filter(({ claim }) => !this.#slowLanes.has(claim.laneId));
-    const valid = others.length > 0 ? await this.#writeTogether(others, write) : [];
+    const valid = others.length > 0 ? await this.#writeTogether(others, writer) : [];
     const validOf = new Map(others.map((one, index) => [one, valid[index] ?? false]));
-    return settlements.map((one) => validOf.get(one) ?? this.#writeAlone(one, write));
+    return settlements.map((one) => validOf.get(one) ?? this.#writeAlone(one, writer));
   }
 
-  async #writeTogether(settlements: Settlement[], write: Write): Promise<Valid[]> {
+  async #writeTogether(settlements: Settlement[], writer: SettlementWriter): Promise<Valid[]> {
     for (let pauseMs = FIRST_PAUSE_MS; !this.#givenUp; pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS)) {
       try {
-        const { moved, ids, opened, enqueued = [] } = await write(settlements);
+        const { moved, ids, opened, enqueued = [] } = await writer.write(settlements);
         if (enqueued.length > 0) this.#onEnqueued(enqueued);
         for (const { claim } of settlements) this.#report(claim.workspaceId, recordsOf(claim.kind));
         for (const lane of opened) {
@@ -267,40 +277,54 @@ export class Settler {
       } catch (error) {
         // It may have been committed, or one of its statements.
         settlements = settlements.map((one) => ({ ...one, mayBeStored: true }));
-        if (isRefused(error)) return this.#writeApart(settlements, write, error);
+        if (isRefused(error)) return this.#writeApart(settlements, writer, error);
         this.#emit("settle_retried", { error });
-        if (isTimeout(error)) return settlements.map((one) => this.#writeAlone(one, write, settlements.length === 1));
+        if (isTimeout(error)) return settlements.map((one) => this.#writeAlone(one, writer, settlements.length === 1));
         await wait(pauseMs);
       }
     }
     return settlements.map(() => false);
   }
 
-  /** Writes a settlement when it is its turn among those of slow lanes. Meanwhile others are written, and it counts as pending. */
-  #writeAlone(settlement: Settlement, write: Write, isBlocked = false): Promise<boolean> {
+  /**
+   * Writes a settlement when it is its turn among those of slow lanes. Meanwhile others are written, and it counts as pending.
+   *
+   * @param isBlocked whether it has timed out alone
+   */
+  #writeAlone(settlement: Settlement, writer: SettlementWriter, isBlocked = false): Promise<boolean> {
     const { name, claim } = settlement;
     const { laneId } = claim;
     this.#slowLanes.add(laneId);
-    const written = wait(FIRST_PAUSE_MS)
-      .then(() => this.#singles.add({ settlement, write }))
+    if (isBlocked) this.#blockedIn.set(laneId, (this.#blockedIn.get(laneId) ?? 0) + 1);
+    const [batcher, pauseMs] = isBlocked ? [this.#blocked, MAX_PAUSE_MS] : [this.#singles, FIRST_PAUSE_MS];
+    const written = wait(pauseMs)
+      .then(() => batcher.add({ settlement, writer }))
       .finally(() => {
         this.#unwritten.delete(name);
         this.#pending.delete(name);
       });
-    this.#unwritten.set(name, { laneId, isBlocked, written });
+    this.#unwritten.set(name, written);
     return written;
   }
 
-  async #writeSingles(singles: readonly Single[]): Promise<Valid[]> {
-    const all: Valid[] = [];
-    for (const { settlement, write } of singles) {
-      const { laneId } = settlement.claim;
-      const [valid = false] = await this.#writeTogether([settlement], write);
-      const isBlocking = ([name, one]: [string, Unwritten]) => one.isBlocked && one.laneId === laneId && name !== settlement.name;
-      if (!(valid instanceof Promise) && ![...this.#unwritten].some(isBlocking)) this.#slowLanes.delete(laneId);
-      all.push(valid);
+  async #writeSingle({ settlement, writer }: Single): Promise<Valid[]> {
+    const { laneId } = settlement.claim;
+    if (writer.add && !this.#slowLanes.has(laneId)) return [writer.add(settlement)];
+    const [valid = false] = await this.#writeTogether([settlement], writer);
+    if (!(valid instanceof Promise) && !this.#blockedIn.has(laneId)) this.#slowLanes.delete(laneId);
+    return [valid];
+  }
+
+  async #tryBlocked({ settlement, writer }: Single): Promise<Valid[]> {
+    const { laneId } = settlement.claim;
+    const valid = await this.#writeTogether([settlement], writer);
+    const others = (this.#blockedIn.get(laneId) ?? 1) - 1;
+    if (others > 0) this.#blockedIn.set(laneId, others);
+    else {
+      this.#blockedIn.delete(laneId);
+      this.#slowLanes.delete(laneId);
     }
-    return all;
+    return valid;
   }
 
   /** Which of these an earlier try has stored: the entries of their attempts are in the logs of their jobs, or their kinds find them. */
@@ -322,24 +346,24 @@ export class Settler {
    * Writes a batch in halves that the database refused, so that one bad settlement does not block the others. The
    * bad one goes to the dead-letter queue. Otherwise it would stay claimed as long as its lease holds.
    */
-  async #writeApart(settlements: Settlement[], write: Write, error: unknown): Promise<Valid[]> {
+  async #writeApart(settlements: Settlement[], writer: SettlementWriter, error: unknown): Promise<Valid[]> {
     const [first] = settlements;
     if (settlements.length > 1) {
       const half = settlements.length >> 1;
-      return [...(await this.#write(settlements.slice(0, half), write)), ...(await this.#write(settlements.slice(half), write))];
+      return [...(await this.#write(settlements.slice(0, half), writer)), ...(await this.#write(settlements.slice(half), writer))];
     }
     if (first && !first.again) {
       // Once more: a row can be refused because its partition is being created.
       await wait(FIRST_PAUSE_MS);
-      return this.#writeTogether([{ ...first, again: true }], write);
+      return this.#writeTogether([{ ...first, again: true }], writer);
     }
     if (first && first.verdict !== UNSTORABLE) {
       this.#emit("settle_failed", { jobId: first.claim.id, error });
       const entry = logEntry(entryOf(first.claim, UNSTORABLE, 0, null));
-      return this.#writeTogether([{ ...first, verdict: UNSTORABLE, circuit: NO_EFFECT, entry }], write);
+      return this.#writeTogether([{ ...first, verdict: UNSTORABLE, circuit: NO_EFFECT, entry }], writer);
     }
     // Without `settled` of its kind, which may be what fails.
-    if (first && !first.isBare) return this.#writeTogether([{ ...first, isBare: true }], (ones) => refuse(this.#db, ones));
+    if (first && !first.isBare) return this.#writeTogether([{ ...first, isBare: true }], { write: (ones) => refuse(this.#db, ones) });
     return settlements.map(() => false);
   }
 

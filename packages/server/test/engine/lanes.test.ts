@@ -97,6 +97,19 @@ test("a lane with limits is remembered as one until a claim finds it empty", () 
   expect(share().lane.limited).toBe(true);
 });
 
+test("a lane of which 4,096 attempts wait to be settled gets no more jobs, and is woken by the first that is", () => {
+  const lanes = lanesOf(10_000);
+  lanes.wake(lane(1));
+  for (let job = 0; job < 4_096; job += 1) {
+    expect(lanes.hasRoom(lane(1))).toBe(true);
+    lanes.started(lane(1), 0);
+    lanes.ended(lane(1), 0);
+  }
+  expect([lanes.hasRoom(lane(1)), lanes.shares(1_000)]).toEqual([false, []]);
+  expect([lanes.settled(lane(1)), lanes.settled(lane(1))]).toEqual([true, false]);
+  expect(lanes.shares(1_000).map(({ lane: { laneId } }) => laneId)).toEqual([1]);
+});
+
 test("after a claim that failed, a node asks a lane for as few jobs as one whose payloads it does not know", () => {
   const lanes = lanesOf(4_096);
   const shareOf = (id: number) => {

@@ -12,16 +12,18 @@ const RETRY: Verdict = { kind: "retry", waitMs: 1_000, error: { code: "TIMEOUT",
 let written: string[][];
 let told: string[];
 let fault: (ids: string[]) => Error | null;
+let hang: (ids: string[]) => Promise<Error | null | undefined>;
 let settler: Settler;
 
 beforeEach(() => {
   written = [];
   told = [];
   fault = () => null;
+  hang = async () => null;
   const query = async ({ values }: Statement) => {
     // Of the columns of a settle, that of the jobs is the last one with ids.
     const jobs = values.map((value) => String(value).match(/[0-9a-f-]{36}/g) ?? []).findLast(({ length }) => length > 0) ?? [];
-    const error = fault(jobs);
+    const error = fault(jobs) ?? (await hang(jobs));
     if (error) throw error;
     written.push(jobs);
     return { rows: [{ moved: jobs.length, ids: null, opened: [] }] };
@@ -97,6 +99,27 @@ describe("what became of attempts", () => {
     expect(written.map((ids) => ids.length).sort()).toEqual([1, 1, 2]);
     fault = () => null;
     expect(await all[0]).toBe(true);
+  });
+
+  test("one that timed out alone holds up no other of its lane, and these are written together again when it is written", async () => {
+    const lock = Promise.withResolvers<undefined>();
+    let tries = 0;
+    hang = async (ids) => {
+      if (!ids.includes(jobId(1))) return null;
+      tries += 1;
+      if (tries > 2) return lock.promise;
+      return Object.assign(unavailable(), { cause: { code: "57014" } });
+    };
+    const [locked, other] = [add(1, COMPLETE, claimed(1, 0)), add(2, COMPLETE, claimed(2, 1))];
+    await other;
+    await until(() => tries === 3, "it to be tried after it had timed out alone");
+    await add(3, COMPLETE, claimed(3, 0));
+    const later = Array.from({ length: 50 }, (_, at) => add(at + 11, COMPLETE, claimed(at + 11, 0)));
+    await later[0];
+    lock.resolve(undefined);
+    expect(await locked).toBe(true);
+    await Promise.all(later);
+    expect(Math.max(...written.map((ids) => ids.length))).toBeGreaterThan(10);
   });
 
   test("what took too long to write is given up with the node", async () => {
