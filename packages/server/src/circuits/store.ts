@@ -32,6 +32,19 @@ export const findCircuitsOf = (
       where workspace_id = ${workspaceId} and lane_id = any(${plainArray(laneIds)}::bigint[])`,
   );
 
+/** Those of some lanes whose circuit is open. Uses the primary key. */
+export const findOpenAcrossWorkspaces = async (db: Db, lanes: readonly LaneKey[]): Promise<ReadonlySet<LaneId>> => {
+  const open = await rows<{ lane_id: LaneId }>(
+    db,
+    sql`
+      select c.lane_id
+      from unnest(${plainArray(lanes.map((one) => one.workspaceId))}::uuid[], ${plainArray(lanes.map((one) => one.laneId))}::bigint[])
+        l (workspace_id, lane_id)
+      join circuit c on c.workspace_id = l.workspace_id and c.lane_id = l.lane_id`,
+  );
+  return new Set(open.map(({ lane_id }) => lane_id));
+};
+
 /**
  * Closes the circuit if it opened under `revision` of the lane, or an older one. Returns null when it is already closed, or opened under
  * a later revision. Uses the primary key.

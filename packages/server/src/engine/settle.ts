@@ -1,6 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { AttemptEntry } from "@tidemill/contract";
-import type { CircuitEffect, Opening, SpentProbe } from "#circuits";
+import { type CircuitEffect, findOpenAcrossWorkspaces, type Opening, type SpentProbe } from "#circuits";
 import {
   type Claim,
   completeAcrossWorkspaces,
@@ -402,7 +402,22 @@ export class Settler {
     return { moved: done.moved + refusals.moved, ids, opened: refusals.opened };
   }
 
-  async #writeWithEffects(tx: Db, settlements: readonly Settlement[]): Promise<Written> {
+  /** Those that failed while another node has opened their circuit do not use an attempt: what their kind makes of them depends on it. */
+  async #heldByCircuits(tx: Db, settlements: readonly Settlement[]): Promise<readonly Settlement[]> {
+    const failing = settlements.filter(
+      ({ claim, verdict, circuit }) =>
+        circuit.kind === "fails" && (verdict.kind === "retry" || verdict.kind === "fail") && !this.#kinds.of(claim)?.once,
+    );
+    if (failing.length === 0) return settlements;
+    const lanes = new Map(failing.map(({ claim: { workspaceId, laneId } }) => [laneId, { workspaceId, laneId }]));
+    const open = await findOpenAcrossWorkspaces(tx, [...lanes.values()]);
+    if (open.size === 0) return settlements;
+    const held = new Set(failing.filter(({ claim }) => open.has(claim.laneId)));
+    return settlements.map((one) => (held.has(one) ? { ...one, verdict: { ...one.verdict, kind: "hold", waitMs: 0 } as Verdict } : one));
+  }
+
+  async #writeWithEffects(tx: Db, all: readonly Settlement[]): Promise<Written> {
+    const settlements = await this.#heldByCircuits(tx, all);
     const ends = ({ verdict }: Settlement) => verdict.kind === "complete" || verdict.kind === "fail";
     const discarded = settlements.filter((one) => ends(one) && !one.recorded);
     const completed = settlements.filter((one) => one.verdict.kind === "complete" && one.recorded);

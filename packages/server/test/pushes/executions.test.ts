@@ -1,6 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { describe, expect } from "vitest";
+import type { WorkspaceId } from "#kernel";
+import type { LaneId, LaneKey } from "#lanes";
 import { readRunId } from "../../src/workflows/run.ts";
+import { putCircuit } from "../harness/engine.ts";
 import { isSigned } from "../harness/handler.ts";
 import { type Outcome, pushedWorkflow, SECRET } from "../harness/pushes.ts";
 import { test, until } from "../harness/service.ts";
@@ -242,6 +245,28 @@ test("no more executions are sent at once than the concurrency allows", async ({
     "others to follow",
   );
   expect(workflow.program.maxOpen()).toBe(2);
+});
+
+test.for([
+  { attempts: 1, when: "of the last attempt" },
+  { attempts: 3, when: "of an earlier attempt" },
+])("a failure $when uses no attempt while another node has opened the circuit", async ({ attempts }, { service }) => {
+  const answer = Promise.withResolvers<number>();
+  const workflow = await pushedWorkflow(service, () => answer.promise, { attempts });
+  const runId = await workflow.trigger();
+  await until(() => workflow.program.received.length === 1, "the execution to be sent");
+  const [lane] = await service.database.query<{ workspaceId: WorkspaceId; laneId: LaneId }>(
+    'select workspace_id as "workspaceId", lane_id as "laneId" from run where id = $1',
+    [readRunId(runId)],
+  );
+  await putCircuit(service.database, lane as LaneKey, { inSeconds: 60 });
+  answer.resolve(500);
+  await until(async () => (await service.jobStates()).waiting === 1, "the run to be held");
+  expect(await workflow.get(runId)).toMatchObject({ status: "running", attempt: 1, nextAttemptAt: null, error: null });
+  workflow.program.answers = { status: 200, body: JSON.stringify(COMPLETED) };
+  await service.advance(60);
+  await workflow.untilStatus(runId, "completed");
+  expect(await workflow.get(runId)).toMatchObject({ attempt: 1 });
 });
 
 test("20 failures in a row open the circuit, and runs wait without using attempts until a probe succeeds", async ({ service }) => {
