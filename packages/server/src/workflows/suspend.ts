@@ -29,7 +29,9 @@ export async function suspendRuns(tx: Db, suspended: readonly SuspendedRun[]): P
     tx,
     suspended.map(({ run, claim }) => ({ ...run, execution: claim.attempt })),
   );
-  const [stuck, waiting] = [suspended.filter(({ run }) => dueAt.get(run.id) === null), suspended.filter(({ run }) => dueAt.get(run.id))];
+  const stuck = suspended.filter(({ run }) => dueAt.get(run.id) === null);
+  // Of a run that was cancelled meanwhile, the job undoes what is left, and is due now.
+  const waiting = suspended.filter(({ run }) => dueAt.get(run.id) !== null);
   if (waiting.length > 0)
     await setDueAcrossWorkspaces(
       tx,

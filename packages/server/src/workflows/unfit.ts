@@ -27,18 +27,21 @@ const jobOf = ({ workspaceId, laneId }: LaneKey, id: RunId) => ({ workspaceId, l
  */
 export async function parkUnfitAcrossWorkspaces(tx: Db, unfit: readonly UnfitRun[]): Promise<Timestamp[]> {
   const recorded = new Map((await recordUnfitAcrossWorkspaces(tx, unfit)).map((one) => [one.id, one]));
-  const parked: Due[] = [];
+  const due: Due[] = [];
   const given: DueForVersion[] = [];
   for (const run of unfit) {
     const one = recorded.get(run.id);
-    // A run that has ended, whose job has something else to do.
-    if (!one) continue;
+    // Of a run that was cancelled meanwhile, the job undoes what is left.
+    if (!one) {
+      due.push({ ...jobOf(run, run.id), at: null });
+      continue;
+    }
     const { next, again } = one;
-    if (next === null) parked.push({ ...jobOf(run, run.id), at: NEVER });
+    if (next === null) due.push({ ...jobOf(run, run.id), at: NEVER });
     // A node that does not know of the next version yet would give the run to this one over and over.
     else given.push({ ...jobOf(run, run.id), version: next, seconds: again ? AGAIN_AFTER_SECONDS : 0 });
   }
-  if (parked.length > 0) await setDueAcrossWorkspaces(tx, parked);
+  if (due.length > 0) await setDueAcrossWorkspaces(tx, due);
   return given.length > 0 ? makeDueAcrossWorkspaces(tx, given) : [];
 }
 

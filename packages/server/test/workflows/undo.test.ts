@@ -137,8 +137,9 @@ describe("the steps of a run", () => {
       expect((await workflow.get(run.runId)).undoErrors).toEqual([]);
     });
 
-    test("are undone by another execution when its worker gives it back, or leaves some", async ({ service }) => {
-      for (const outcome of [{ outcome: "released" }, { outcome: "failed", error: "Declined.", retry: false }]) {
+    test("are undone by another execution when its worker gives it back, leaves some, or has other code", async ({ service }) => {
+      const failed = { outcome: "failed", error: "Declined.", retry: false };
+      for (const outcome of [{ outcome: "released" }, failed, { outcome: "unfit", step: "a", error: "No." }, { outcome: "suspended" }]) {
         const { workflow, run } = await cancelled(service);
         await report(service, run, [undo("b")]);
         await workflow.end(run, outcome);
