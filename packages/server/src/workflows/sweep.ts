@@ -1,5 +1,5 @@
 import { lockJobsAcrossWorkspaces, setDueAcrossWorkspaces } from "#jobs";
-import { type Db, fragment, plainArray, type RunId, rows, sql, type Transactional } from "#kernel";
+import { type Db, fragment, plainArray, type RunId, row, rows, sql, type Transactional } from "#kernel";
 import type { LaneKey } from "#lanes";
 import { sweepSomeEventKeysAcrossWorkspaces } from "./event-store.ts";
 import { findAwaitingParents } from "./parent.ts";
@@ -44,9 +44,15 @@ export async function sweepEventKeysAcrossWorkspaces(db: Db): Promise<void> {
   while ((await sweepSomeEventKeysAcrossWorkspaces(db, CHUNK)) === CHUNK);
 }
 
-/** Deletes runs whose retention has ended, with their keys. */
+/**
+ * Deletes runs whose retention has ended, with their keys. Those whose steps are still to be undone, and whose outcome the run that waits for it has
+ * not read, stay for another hour.
+ */
 export async function sweepExpiredRunsAcrossWorkspaces(db: Db): Promise<void> {
-  while (mayHaveMore(await deleteSomeExpiredAcrossWorkspaces(db)));
+  for (let more = true; more; ) {
+    const { due, left } = await deleteSomeExpiredAcrossWorkspaces(db);
+    more = due === CHUNK || left > 0;
+  }
 }
 
 /** A run that is deleted, and how many runs the statement has picked. */
@@ -73,24 +79,30 @@ const findSomeOfLane = (db: Db, { workspaceId, laneId }: LaneKey): Promise<Swept
       select id, (select count(*) from picked) as picked from (select *, ${BEFORE} from picked window so_far as (order by id)) sized where ${FITS}`,
   );
 
-/** Runs whose steps are still to be undone stay. Uses index run_expiry, run_step_child for runs that others have invoked, and primary keys. */
-const deleteSomeExpiredAcrossWorkspaces = (db: Db): Promise<SweptRun[]> =>
-  rows(
+/**
+ * Returns how many runs it looked at, and how many of those that are to go it has left. Uses index run_expiry, run_step_child for runs that others
+ * have invoked, and primary keys.
+ */
+const deleteSomeExpiredAcrossWorkspaces = async (db: Db): Promise<{ readonly due: number; readonly left: number }> =>
+  (await row<{ due: number; left: number }>(
     db,
     sql`
-      with picked as (
-        select ctid as at, expires_at, last_seq as steps, journal_bytes as bytes from run where expires_at <= moment()
-          and not exists (
-            select from job j where j.workspace_id = any(array[run.workspace_id]) and j.lane_id = run.lane_id and j.id = run.id offset 0)
-          -- The run that waits for it has not read its outcome.
-          and (parent_run_id is null or not exists (
+      with due as (
+        select ctid as at, workspace_id, id, expires_at, last_seq as steps, journal_bytes as bytes,
+          exists (select from job j where j.workspace_id = any(array[run.workspace_id]) and j.lane_id = run.lane_id and j.id = run.id offset 0)
+          or parent_run_id is not null and exists (
             select from run_step s
             cross join lateral (
               select from run p where p.workspace_id = any(array[s.workspace_id]) and p.id = s.run_id and p.ended_at is null offset 0) p
-            where s.workspace_id = any(array[run.workspace_id]) and s.child_run_id = run.id and s.status = 'waiting' offset 0))
-        order by expires_at limit ${CHUNK} for update skip locked
+            where s.workspace_id = any(array[run.workspace_id]) and s.child_run_id = run.id and s.status = 'waiting' offset 0) as stays
+        from run where expires_at <= moment() order by expires_at limit ${CHUNK} for update skip locked
+      ), kept as (
+        update run r set expires_at = moment() + interval '1 hour' from due
+        where due.stays and r.workspace_id = any(array[due.workspace_id]) and r.id = due.id
+      ), gone as (
+        delete from run where ctid = any(array(
+          select at from (select *, ${BEFORE} from due where not stays window so_far as (order by expires_at, at)) sized where ${FITS}))
+        returning id
       )
-      delete from run where ctid = any(array(
-        select at from (select *, ${BEFORE} from picked window so_far as (order by expires_at, at)) sized where ${FITS}))
-      returning id, (select count(*) from picked) as picked`,
-  );
+      select (select count(*) from due) as due, (select count(*) from due where not stays) - (select count(*) from gone) as left`,
+  )) ?? { due: 0, left: 0 };

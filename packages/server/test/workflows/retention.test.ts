@@ -1,6 +1,7 @@
 import { expect, onTestFinished } from "vitest";
-import { Database } from "#kernel";
+import { Database, uuidOf } from "#kernel";
 import { sweepEventKeysAcrossWorkspaces, sweepExpiredRunsAcrossWorkspaces } from "#workflows";
+import { readRunId } from "../../src/workflows/run.ts";
 import { invoking } from "../harness/invoking.ts";
 import { limitedTo } from "../harness/limits.ts";
 import { type Service, test } from "../harness/service.ts";
@@ -75,8 +76,40 @@ test("a run whose steps are still to be undone is kept until they are", async ({
   expect(await end(undo, { outcome: "completed", steps: [{ key: "undo(pay)", type: "undo", status: "completed" }] })).toMatchObject({
     ok: true,
   });
+  await service.clock.advance(3_600);
   await sweep();
   expect((await limited.api("GET", `/v1/runs/${runId}`)).status).toBe(404);
+});
+
+test("runs that are kept do not keep a sweep from those that go", async ({ service }) => {
+  const limited = await limitedTo(service, { retention_days: 7 });
+  const { trigger, take, end } = await putWorkflow(limited);
+  const sweep = sweeperOf(service);
+  const lastId = await trigger();
+  await end(await take(), { outcome: "completed" });
+  await service.database.query("update run set expires_at = expires_at + interval '1 hour' where id = $1", [readRunId(lastId)]);
+  const cancelledId = await trigger();
+  const { lease_token } = await take();
+  const steps = [{ key: "pay", type: "run", status: "completed", undoable: true }];
+  await limited.ok("POST", `/v1/runs/${cancelledId}/steps`, { lease_token, steps });
+  await limited.ok("POST", `/v1/runs/${cancelledId}/cancel`);
+  await service.database.query(
+    `with kept as (
+       insert into run select (jsonb_populate_record(r, jsonb_build_object('id', gen_random_uuid()))).* from run r, generate_series(2, 1200) where id = $1
+       returning id
+     )
+     insert into job select (jsonb_populate_record(j, jsonb_build_object('id', kept.id))).* from job j, kept where j.id = $1`,
+    [readRunId(cancelledId)],
+  );
+  const count = () => service.database.query("select count(*)::int as runs from run where workspace_id = $1", [uuidOf("ws", limited.workspaceId)]);
+  await service.clock.advance(8 * DAY);
+  await sweep();
+  expect(await count()).toEqual([{ runs: 1_200 }]);
+  expect((await limited.api("GET", `/v1/runs/${lastId}`)).status).toBe(404);
+  await service.database.query("delete from job where workspace_id = $1", [uuidOf("ws", limited.workspaceId)]);
+  await service.clock.advance(3_600);
+  await sweep();
+  expect(await count()).toEqual([{ runs: 0 }]);
 });
 
 test("a run that another one has invoked is kept until that has read its outcome", async ({ service }) => {
@@ -88,6 +121,7 @@ test("a run that another one has invoked is kept until that has read its outcome
   await sweep();
   const run = await parent.take();
   expect(run).toMatchObject({ runId: parentId, journal: [{ status: "completed", output: { result: 1, runId: childId } }] });
+  await service.clock.advance(3_600);
   await sweep();
   expect((await limited.api("GET", `/v1/runs/${childId}`)).status).toBe(404);
 });
