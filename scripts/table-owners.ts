@@ -61,6 +61,7 @@ export const TABLES: Readonly<Record<string, Table>> = {
     holds: "Changes in the number of jobs. Appended with each move, added to `job_count`, `tally` and `job_metric` seconds later.",
   },
   job_count: { owner: "jobs", holds: "The number of unfinished jobs and dead letters of each lane." },
+  job_recount: { owner: "jobs", holds: "When the jobs of each workspace were compared with `job_count`." },
   job_count_now: { owner: "jobs", holds: "View: `job_count` and `job_delta` together." },
   job_metric: { owner: "jobs", holds: "What happened in queues, by minutes and by hours." },
   job_metric_now: { owner: "jobs", holds: "View: `job_metric` and `job_delta` together." },

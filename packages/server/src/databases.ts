@@ -14,8 +14,8 @@ import {
 /**
  * How the connections of a node are divided. The rest is for requests of workspaces. The engine may use two of its own for long: to move
  * jobs that are due, and to look up the longest waiting ones. With one beside them, settles and secrets waited for each other. Secrets may hold
- * two as well, while other nodes append to the audit chains of their workspaces: then settles wait for these. A count of all jobs holds one, on
- * one node at a time, twice a day.
+ * two as well, while other nodes append to the audit chains of their workspaces: then settles wait for these. A count of the jobs of a
+ * workspace holds one, on one node at a time.
  */
 const ENGINE_CONNECTIONS = 4;
 /** A node claims for itself with up to two at once. The third is for workers. */

@@ -9,10 +9,9 @@ import {
   type Shares,
   type Transactional,
   type UuidSource,
-  type WorkspaceId,
 } from "#kernel";
 import { Enqueuer, type Outlet } from "./enqueue.ts";
-import { recountJobsAcrossWorkspaces } from "./recount.ts";
+import { JobRecount } from "./recount.ts";
 import { type JobRoutes, mountJobs } from "./routes.ts";
 import { OldestSampler } from "./sample-oldest.ts";
 import { foldCountsAcrossWorkspaces } from "./store/fold-counts.ts";
@@ -35,29 +34,16 @@ export interface JobsOptions extends Omit<JobRoutes, "enqueuer"> {
 
 const HOUR_MS = 3_600_000;
 
-/** How long after its start a node recounts jobs for the first time. Milliseconds. */
-const FIRST_RECOUNT_MS = 600_000;
-const RECOUNT_EVERY_MS = 12 * HOUR_MS;
-/** How long a node waits while another one recounts. Milliseconds. */
-const RETRY_RECOUNT_MS = 600_000;
+/** How long after its start a node counts jobs for the first time, and then looks for workspaces whose jobs are to be counted. Milliseconds. */
+const RECOUNT_MS = 600_000;
 
 /** Jobs: their routes, and the loops that keep their tables small. */
 export function createJobs({ writes, housekeeping, recounts, ids, random, emit, outlet, report, shares, ...routes }: JobsOptions): Module {
   const enqueuer = new Enqueuer({ db: writes, ids, outlet, emit, backlog: shares.enqueueBacklog, report });
   const loop = (name: string, everyMs: number, pass: () => Promise<unknown>) => new PeriodicLoop({ name, everyMs, pass }, emit, random);
   const oldest = new OldestSampler(housekeeping, routes.clock);
-  let recountAtMs: number | undefined;
-  let recountFrom: WorkspaceId | null = null;
-  const recount = async () => {
-    recountAtMs ??= routes.clock.elapsedMs() + FIRST_RECOUNT_MS;
-    // The first pass of a loop comes with the start of the node: too often to count all jobs.
-    const leftMs = recountAtMs - routes.clock.elapsedMs();
-    if (leftMs > 0) return leftMs;
-    recountFrom = await recountJobsAcrossWorkspaces(recounts, emit, recountFrom);
-    const waitMs = recountFrom === null ? RECOUNT_EVERY_MS : RETRY_RECOUNT_MS;
-    recountAtMs = routes.clock.elapsedMs() + waitMs;
-    return waitMs;
-  };
+  const recount = new JobRecount({ db: recounts, canceller: writes, emit });
+  const recountLoop = loop("recount-jobs", RECOUNT_MS, () => recount.passAcrossWorkspaces());
   return {
     routes: (listener) => mountJobs(listener, { ...routes, shares, enqueuer }),
     services: [
@@ -67,7 +53,7 @@ export function createJobs({ writes, housekeeping, recounts, ids, random, emit, 
       loop("fold-tally", 30_000, () => foldTallyAcrossWorkspaces(housekeeping)),
       loop("sample-oldest", 60_000, () => oldest.pass()),
       loop("forget-metrics", HOUR_MS, () => forgetMetricsAcrossWorkspaces(housekeeping, MINUTE_METRICS_DAYS)),
-      loop("recount-jobs", RECOUNT_EVERY_MS, recount),
+      { start: () => recountLoop.start(RECOUNT_MS), stop: () => Promise.all([recountLoop.stop(), recount.cancel()]) },
       loop("forget-tally", HOUR_MS, () => forgetTallyAcrossWorkspaces(housekeeping)),
     ],
   };

@@ -1,9 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect } from "vitest";
 import { sweepLaneJobs } from "#jobs";
-import { type JobId, sql, type Transactional } from "#kernel";
+import type { JobId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
-import { recountJobsAcrossWorkspaces } from "../../src/jobs/recount.ts";
 import { foldCountsAcrossWorkspaces } from "../../src/jobs/store/fold-counts.ts";
 import { foldTallyAcrossWorkspaces } from "../../src/jobs/store/tally.ts";
 import type { TestDatabase } from "../harness/database.ts";
@@ -129,42 +128,6 @@ describe("kept counts", () => {
       [1, 2, 3].map(() => database.query<{ n: string }>("select recount_jobs($1) as n", [lane.workspaceId])),
     );
     expect(corrected.map(([one]) => Number(one?.n)).sort()).toEqual([0, 0, 1]);
-    expect(await driftOf(database)).toEqual([]);
-  });
-
-  test("a recount may take minutes: the driver waits for it as long as the server does", async ({ database, engine }) => {
-    await putLane(database);
-    const waits: (number | undefined)[] = [];
-    const watched: Transactional = {
-      query: (statement) => engine.query(statement),
-      transaction: (work) =>
-        engine.transaction((tx) =>
-          work({
-            query: async (statement) => {
-              if (statement.text.includes("recount_jobs")) {
-                waits.push(statement.query_timeout);
-                expect((await tx.query(sql`show statement_timeout`)).rows).toEqual([{ statement_timeout: "5min" }]);
-              }
-              return tx.query(statement);
-            },
-          }),
-        ),
-    };
-    await recountJobsAcrossWorkspaces(watched, () => {});
-    expect(waits.length).toBeGreaterThan(0);
-    expect(waits.every((ms) => ms !== undefined && ms > 300_000)).toBe(true);
-  });
-
-  test("a recount does not wait for that of another node: it ends, and a later one counts all", async ({ database, engine }) => {
-    const lane = await putLane(database);
-    await putJobs(database, lane, { state: "waiting", count: 3 });
-    await database.query("update job set state = 'delayed' where lane_id = $1", [lane.laneId]);
-    await engine.transaction(async (tx) => {
-      await tx.query(sql`select pg_advisory_xact_lock(7305512014)`);
-      expect(await recountJobsAcrossWorkspaces(engine, () => {})).not.toBeNull();
-    });
-    expect(await driftOf(database)).toHaveLength(1);
-    expect(await recountJobsAcrossWorkspaces(engine, () => {})).toBeNull();
     expect(await driftOf(database)).toEqual([]);
   });
 
