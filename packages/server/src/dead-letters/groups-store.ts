@@ -14,10 +14,10 @@ export const FOLD_LOCK = 7305512015;
  *
  * A job that joins a known group does not say how it failed. If the group was swept meanwhile, or is empty and may be swept while this statement
  * runs, or began with a job that left it, one of its jobs says so. Until then its code is UNKNOWN. Uses index job_fingerprint.
+ *
+ * @returns 0 when there may be more to do, in milliseconds
  */
-export async function foldGroupsAcrossWorkspaces(db: Db): Promise<void> {
-  while ((await foldSome(db)) === CHUNK);
-}
+export const foldGroupsAcrossWorkspaces = async (db: Db): Promise<number | undefined> => ((await foldSome(db)) === CHUNK ? 0 : undefined);
 
 const foldSome = async (db: Db): Promise<number> =>
   (

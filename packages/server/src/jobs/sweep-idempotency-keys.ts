@@ -8,14 +8,19 @@ const CHUNK = 1_000;
 /**
  * Deletes idempotency keys whose job no longer exists. A key is checked when its job may have expired, and again later if the job
  * still exists. Most keys are checked once or twice in all.
+ *
+ * @returns 0 when there may be more to do, in milliseconds
  */
-export async function sweepIdempotencyKeysAcrossWorkspaces(db: Db): Promise<void> {
+export async function sweepIdempotencyKeysAcrossWorkspaces(db: Db): Promise<number | undefined> {
   // Usually no key is due. The sweep itself takes long to plan, since it looks in all partitions.
-  if (!(await isKeyDueAcrossWorkspaces(db))) return;
-  while ((await sweepSome(db, CHUNK)) === CHUNK);
+  if (!(await isKeyDueAcrossWorkspaces(db))) return undefined;
+  return (await sweepSome(db, CHUNK)) === CHUNK ? 0 : undefined;
 }
 
-/** Deletes idempotency keys of batches that have expired. */
-export async function sweepBatchKeysAcrossWorkspaces(db: Db): Promise<void> {
-  while ((await deleteSomeExpired(db, CHUNK)) === CHUNK);
-}
+/**
+ * Deletes idempotency keys of batches that have expired.
+ *
+ * @returns 0 when there may be more to do, in milliseconds
+ */
+export const sweepBatchKeysAcrossWorkspaces = async (db: Db): Promise<number | undefined> =>
+  (await deleteSomeExpired(db, CHUNK)) === CHUNK ? 0 : undefined;

@@ -5,11 +5,17 @@ import { deleteBatchKeys, deleteCounts, deleteFinishedJobs, deleteIdempotencyKey
 /** Rows in one statement. */
 const CHUNK = 5_000;
 
-/** Deletes the live and finished jobs, the idempotency keys and the counts of a deleted lane. */
-export async function sweepLaneJobs(db: Db, lane: LaneKey): Promise<void> {
-  while (await deleteLiveJobs(db, lane, CHUNK));
-  while (await deleteFinishedJobs(db, lane, CHUNK));
-  while ((await deleteIdempotencyKeys(db, lane, CHUNK)) === CHUNK);
-  while ((await deleteBatchKeys(db, lane, CHUNK)) === CHUNK);
-  await deleteCounts(db, lane);
+/**
+ * Deletes a portion of the live and finished jobs and the idempotency keys of a deleted lane; its counts with the last one.
+ *
+ * @returns whether there may be more
+ */
+export async function sweepLaneJobs(db: Db, lane: LaneKey): Promise<boolean> {
+  const hasMore =
+    (await deleteLiveJobs(db, lane, CHUNK)) ||
+    (await deleteFinishedJobs(db, lane, CHUNK)) ||
+    (await deleteIdempotencyKeys(db, lane, CHUNK)) === CHUNK ||
+    (await deleteBatchKeys(db, lane, CHUNK)) === CHUNK;
+  if (!hasMore) await deleteCounts(db, lane);
+  return hasMore;
 }

@@ -6,10 +6,10 @@ const CHUNK = 20_000;
 /**
  * Moves rows of `usage_delta` into the sums of `usage_day`. One statement does both, so totals never change. Nodes that fold at the
  * same time take different rows.
+ *
+ * @returns 0 when there may be more to do, in milliseconds
  */
-export async function foldUsageAcrossWorkspaces(db: Db): Promise<void> {
-  while ((await foldSome(db)) === CHUNK);
-}
+export const foldUsageAcrossWorkspaces = async (db: Db): Promise<number | undefined> => ((await foldSome(db)) === CHUNK ? 0 : undefined);
 
 const foldSome = async (db: Db): Promise<number> =>
   (

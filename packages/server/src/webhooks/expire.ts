@@ -35,12 +35,17 @@ export async function endOverdueAcrossWorkspaces(db: Transactional): Promise<num
   return found === CHUNK && ended > 0 ? 0 : AGAIN_MS;
 }
 
-/** Deletes events whose retention has ended, with their deliveries. */
-export async function sweepWebhookEventsAcrossWorkspaces(db: Transactional): Promise<void> {
-  while ((await deleteExpiredEventsAcrossWorkspaces(db, CHUNK)) === CHUNK);
-}
+/**
+ * Deletes events whose retention has ended, with their deliveries.
+ *
+ * @returns 0 when there may be more to do, in milliseconds
+ */
+export const sweepWebhookEventsAcrossWorkspaces = async (db: Transactional): Promise<number | undefined> =>
+  (await deleteExpiredEventsAcrossWorkspaces(db, CHUNK)) === CHUNK ? 0 : undefined;
 
-/** Deletes the deliveries of a deleted webhook. Their events stay for other webhooks, until their retention ends. */
-export async function sweepLaneDeliveries(db: Db, lane: LaneKey): Promise<void> {
-  while ((await deleteDeliveries(db, lane, SWEPT)) === SWEPT);
-}
+/**
+ * Deletes a portion of the deliveries of a deleted webhook. Their events stay for other webhooks, until their retention ends.
+ *
+ * @returns whether there may be more
+ */
+export const sweepLaneDeliveries = async (db: Db, lane: LaneKey): Promise<boolean> => (await deleteDeliveries(db, lane, SWEPT)) === SWEPT;

@@ -6,10 +6,11 @@ const CHUNK = 20_000;
 /**
  * Moves rows of `run_delta` into the sums of `run_count`, in one statement, so that totals never change. Nodes that fold at the same time
  * take different rows. Rows of lanes that are gone are dropped.
+ *
+ * @returns 0 when there may be more to do, in milliseconds
  */
-export async function foldRunCountsAcrossWorkspaces(db: Db): Promise<void> {
-  while ((await foldSome(db)) === CHUNK);
-}
+export const foldRunCountsAcrossWorkspaces = async (db: Db): Promise<number | undefined> =>
+  (await foldSome(db)) === CHUNK ? 0 : undefined;
 
 const foldSome = async (db: Db): Promise<number> =>
   (

@@ -10,13 +10,15 @@ const CHUNK = 500;
 const BEFORE = fragment`sum(steps) over so_far - steps as steps_before, sum(bytes) over so_far - bytes as bytes_before`;
 const FITS = fragment`steps_before < 100000 and bytes_before < 67108864`;
 
-/** Deletes the runs of a deleted lane. Runs that wait for them go on: `onWoken` is called with their lanes. */
-export async function sweepLaneRuns(db: Transactional, lane: LaneKey, onWoken: (lanes: LaneKey[]) => void): Promise<void> {
-  for (;;) {
-    const { more, woken } = await db.transaction((tx) => deleteSomeOfLane(tx, lane));
-    if (woken.length > 0) onWoken(woken);
-    if (!more) return;
-  }
+/**
+ * Deletes a portion of the runs of a deleted lane. Runs that wait for them go on: `onWoken` is called with their lanes.
+ *
+ * @returns whether there may be more
+ */
+export async function sweepLaneRuns(db: Transactional, lane: LaneKey, onWoken: (lanes: LaneKey[]) => void): Promise<boolean> {
+  const { more, woken } = await db.transaction((tx) => deleteSomeOfLane(tx, lane));
+  if (woken.length > 0) onWoken(woken);
+  return more;
 }
 
 /** Locks the jobs of waiting runs before the runs that they wait for, as settles do. Returns whether there may be more runs. */
@@ -39,20 +41,23 @@ async function deleteSomeOfLane(tx: Db, lane: LaneKey): Promise<{ readonly more:
   return { more: mayHaveMore(found), woken: [...laneIds].map((laneId) => ({ workspaceId, laneId })) };
 }
 
-/** Deletes keys of events whose retention has ended, unless one of their runs is there. */
-export async function sweepEventKeysAcrossWorkspaces(db: Db): Promise<void> {
-  while ((await sweepSomeEventKeysAcrossWorkspaces(db, CHUNK)) === CHUNK);
-}
+/**
+ * Deletes keys of events whose retention has ended, unless one of their runs is there.
+ *
+ * @returns 0 when there may be more to do, in milliseconds
+ */
+export const sweepEventKeysAcrossWorkspaces = async (db: Db): Promise<number | undefined> =>
+  (await sweepSomeEventKeysAcrossWorkspaces(db, CHUNK)) === CHUNK ? 0 : undefined;
 
 /**
  * Deletes runs whose retention has ended, with their keys. Those whose steps are still to be undone, and whose outcome the run that waits for it has
  * not read, stay for another hour.
+ *
+ * @returns 0 when there may be more to do, in milliseconds
  */
-export async function sweepExpiredRunsAcrossWorkspaces(db: Db): Promise<void> {
-  for (let more = true; more; ) {
-    const { due, left } = await deleteSomeExpiredAcrossWorkspaces(db);
-    more = due === CHUNK || left > 0;
-  }
+export async function sweepExpiredRunsAcrossWorkspaces(db: Db): Promise<number | undefined> {
+  const { due, left } = await deleteSomeExpiredAcrossWorkspaces(db);
+  return due === CHUNK || left > 0 ? 0 : undefined;
 }
 
 /** A run that is deleted, and how many runs the statement has picked. */

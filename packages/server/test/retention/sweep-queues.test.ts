@@ -63,12 +63,17 @@ describe("a deleted queue", () => {
     expect(await leftOf(database, lane)).toEqual({ live: 0, history: 0, tally: 0, circuit: 0, schedules: 0, queue: 0 });
   });
 
-  test("a deleted queue loses more jobs than one statement takes", async ({ database, engine }) => {
+  test("a deleted queue loses more jobs than one statement takes, a portion in each pass", async ({ database, engine }) => {
     const lane = await putLane(database, { paused: true });
     await putJobs(database, lane, { state: "waiting", count: 5_001 });
     await putJobs(database, lane, { state: "completed", count: 5_001 });
     await markDeleted(database, lane);
-    await sweepDeletedLanesAcrossWorkspaces(engine, () => {});
+    const sweep = () => sweepDeletedLanesAcrossWorkspaces(engine, () => {});
+    expect(await sweep()).toBe(0);
+    expect(await leftOf(database, lane)).toMatchObject({ live: 1, history: 5_001 });
+    expect(await sweep()).toBe(0);
+    expect(await leftOf(database, lane)).toMatchObject({ live: 0, history: 1 });
+    expect(await sweep()).toBeUndefined();
     expect(await leftOf(database, lane)).toMatchObject({ live: 0, history: 0 });
   });
 

@@ -7,10 +7,10 @@ const CHUNK = 5_000;
  * Moves rows of `job_delta` into the sums of `job_count`, into `tally`, and into the metrics of queues. One statement does it all, so totals
  * never change. Nodes that fold at the same time take different rows, and add to sums in the same order. Rows of lanes that are gone are
  * dropped.
+ *
+ * @returns 0 when there may be more to do, in milliseconds
  */
-export async function foldCountsAcrossWorkspaces(db: Db): Promise<void> {
-  while ((await foldSome(db)) === CHUNK);
-}
+export const foldCountsAcrossWorkspaces = async (db: Db): Promise<number | undefined> => ((await foldSome(db)) === CHUNK ? 0 : undefined);
 
 const foldSome = async (db: Db): Promise<number> =>
   (

@@ -3,11 +3,13 @@ import { type Db, rows, sql } from "#kernel";
 /** The most rows in one statement. */
 const CHUNK = 10_000;
 
-/** Deletes metrics past their time: minutes after some days, hours after the retention of the workspace's plan. */
-export async function forgetMetricsAcrossWorkspaces(db: Db, minuteDays: number): Promise<void> {
-  while ((await forgetMinutes(db, minuteDays)) === CHUNK);
-  while ((await forgetHours(db)) === CHUNK);
-}
+/**
+ * Deletes metrics past their time: minutes after some days, hours after the retention of the workspace's plan.
+ *
+ * @returns 0 when there may be more to do, in milliseconds
+ */
+export const forgetMetricsAcrossWorkspaces = async (db: Db, minuteDays: number): Promise<number | undefined> =>
+  (await forgetMinutes(db, minuteDays)) === CHUNK || (await forgetHours(db)) === CHUNK ? 0 : undefined;
 
 /** Uses index job_metric_age. */
 const forgetMinutes = async (db: Db, days: number): Promise<number> =>
