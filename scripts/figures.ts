@@ -340,8 +340,24 @@ export async function figures(): Promise<Figure[]> {
       in: { "docs/decisions/0018-one-poll.md": ["when keys were last used | {} s"] },
     },
     {
-      value: await code.constant("retention/partitions.ts", "MONTHS_AHEAD"),
-      in: { "docs/operations.md": ["creates partitions {} months ahead"] },
+      value: await code.constant("retention/partitions.ts", "MIN_MONTHS_AHEAD"),
+      in: { "docs/operations.md": ["at least {} months"] },
+    },
+    {
+      value: await code.constant("retention/partitions.ts", "MAX_MONTHS_AHEAD"),
+      in: { "docs/operations.md": ["at most {}."] },
+    },
+    {
+      value: await code.constant("retention/partitions.ts", "MAX_MOVED_ROWS"),
+      in: { "docs/operations.md": ["more than {} such rows"] },
+    },
+    {
+      value: (await code.constant("retention/partitions.ts", "MAX_MOVED_BYTES")) / MIB,
+      in: { "docs/operations.md": ["or {} MiB of them"] },
+    },
+    {
+      value: (await code.constant("retention/partitions.ts", "MAX_READ_BYTES")) / MIB,
+      in: { "docs/operations.md": ["partition is larger than {} MiB"] },
     },
     { value: await code.number("src/usage/fold.ts", /interval '(\d+) months'/), in: { "docs/tenants.md": ["and usage for {} months"] } },
     {

@@ -96,6 +96,11 @@ export const EVENTS = {
     "A partition of a month could not be created or dropped, or expired rows not be deleted. It is tried again: after 5 minutes if a lock was held, else after an hour.",
     { table: "string", error: "error" },
   ),
+  partition_skipped: event(
+    "debug",
+    "Months have no partition, because their rows in the default partition are too many to move while history cannot be read or written. They stay there.",
+    { table: "string", months: "strings" },
+  ),
   partitions_failed: event("warn", "The partitions could not be brought up to date at the start. The loop tries again.", {
     error: "error",
   }),

@@ -2,7 +2,7 @@ import type { Module } from "#http";
 import { type EmitEvent, PeriodicLoop, type Random, type Transactional } from "#kernel";
 import type { PulledWaker } from "#lanes";
 import { foldRunCountsAcrossWorkspaces, sweepEventKeysAcrossWorkspaces, sweepExpiredRunsAcrossWorkspaces } from "#workflows";
-import { maintainPartitions } from "./partitions.ts";
+import { clearExpiredRows, maintainPartitions } from "./partitions.ts";
 import { sweepDeletedLanesAcrossWorkspaces } from "./sweep-lanes.ts";
 import { sweepDeletedWorkspacesAcrossWorkspaces } from "./sweep-workspaces.ts";
 
@@ -26,6 +26,8 @@ export function createRetention({ housekeeping, random, emit, waker }: Retention
       loop("fold-run-counts", 5_000, () => foldRunCountsAcrossWorkspaces(housekeeping)),
       loop("sweep-event-keys", HOUR_MS, () => sweepEventKeysAcrossWorkspaces(housekeeping)),
       loop("partitions", HOUR_MS, () => maintainPartitions(housekeeping, emit)),
+      loop("sweep-history", HOUR_MS, () => clearExpiredRows(housekeeping, emit, "job_history")),
+      loop("sweep-audit", HOUR_MS, () => clearExpiredRows(housekeeping, emit, "audit_event")),
     ],
   };
 }

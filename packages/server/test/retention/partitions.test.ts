@@ -1,10 +1,12 @@
-import { beforeEach, describe, expect } from "vitest";
+import { randomBytes } from "node:crypto";
+import { beforeEach, describe, expect, onTestFinished } from "vitest";
 import { type JobId, rows, sql, type Transactional } from "#kernel";
-import { maintainPartitions } from "#retention";
+import type { LaneKey } from "#lanes";
+import { clearExpiredRows, maintainPartitions } from "#retention";
 import type { TestDatabase } from "../harness/database.ts";
 import { putLane, test } from "../harness/engine.ts";
 import { putJobs } from "../harness/jobs.ts";
-import { isWaiting } from "../harness/locks.ts";
+import { hold, isWaiting } from "../harness/locks.ts";
 import { until } from "../harness/service.ts";
 
 const partitionsOf = async (database: TestDatabase): Promise<string[]> =>
@@ -23,6 +25,8 @@ const partitionOf = async (database: TestDatabase, id: JobId) =>
 const told: unknown[] = [];
 const keep = (engine: Parameters<typeof maintainPartitions>[0]) =>
   maintainPartitions(engine, (event, fields) => told.push({ event, ...fields }));
+
+const clear = (engine: Transactional) => clearExpiredRows(engine, (event, fields) => told.push({ event, ...fields }), "job_history");
 
 beforeEach(() => {
   told.length = 0;
@@ -148,7 +152,7 @@ test("a month whose partition cannot be created is reported, and keeps no other 
   expect(await database.query("select to_regclass('audit_event_2028_10') is not null as made")).toEqual([{ made: true }]);
   expect(told).toContainEqual({ event: "partition_failed", table: "job_history", error: expect.objectContaining({ code: "42710" }) });
   await database.query("drop domain job_history_2028_09");
-  expect(await keep(engine)).toBeUndefined();
+  expect(await keep(engine)).toBe(60_000);
   expect(monthly(await partitionsOf(database))).toContain("job_history_2028_09");
 });
 
@@ -157,10 +161,11 @@ test("nothing of history is kept for ever where nobody looked for years", async 
   const [id] = await putJobs(database, lane, { state: "completed", expiresAt: "'2029-06-15T00:00:00Z'" });
   await clock.set(Date.UTC(2031, 0, 1));
   await keep(engine);
+  await clear(engine);
   expect(id && (await partitionOf(database, id))).toEqual([]);
 });
 
-test("expired rows that are in no month's partition are deleted in portions", async ({ database, clock, engine }) => {
+test("expired rows that are in no month's partition are deleted, a portion in each pass", async ({ database, clock, engine }) => {
   await clock.set(Date.UTC(2031, 0, 1));
   await keep(engine);
   const lane = await putLane(database);
@@ -172,9 +177,10 @@ test("expired rows that are in no month's partition are deleted in portions", as
   await clock.set(Date.UTC(2035, 0, 1));
   const left = async () =>
     Number((await database.query<{ n: string }>("select count(*) as n from job_history where lane_id = $1", [lane.laneId]))[0]?.n);
-  await rows(engine, sql`select clear_expired('job_history')`);
+  expect(await clear(engine)).toBe(0);
   expect(await left()).toBe(15_000);
-  expect(await keep(engine)).toBeUndefined();
+  expect(await clear(engine)).toBe(0);
+  expect(await clear(engine)).toBeUndefined();
   expect(await left()).toBe(0);
 });
 
@@ -207,4 +213,61 @@ test("a month whose rows cannot be moved in half of the time of a statement is l
   expect(told).toContainEqual({ event: "partition_failed", table: "job_history", error: expect.objectContaining({ code: "UNAVAILABLE" }) });
   expect(await partitionsOf(database)).not.toContain("job_history_2041_04");
   expect(await database.query("select to_regclass('audit_event_2041_04') is not null as made")).toEqual([{ made: true }]);
+});
+
+/** Puts a workspace that keeps its history for so long until the test has ended. */
+async function putKeeper(database: TestDatabase, retentionDays: number): Promise<LaneKey> {
+  const lane = await putLane(database, { retentionDays });
+  onTestFinished(() => database.query("update workspace set deleted_at = moment() where id = $1", [lane.workspaceId]).then(() => {}));
+  return lane;
+}
+
+describe("a long retention", () => {
+  test("a workspace that keeps history for two years has partitions for it before its rows come, after a minute", async ({
+    database,
+    clock,
+    engine,
+  }) => {
+    await clock.set(Date.UTC(2050, 0, 15));
+    expect(await keep(engine)).toBe(60_000);
+    expect(monthly(await partitionsOf(database)).at(-1)).toBe("job_history_2051_03");
+    const lane = await putKeeper(database, 730);
+    expect(await keep(engine)).toBe(60_000);
+    expect(monthly(await partitionsOf(database)).at(-1)).toBe("job_history_2052_03");
+    const [id] = await putJobs(database, lane, { state: "completed", expiresAt: "moment() + interval '730 days'" });
+    expect(id && (await partitionOf(database, id))).toEqual(["job_history_2052_01"]);
+  });
+
+  test("a workspace that keeps history for a hundred years has partitions for three of them", async ({ database, clock, engine }) => {
+    await clock.set(Date.UTC(2060, 0, 15));
+    await putKeeper(database, 36_500);
+    await keep(engine);
+    expect(monthly(await partitionsOf(database)).at(-1)).toBe("job_history_2063_03");
+  });
+
+  test.for([
+    ["rows", 10_001, "{}"],
+    ["bytes", 500, JSON.stringify(randomBytes(75_000).toString("hex"))],
+  ] as const)(
+    "a month with too many %s in the default partition to move them soon stays there, and nobody waits for a lock",
+    async ([what, count, payload], { database, clock, engine }) => {
+      const year = what === "rows" ? 2070 : 2080;
+      await clock.set(Date.UTC(year, 0, 15));
+      await keep(engine);
+      const lane = await putLane(database);
+      const [id] = await putJobs(database, lane, { state: "completed", expiresAt: `'${year + 1}-04-15'`, count });
+      await database.query("update job_history set payload = $2 where lane_id = $1", [lane.laneId, payload]);
+      // One month more.
+      await putKeeper(database, 390);
+      const reader = hold(engine, sql`lock table job_history in access share mode`);
+      await reader.held;
+      told.length = 0;
+      expect(await keep(engine)).toBe(300_000);
+      const skipped = { event: "partition_skipped", table: "job_history", months: [`${year + 1}-04`] };
+      expect(told.filter((one) => (one as typeof skipped).table === "job_history")).toEqual([skipped]);
+      expect(await partitionsOf(database)).not.toContain(`job_history_${year + 1}_04`);
+      expect(id && (await partitionOf(database, id))).toEqual(["job_history_later"]);
+      await reader.release();
+    },
+  );
 });
