@@ -147,6 +147,36 @@ export const cancelSomeDeliveries = async (
     )
   ).map(({ id }) => id);
 
+/**
+ * Cancels those of these deliveries whose webhook is switched off, unless they were requested since then. Returns which are still to be sent.
+ * Those that another transaction has locked are left, and not returned. Uses the primary keys.
+ */
+export const cancelUnwantedAcrossWorkspaces = async (
+  db: Db,
+  deliveries: readonly { readonly workspaceId: WorkspaceId; readonly id: JobId }[],
+): Promise<ReadonlySet<JobId>> =>
+  new Set(
+    (
+      await rows<{ id: JobId }>(
+        db,
+        sql`
+          with pending as materialized (
+            select d.workspace_id, d.id, w.disabled_at is null or d.requested and d.created_at > w.disabled_at as wanted
+            from unnest(${plainArray(deliveries.map((one) => one.workspaceId))}::uuid[], ${plainArray(deliveries.map((one) => one.id))}::uuid[])
+              as a (workspace_id, id)
+            join webhook_delivery d on d.workspace_id = any(array[a.workspace_id]) and d.id = a.id and d.state = 'pending'
+            cross join lateral (
+              select disabled_at from webhook w where w.workspace_id = d.workspace_id and w.id = d.lane_id offset 0) w
+            for update of d skip locked
+          ), cancelled as (
+            update webhook_delivery d set state = 'cancelled', ended_at = moment() from pending p
+            where d.workspace_id = any(array[p.workspace_id]) and d.id = p.id and not p.wanted
+          )
+          select id from pending where wanted`,
+      )
+    ).map(({ id }) => id),
+  );
+
 /** A page of a webhook's deliveries, newest first. A null filter matches all. It ends after 10,000 that were read. */
 export interface DeliveryPage extends LaneKey {
   readonly states: readonly string[] | null;

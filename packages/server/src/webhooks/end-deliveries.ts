@@ -1,4 +1,4 @@
-import { removeUnlocked } from "#jobs";
+import { removeUnlocked, removeWhenUnlocked } from "#jobs";
 import type { JobId, Transactional } from "#kernel";
 import type { Aborter, LaneKey } from "#lanes";
 import { cancelSomeDeliveries } from "./delivery-store.ts";
@@ -10,40 +10,53 @@ export interface EndingDeliveries {
   readonly aborter: Pick<Aborter, "abortJob">;
 }
 
-/** Deliveries in one transaction. A webhook that has failed for days may have a million of them. */
-const CHUNK = 5_000;
-const MAX_WEBHOOKS = 100;
-
-/**
- * Cancels the pending deliveries of a webhook that is switched off, in a transaction for each portion. So the webhook is locked for a short
- * time only. If the node stops in between, `endDeliveriesAcrossWorkspaces` goes on. A webhook that is switched on meanwhile keeps the rest.
- */
-export async function endDeliveries(ending: EndingDeliveries, lane: LaneKey, chunk = CHUNK): Promise<void> {
-  for (let last: JobId | null = null; ; ) {
-    last = await endPortion(ending, lane, last, chunk);
-    if (last === null) return;
-  }
+/** How many deliveries one transaction cancels, and one pass. */
+interface Portions {
+  readonly chunk: number;
+  readonly ofPass: number;
 }
 
-/** The first portion only. `endDeliveriesAcrossWorkspaces` cancels the others. */
+/** A webhook that has failed for days may have a million deliveries. 10,000 take a tenth of a second. */
+const PORTIONS: Portions = { chunk: 5_000, ofPass: 50_000 };
+const MAX_WEBHOOKS = 100;
+
+/** The first portion only. `endDeliveriesAcrossWorkspaces` cancels the others. None of them is sent meanwhile. */
 export const endFirstDeliveries = async (ending: EndingDeliveries, lane: LaneKey): Promise<void> =>
-  void (await endPortion(ending, lane, null, CHUNK));
+  void (await endPortion(ending, lane, null, PORTIONS.chunk));
 
 /**
- * Cancels deliveries of webhooks that were switched off and have some left. One node at a time does so for a webhook.
+ * Cancels deliveries of webhooks that were switched off and have some left, in a transaction for each portion: so a webhook is locked for a
+ * short time only. Webhooks take turns, and one node at a time does so for each. One that is switched on meanwhile keeps the rest.
  *
  * @returns 0 when there may be more to do, in milliseconds
  */
-export async function endDeliveriesAcrossWorkspaces(ending: EndingDeliveries): Promise<number | undefined> {
+export async function endDeliveriesAcrossWorkspaces(
+  ending: EndingDeliveries,
+  { chunk, ofPass }: Portions = PORTIONS,
+): Promise<number | undefined> {
   const lanes = await findCancellingAcrossWorkspaces(ending.db, MAX_WEBHOOKS);
+  const portion = Math.min(chunk, Math.ceil(ofPass / lanes.length));
   const failures: unknown[] = [];
-  for (const lane of lanes) await endDeliveries(ending, lane).catch((error: unknown) => failures.push(error));
+  let unfinished: { readonly lane: LaneKey; readonly last: JobId | null }[] = lanes.map((lane) => ({ lane, last: null }));
+  for (let left = ofPass; left > 0 && unfinished.length > 0; ) {
+    left -= unfinished.length * portion;
+    const more: typeof unfinished = [];
+    for (const { lane, last: after } of unfinished) {
+      const last = await endPortion(ending, lane, after, portion).catch((error: unknown) => {
+        failures.push(error);
+        return null;
+      });
+      if (last !== null) more.push({ lane, last });
+    }
+    unfinished = more;
+  }
   if (failures.length > 0) throw failures[0];
-  return lanes.length === MAX_WEBHOOKS ? 0 : undefined;
+  return unfinished.length > 0 || lanes.length === MAX_WEBHOOKS ? 0 : undefined;
 }
 
 /**
- * A settle locks a job before its delivery, so a job that is locked is left, and its settle finds that the delivery has ended.
+ * A settle locks a job before its delivery, so a job that is locked is left until the deliveries are cancelled. By then it may have been
+ * claimed, or its settle has found that the delivery has ended.
  *
  * @returns the last delivery of the portion; null when none is left, or another transaction cancels them
  */
@@ -55,6 +68,19 @@ async function endPortion({ db, aborter }: EndingDeliveries, lane: LaneKey, afte
     if (ids.length < limit) await markCancelled(tx, lane);
     return { ids, removed };
   });
-  for (const { id, lease_id: leaseId } of removed) if (leaseId !== null) aborter.abortJob(id, leaseId);
+  const abort = (jobs: typeof removed) => {
+    for (const { id, lease_id: leaseId } of jobs) if (leaseId !== null) aborter.abortJob(id, leaseId);
+  };
+  abort(removed);
+  if (removed.length < ids.length) {
+    const gone = new Set(removed.map(({ id }) => id));
+    abort(
+      await removeWhenUnlocked(
+        db,
+        lane,
+        ids.filter((id) => !gone.has(id)),
+      ),
+    );
+  }
   return ids.length < limit ? null : (ids.at(-1) ?? null);
 }

@@ -15,6 +15,8 @@ export interface Endpoint extends RequestTarget {
   readonly previous: { readonly key: KeyObject; readonly untilMs: number } | null;
   /** Whether nothing may be sent to the host. */
   readonly isBlocked: boolean;
+  /** Whether the webhook is switched off: only what was requested since then is sent. */
+  readonly isOff: boolean;
 }
 
 /** The endpoints of webhooks. That of one that was deleted is null. */
@@ -38,5 +40,6 @@ function endpointOf(webhook: Webhook, guard: Pick<AddressGuard, "refusesHost">):
     key: createSecretKey(keyBytesOf(webhook.secret)),
     previous: previous !== null && until !== null ? { key: createSecretKey(keyBytesOf(previous)), untilMs: momentMs(until) } : null,
     isBlocked: guard.refusesHost(target.host),
+    isOff: webhook.disabled_at !== null,
   };
 }

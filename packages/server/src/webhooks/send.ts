@@ -10,9 +10,11 @@ import { eventIdOf, showDeliveryId } from "./delivery.ts";
 import type { Endpoint, Endpoints } from "./endpoint.ts";
 import { MAX_RESPONSE_BYTES, readDeliveryResponse, reportOf } from "./read-response.ts";
 import { TIMEOUT_SECONDS } from "./store.ts";
+import type { UnwantedDeliveries } from "./unwanted-deliveries.ts";
 
 export interface SendOptions {
   readonly endpoints: Endpoints;
+  readonly unwanted: UnwantedDeliveries;
   readonly sender: Pick<Sender, "send">;
   readonly names: Pick<Names, "resolve">;
   readonly hosts: Pick<HostsInUse, "begin" | "end">;
@@ -69,6 +71,7 @@ export class Send {
   async #attempt(): Promise<AttemptResult> {
     const endpoint = await this.#options.endpoints.of(this.#claim);
     if (!endpoint) return { kind: "withdrawn" };
+    if (endpoint.isOff && !(await this.#options.unwanted.add(this.#claim))) return { kind: "postponed", waitMs: POSTPONE_MS };
     return this.#read(await this.#send(endpoint));
   }
 

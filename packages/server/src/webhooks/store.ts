@@ -22,6 +22,8 @@ const LANE: LaneSettings = {
   attemptTimeoutSeconds: TIMEOUT_SECONDS,
 };
 
+const UNCHANGED: LaneSettings = { ...LANE, served: undefined, attemptTimeoutSeconds: undefined };
+
 /** Settings of a webhook; `undefined` leaves one as it is. */
 export interface WebhookSettings {
   readonly url: string | undefined;
@@ -60,7 +62,7 @@ export async function updateWebhook(
   { url, headers, events, secret, enabled }: WebhookSettings,
 ): Promise<Webhook | null> {
   const lane = { workspaceId: workspace_id, laneId: id };
-  await updateLane(tx, lane, { ...LANE, served: undefined, attemptTimeoutSeconds: undefined });
+  await updateLane(tx, lane, UNCHANGED);
   await rows(
     tx,
     sql`
@@ -80,15 +82,20 @@ export async function updateWebhook(
   return findWebhookOfLane(tx, lane);
 }
 
-/** Switches off a webhook if it has failed for five days, and marks it: its pending deliveries are to be cancelled. Uses the primary key. */
-export const disableIfFailing = (tx: Db, { workspaceId, laneId }: LaneKey): Promise<{ failing_since: string } | null> =>
-  row(
+/**
+ * Switches off a webhook if it has failed for five days, and marks it: its pending deliveries are to be cancelled. The revision of its lane
+ * grows, so that claims from now on find it off. Uses the primary keys.
+ */
+export async function disableIfFailing(tx: Db, lane: LaneKey): Promise<{ failing_since: string } | null> {
+  await updateLane(tx, lane, UNCHANGED);
+  return row(
     tx,
     sql`
       update webhook set disabled_at = moment(), disabled_for = 'failing', cancelling = true
-      where workspace_id = ${workspaceId} and id = ${laneId} and disabled_at is null and failing_since <= moment() - interval '5 days'
+      where workspace_id = ${lane.workspaceId} and id = ${lane.laneId} and disabled_at is null and failing_since <= moment() - interval '5 days'
       returning failing_since`,
   );
+}
 
 /** Some webhooks that have failed for five days, longest first. Uses index webhook_failing. */
 export const findFailingAcrossWorkspaces = (db: Db, limit: number): Promise<(LaneKey & { readonly name: string })[]> =>

@@ -23,6 +23,7 @@ import { TRIED_FOR } from "./expiry-store.ts";
 import { webhookKind } from "./kind.ts";
 import { deliveriesAcrossWorkspaces } from "./make-deliveries.ts";
 import { mountWebhooks, type WebhookRoutes } from "./routes.ts";
+import { unwantedDeliveries } from "./unwanted-deliveries.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -54,7 +55,8 @@ export function createWebhookSender({
 }: WebhookSenderOptions): Module & { readonly kind: JobKind } {
   const sender = new Sender(guard, ownPorts);
   const endpoints = endpointsOf(engine, guard);
-  const deliverer = new WebhookDeliverer({ sender, endpoints, names, hosts, secrets, shares, clock, version, emit });
+  const unwanted = unwantedDeliveries(engine);
+  const deliverer = new WebhookDeliverer({ sender, endpoints, unwanted, names, hosts, secrets, shares, clock, version, emit });
   return { kind: webhookKind(deliverer), services: [{ start: () => {}, stop: () => sender.close() }] };
 }
 

@@ -3,7 +3,7 @@ import type { Claim } from "#jobs";
 import { type Db, type JobId, sql, systemRandom, type Transactional, unavailable } from "#kernel";
 import type { LaneKey } from "#lanes";
 import { sweepDeletedLanesAcrossWorkspaces } from "../../src/retention/sweep-lanes.ts";
-import { endDeliveries, endDeliveriesAcrossWorkspaces } from "../../src/webhooks/end-deliveries.ts";
+import { endDeliveriesAcrossWorkspaces, endFirstDeliveries } from "../../src/webhooks/end-deliveries.ts";
 import { endOverdueAcrossWorkspaces } from "../../src/webhooks/expire.ts";
 import { webhookKind } from "../../src/webhooks/kind.ts";
 import { patchWebhook } from "../../src/webhooks/patch.ts";
@@ -18,7 +18,12 @@ import { makeDeliveries, putDeliveries, putEvent, putWebhook, statesOf } from ".
 const ERROR = { code: "HTTP_STATUS", message: "The handler responded with 500.", status: 500 } as const;
 
 /** Switches a webhook off. */
-const switchOff = (db: Transactional, { workspaceId }: LaneKey, more: { rotate_secret?: true } = {}) =>
+const switchOff = (
+  db: Transactional,
+  { workspaceId }: LaneKey,
+  more: { rotate_secret?: true } = {},
+  abortJob: (id: JobId, leaseId: number) => void = () => {},
+) =>
   patchWebhook(
     db,
     {
@@ -27,7 +32,7 @@ const switchOff = (db: Transactional, { workspaceId }: LaneKey, more: { rotate_s
       audit: auditLog,
       clock: { nowMs: () => 0, elapsedMs: () => 0 },
       guard: { refusesHost: () => false },
-      aborter: { abortJob: () => {} },
+      aborter: { abortJob },
       emit: () => {},
     },
     { workspaceId, actorId: "system", plan: "team" },
@@ -66,7 +71,8 @@ describe("a webhook that is switched off", () => {
     await database.query("update job set state = 'active', lease_id = $2 where id = $1", [deliveries[3], leaseId]);
     await markOff(database, lane);
     const aborted: [JobId, number][] = [];
-    await endDeliveries({ db: engine, aborter: { abortJob: (...job) => aborted.push(job) } }, lane, 2);
+    const ending = { db: engine, aborter: { abortJob: (...job: [JobId, number]) => aborted.push(job) } };
+    await endDeliveriesAcrossWorkspaces(ending, { chunk: 2, ofPass: 6 });
     expect(aborted).toEqual([[deliveries[3], leaseId]]);
     expect(await statesOf(database, lane)).toEqual(Array(5).fill("cancelled"));
     expect(await database.query("select from job where lane_id = $1", [lane.laneId])).toEqual([]);
@@ -98,7 +104,7 @@ describe("a webhook that is switched off", () => {
       transaction: (work) => (++transactions > 2 ? Promise.reject(unavailable()) : engine.transaction(work)),
     };
     const aborter = { abortJob: () => {} };
-    await expect(endDeliveries({ db: stopping, aborter }, lane, 2)).rejects.toThrow();
+    await expect(endDeliveriesAcrossWorkspaces({ db: stopping, aborter }, { chunk: 2, ofPass: 6 })).rejects.toThrow();
     expect(await statesOf(database, lane)).toEqual([...Array(4).fill("cancelled"), "pending"]);
     await endDeliveriesAcrossWorkspaces({ db: engine, aborter });
     expect(await statesOf(database, lane)).toEqual(Array(5).fill("cancelled"));
@@ -119,13 +125,50 @@ describe("a webhook that is switched off", () => {
     expect(await statesOf(database, lane)).toEqual(["cancelled"]);
   });
 
+  test("takes turns with others while their deliveries are cancelled, a portion at a time, and a pass ends before all are", async ({
+    database,
+    engine,
+  }) => {
+    const lanes = [await putWebhook(database), await putWebhook(database)];
+    for (const lane of lanes) {
+      await putDeliveries(engine, database, lane, 5);
+      await markOff(database, lane);
+    }
+    const cancelled = () =>
+      Promise.all(lanes.map(async (lane) => (await statesOf(database, lane)).filter((state) => state === "cancelled").length));
+    const pass = () => endDeliveriesAcrossWorkspaces({ db: engine, aborter: { abortJob: () => {} } }, { chunk: 2, ofPass: 4 });
+    expect([await pass(), await cancelled()]).toEqual([0, [2, 2]]);
+    expect([await pass(), await cancelled()]).toEqual([0, [4, 4]]);
+    expect([await pass(), await cancelled()]).toEqual([undefined, [5, 5]]);
+  });
+
+  test("has no job left of the deliveries that are cancelled, also of one that is being claimed at the moment", async ({
+    database,
+    engine,
+  }) => {
+    const lane = await putWebhook(database);
+    const [delivery] = await putDeliveries(engine, database, lane, 2);
+    const leaseId = await putNode(database);
+    const aborted: [JobId, number][] = [];
+    const commit: Run = (work) => engine.transaction((tx) => work(within(tx)));
+    await overlap(
+      engine,
+      commit,
+      (tx) => tx.query(sql`update job set state = 'active', lease_id = ${leaseId} where id = ${delivery}`),
+      () => switchOff(engine, lane, {}, (...job) => aborted.push(job)),
+    );
+    expect(aborted).toEqual([[delivery, leaseId]]);
+    expect(await statesOf(database, lane)).toEqual(["cancelled", "cancelled"]);
+    expect(await database.query("select from job where lane_id = $1", [lane.laneId])).toEqual([]);
+  });
+
   test("is left to the node that cancels its deliveries", async ({ database, engine }) => {
     const lane = await putWebhook(database);
     await putDeliveries(engine, database, lane, 1);
     await markOff(database, lane);
     const other = hold(engine, sql`select from webhook where id = ${lane.laneId} for no key update`);
     await other.held;
-    await endDeliveries({ db: engine, aborter: { abortJob: () => {} } }, lane);
+    await endFirstDeliveries({ db: engine, aborter: { abortJob: () => {} } }, lane);
     await endDeliveriesAcrossWorkspaces({ db: engine, aborter: { abortJob: () => {} } });
     expect(await statesOf(database, lane)).toEqual(["pending"]);
     await other.release();
@@ -143,7 +186,7 @@ describe("a webhook that is switched off", () => {
     expect(await statesOf(database, lane)).toEqual(["pending", "pending"]);
     await database.query("update webhook set disabled_at = null, disabled_for = null, cancelling = false where id = $1", [lane.laneId]);
     await database.query("update webhook_delivery set requested = false where lane_id = $1", [lane.laneId]);
-    await endDeliveries({ db: engine, aborter }, lane);
+    await endFirstDeliveries({ db: engine, aborter }, lane);
     expect(await statesOf(database, lane)).toEqual(["pending", "pending"]);
   });
 

@@ -1,4 +1,4 @@
-import { type Db, type JobId, plainArray, row, rows, sql, type Timestamp, textArray } from "#kernel";
+import { type Db, type Fragment, fragment, type JobId, plainArray, row, rows, sql, type Timestamp, textArray } from "#kernel";
 import type { LaneKey } from "#lanes";
 import type { JobKey } from "../job.ts";
 import { COUNT_GONE, COUNT_RESCHEDULED } from "./counts.ts";
@@ -107,25 +107,31 @@ export const removeUnrecorded = (
       select lease_id, attempt, ${ASSIGN_SLOTS_OF_GONE} as assigned from gone`,
   );
 
-/**
- * Deletes those of these jobs of a lane, which leave no record and have no concurrency key, that no other transaction has locked. So it never
- * waits. Returns them, with the leases of their claims. Uses the primary key.
- */
-export const removeUnlocked = (
-  tx: Db,
+const remove = (
+  db: Db,
   { workspaceId, laneId }: LaneKey,
   ids: readonly JobId[],
+  lock: Fragment,
 ): Promise<{ id: JobId; lease_id: number | null }[]> =>
   rows(
-    tx,
+    db,
     sql`
       with gone as (
         delete from job where workspace_id = ${workspaceId} and lane_id = ${laneId} and id = any(array(
           select id from job where workspace_id = ${workspaceId} and lane_id = ${laneId} and id = any(${plainArray(ids)}::uuid[])
-          for update skip locked))
+          ${lock}))
         returning workspace_id, lane_id, id, state, lease_id, null::job_state as final_state
       ), tallied as (
         ${COUNT_GONE}
       )
       select id, lease_id from gone`,
   );
+
+/**
+ * Deletes those of these jobs of a lane, which leave no record and have no concurrency key, that no other transaction has locked. So it never
+ * waits. Returns them, with the leases of their claims. Uses the primary key.
+ */
+export const removeUnlocked = (tx: Db, lane: LaneKey, ids: readonly JobId[]) => remove(tx, lane, ids, fragment`for update skip locked`);
+
+/** Deletes such jobs, and waits for transactions that have locked some of them. It locks nothing else. Uses the primary key. */
+export const removeWhenUnlocked = (db: Db, lane: LaneKey, ids: readonly JobId[]) => remove(db, lane, ids, fragment`order by id for update`);
