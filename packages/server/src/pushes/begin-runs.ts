@@ -1,6 +1,6 @@
 import type { AttemptMemory } from "#engine";
 import type { Claim } from "#jobs";
-import { Batcher, type Timestamp, type Transactional } from "#kernel";
+import { Batcher, FairQueue, type Timestamp, type Transactional, type WorkspaceId } from "#kernel";
 import { ENDPOINT, type FilledPayload, type FillSecrets, fillInput } from "#workers";
 import { type ClaimedRun, type GivenRun, type InSlices, pushRuns } from "#workflows";
 import type { Body } from "./body.ts";
@@ -15,29 +15,41 @@ export interface RunToBegin {
 }
 
 const MAX_RUNS = 100;
-const WRITERS = 2;
+/** Groups that begin at once, of a workspace one. So executions whose runs are locked leave connections to others, such as settles. */
+const MAX_GROUPS = 2;
+
+type BeginRun = (run: RunToBegin) => Promise<Body | null>;
 
 /**
  * Begins executions, those of a workflow that come at the same time in one statement. Returns what to send; null if the run has ended, or there is
  * no memory for it.
  */
-export const beginRuns = (db: Transactional, secrets: FillSecrets): Batcher<RunToBegin, Body | null> =>
-  new Batcher({
+export function beginRuns(db: Transactional, secrets: FillSecrets): BeginRun {
+  const turns = new FairQueue({ maxAtOnce: MAX_GROUPS });
+  const batcher = new Batcher<RunToBegin, (() => Promise<Body>) | null>({
     maxWeight: MAX_RUNS,
-    writers: WRITERS,
+    writers: 1,
+    oneWriteEach: true,
     workspaceOf: ({ claim }) => claim.workspaceId,
     write: async (runs) => {
-      const groups = Map.groupBy(runs, ({ claim, endpoint }) => `${claim.laneId} ${endpoint.version}`).values();
       const begun = new Map<RunToBegin, ReturnType<typeof begin>>();
-      for (const group of groups) {
-        const bodies = begin(db, secrets, group);
+      const last = new Map<WorkspaceId, Promise<unknown>>();
+      for (const group of Map.groupBy(runs, ({ claim, endpoint }) => `${claim.laneId} ${endpoint.version}`).values()) {
+        const { workspaceId } = (group[0] as RunToBegin).claim;
+        const bodies = (last.get(workspaceId) ?? Promise.resolve()).then(() => turns.run(workspaceId, () => begin(db, secrets, group)));
+        // One that fails does not fail those of other workflows.
+        last.set(
+          workspaceId,
+          bodies.catch(() => {}),
+        );
         for (const run of group) begun.set(run, bodies);
       }
-      // One that fails does not fail those of other workflows.
-      await Promise.allSettled(begun.values());
-      return runs.map(async (run) => (await begun.get(run))?.get(run.claim.id)?.() ?? null);
+      return runs.map(async (run) => (await begun.get(run))?.get(run.claim.id) ?? null);
     },
   });
+  // Not a part of the write: a run with secrets to fill in does not hold up others of its workspace.
+  return async (run) => (await batcher.add(run))?.() ?? null;
+}
 
 async function begin(
   db: Transactional,

@@ -30,7 +30,7 @@ export function runProgram(db: Transactional, tokens: ExecutionTokens, secrets: 
     timeoutMs: ({ timeoutMs }) => timeoutMs,
     async bodyOf(claim, endpoint, untilMs, memory) {
       const token = await tokens.of(claim);
-      return token === null ? null : begin.add({ claim: { ...claim, leaseUntil: toMoment(untilMs) }, endpoint, token, memory });
+      return token === null ? null : begin({ claim: { ...claim, leaseUntil: toMoment(untilMs) }, endpoint, token, memory });
     },
   };
 }
