@@ -1,10 +1,10 @@
-import { type DuePosition, FIRST_DUE, moveDueAcrossWorkspaces } from "#jobs";
+import { type DuePosition, FIRST_DUE, type LeftDue, moveDueAcrossWorkspaces, moveLeftDue } from "#jobs";
 import type { Db } from "#kernel";
-import type { Waker } from "#lanes";
+import type { LaneId, Waker } from "#lanes";
 
 /** A batch of so many takes 7 ms. One of 1,000 takes 22, and a job of another workspace that is due waits for up to two of them. */
 const MAX_ROWS = 250;
-/** The wait when another node moves what is due, or others have locked all of it. Milliseconds. */
+/** The wait when another node moves what is due, or others have locked all of it, or some of its keys. Milliseconds. */
 const LOCKED_MS = 50;
 
 /** Moves delayed jobs to `waiting` when they are due. */
@@ -12,6 +12,9 @@ export class ComeDue {
   readonly #db: Db;
   readonly #waker: Waker;
   #position: DuePosition = FIRST_DUE;
+  /** Whether a statement waits for keys of a lane. */
+  #isWaiting = false;
+  #waitedFor: LaneId | undefined;
 
   constructor(db: Db, waker: Waker) {
     this.#db = db;
@@ -20,11 +23,27 @@ export class ComeDue {
 
   /** Moves one batch. Returns the wait until more are due, in milliseconds: 0 while there may be more, undefined when none is delayed. */
   async pass(): Promise<number | undefined> {
-    const { moved, isCrowded, isLocked, next, lanes, nextInMs } = await moveDueAcrossWorkspaces(this.#db, MAX_ROWS, this.#position);
+    const { moved, isCrowded, isLocked, next, lanes, left, nextInMs } = await moveDueAcrossWorkspaces(this.#db, MAX_ROWS, this.#position);
     this.#position = next;
     if (lanes.length > 0) this.#waker.wake(lanes);
+    if (left.length > 0 && !this.#isWaiting) void this.#moveLeft(left);
     if (isLocked) return LOCKED_MS;
     if (isCrowded) return moved > 0 || next.afterWorkspace !== null ? 0 : LOCKED_MS;
+    if (left.length > 0) return LOCKED_MS;
     return nextInMs === null ? undefined : Math.max(1, nextInMs);
+  }
+
+  /**
+   * Moves jobs of one lane whose keys were locked, and waits for these: keys that are always locked again when a batch looks would never be free.
+   * Meanwhile batches move others. What it cannot move is left to them, too.
+   */
+  async #moveLeft(left: readonly LeftDue[]): Promise<void> {
+    const lane = left.find(({ laneId }) => laneId !== this.#waitedFor) ?? left[0];
+    if (!lane) return;
+    this.#isWaiting = true;
+    this.#waitedFor = lane.laneId;
+    const moved = await moveLeftDue(this.#db, lane).catch(() => 0);
+    this.#isWaiting = false;
+    if (moved > 0) this.#waker.wake([lane]);
   }
 }

@@ -1,8 +1,8 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { LastError } from "@tidemill/contract";
-import { type ExpiredClaim, endExpiredClaimsAcrossWorkspaces, takeBackAcrossWorkspaces } from "#jobs";
+import { type ExpiredClaim, endExpiredClaimsAcrossWorkspaces, type TakingBack, takeBackAcrossWorkspaces } from "#jobs";
 import type { Clock, Db, EmitEvent, Random } from "#kernel";
-import type { LaneKey, PulledWaker, Waker } from "#lanes";
+import type { PulledWaker, Waker } from "#lanes";
 import { finishForWorker, tookMsOf } from "./finish-for-worker.ts";
 import type { JobKinds } from "./kinds.ts";
 import type { Settler } from "./settle.ts";
@@ -37,24 +37,8 @@ export interface Rescue {
  * the attempt has failed, as if the worker had reported that. Returns 0 if there may be more, undefined otherwise.
  */
 export async function rescueAcrossWorkspaces(rescue: Rescue): Promise<0 | undefined> {
-  const { db, emit, kinds, waker } = rescue;
-  for (;;) {
-    const taken = await takeBackAcrossWorkspaces(db, {
-      leaseId: null,
-      outcome: "lost",
-      error: JSON.stringify(NODE_LOST),
-      maxLosses: MAX_LOSSES,
-      plainKinds: kinds.plainKinds,
-      onceKinds: kinds.onceKinds,
-      limit: MAX_ROWS,
-    });
-    const count = countOf(taken);
-    if (count > 0) {
-      emit("jobs_rescued", { count });
-      waker.wake(lanesOf(taken));
-    }
-    if (count < MAX_ROWS) break;
-  }
+  const { db, emit, kinds } = rescue;
+  const isAnyLeft = await takeBackLost(rescue, false);
   const expired = await endExpiredClaimsAcrossWorkspaces(db, {
     kinds: kinds.names,
     maxLosses: MAX_LOSSES,
@@ -67,8 +51,20 @@ export async function rescueAcrossWorkspaces(rescue: Rescue): Promise<0 | undefi
   const settled = Promise.all(expired.map((one) => settleExpired(rescue, one))).finally(() => late.abort());
   await Promise.race([settled, wait(MAX_SETTLE_MS, undefined, { signal: late.signal }).catch(() => {})]);
   if (expired.length > 0) emit("leases_expired", { count: expired.length });
+  // Last, so that only they wait for the transactions that have locked their keys.
+  if (isAnyLeft) await takeBackLost(rescue, true);
   return expired.length < MAX_EXPIRED ? undefined : 0;
 }
+
+/** Takes back the claims of lost nodes. Returns whether some are left because of their keys. */
+const takeBackLost = (rescue: Rescue, waits: boolean): Promise<boolean> =>
+  takeBackAll(rescue, "jobs_rescued", {
+    leaseId: null,
+    outcome: "lost",
+    error: JSON.stringify(NODE_LOST),
+    plainKinds: rescue.kinds.plainKinds,
+    waits,
+  });
 
 async function settleExpired(rescue: Rescue, { claim, worker }: ExpiredClaim): Promise<void> {
   if (worker !== null) {
@@ -85,31 +81,27 @@ async function settleExpired(rescue: Rescue, { claim, worker }: ExpiredClaim): P
  * Gives back the claims of a stopping node, without using an attempt, and wakes their lanes. Those of kinds whose attempts must not be
  * repeated end with its lease: it is not known whether they have begun.
  */
-export async function giveBackAll(
-  { db, emit, kinds, waker }: Pick<Rescue, "db" | "emit" | "kinds"> & { readonly waker: Waker },
-  leaseId: number,
-): Promise<void> {
-  for (;;) {
-    const given = await takeBackAcrossWorkspaces(db, {
-      leaseId,
-      outcome: "released",
-      error: null,
-      maxLosses: MAX_LOSSES,
-      plainKinds: [],
-      onceKinds: kinds.onceKinds,
-      limit: MAX_ROWS,
-    });
-    const count = countOf(given);
-    if (count > 0) {
-      emit("jobs_given_back", { count });
-      waker.wake(lanesOf(given));
-    }
-    if (count < MAX_ROWS) return;
-  }
+export async function giveBackAll(rescue: TakingBackAll, leaseId: number): Promise<void> {
+  const giveBack = (waits: boolean) =>
+    takeBackAll(rescue, "jobs_given_back", { leaseId, outcome: "released", error: null, plainKinds: [], waits });
+  if (await giveBack(false)) await giveBack(true);
 }
 
-type Taken = Awaited<ReturnType<typeof takeBackAcrossWorkspaces>>;
+type TakingBackAll = Pick<Rescue, "db" | "emit" | "kinds"> & { readonly waker: Waker };
 
-const countOf = (taken: Taken): number => taken.reduce((sum, { jobs }) => sum + jobs, 0);
-
-const lanesOf = (taken: Taken): LaneKey[] => taken.map(({ workspace_id, lane_id }) => ({ workspaceId: workspace_id, laneId: lane_id }));
+async function takeBackAll(
+  { db, emit, kinds, waker }: TakingBackAll,
+  event: "jobs_rescued" | "jobs_given_back",
+  which: Pick<TakingBack, "leaseId" | "outcome" | "error" | "plainKinds" | "waits">,
+): Promise<boolean> {
+  for (;;) {
+    const found = await takeBackAcrossWorkspaces(db, { ...which, maxLosses: MAX_LOSSES, onceKinds: kinds.onceKinds, limit: MAX_ROWS });
+    const taken = found.filter(({ state }) => state !== null);
+    const count = taken.reduce((sum, { jobs }) => sum + jobs, 0);
+    if (count > 0) {
+      emit(event, { count });
+      waker.wake(taken.map(({ workspace_id, lane_id }) => ({ workspaceId: workspace_id, laneId: lane_id })));
+    }
+    if (count < MAX_ROWS) return taken.length < found.length;
+  }
+}

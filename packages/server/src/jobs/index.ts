@@ -16,7 +16,7 @@ export { lockKeysOf, reassignSomeAcrossWorkspaces } from "./store/assign-key-slo
 export * from "./store/bulk.ts";
 export * from "./store/claim.ts";
 export * from "./store/claim-from-backlog.ts";
-export { type DuePosition, FIRST_DUE, moveDueAcrossWorkspaces } from "./store/come-due.ts";
+export { type DuePosition, FIRST_DUE, type LeftDue, moveDueAcrossWorkspaces, moveLeftDue } from "./store/come-due.ts";
 export { COUNT_ADDED, COUNT_ADDED_ALONE, COUNT_DISCARDED, COUNT_DISCARDED_ALONE } from "./store/counts.ts";
 export { type ChunkDone, type DeadLetterChunk, type DeadLetterQuery, purgeFailed, retryFailed } from "./store/dead-letters.ts";
 export * from "./store/decide.ts";

@@ -6,6 +6,8 @@ import { ComeDue } from "../../src/engine/come-due.ts";
 import type { TestDatabase } from "../harness/database.ts";
 import { putLane, test } from "../harness/engine.ts";
 import { putJobs } from "../harness/jobs.ts";
+import { hold } from "../harness/locks.ts";
+import { until } from "../harness/service.ts";
 
 const NO_ONE = { wake: () => {}, wakeAt: () => {} };
 const ago = (seconds: number) => `moment() - interval '${seconds} seconds'`;
@@ -142,6 +144,31 @@ describe("jobs that come due", () => {
       return modeOf(tx);
     });
     expect([during, await modeOf(engine)]).toEqual(["off", "on"]);
+  });
+
+  test("a lane whose keys another transaction has locked holds up no others, and its jobs are moved once it has ended", async ({
+    database,
+    engine,
+  }) => {
+    const [locked, other] = (await putDelayed(database, [3, 2], [2, 1])) as [LaneKey, LaneKey];
+    await database.query("update job set concurrency_key = 'k'");
+    const free = await putJobs(database, locked, { state: "delayed", runAt: ago(1) });
+    const lock = hold(engine, sql`select lock_keys(array[${locked.laneId}::bigint], array['k'])`);
+    await lock.held;
+    const woken: LaneKey[] = [];
+    const comeDue = new ComeDue(engine, { ...NO_ONE, wake: (lanes) => woken.push(...lanes) });
+    expect(await comeDue.pass()).toBe(50);
+    expect(await waitingIn(database, [locked, other])).toEqual([free.length, 2]);
+    // The statement that waits for the key is the only one.
+    await lock.untilWaiting(1);
+    expect(await comeDue.pass()).toBeUndefined();
+    expect(woken.splice(0)).toHaveLength(2);
+    await lock.release();
+    await until(() => woken.length > 0, "the jobs to be moved");
+    expect(await waitingIn(database, [locked, other])).toEqual([3 + free.length, 2]);
+    expect(
+      await database.query("select lane_id::int, count(*)::int as jobs from job where key_slot is not null group by 1 order by 1"),
+    ).toEqual([locked, other].map(({ laneId }) => ({ lane_id: laneId, jobs: 1 })));
   });
 
   test("to find out that nothing is due takes one statement", async ({ database, engine }) => {

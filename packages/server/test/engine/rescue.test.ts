@@ -1,8 +1,10 @@
 import { describe, expect } from "vitest";
 import { claimAcrossWorkspaces } from "#jobs";
+import { sql } from "#kernel";
 import { removeOldLeases } from "../../src/engine/leases/store.ts";
 import { putLane, putNode, test } from "../harness/engine.ts";
 import { putJobs } from "../harness/jobs.ts";
+import { hold } from "../harness/locks.ts";
 import { register, renew } from "../harness/node-leases.ts";
 import { rescue } from "../harness/rescue.ts";
 
@@ -81,6 +83,23 @@ describe("a rescue", () => {
     expect(await database.query("select distinct state, node_losses, spared, attempt from job where lane_id = $1", [lane.laneId])).toEqual([
       { state: "waiting", node_losses: 1, spared: 1, attempt: 1 },
     ]);
+  });
+
+  test("a rescue takes a job whose key another transaction has locked after all others", async ({ database, engine }) => {
+    const leaseId = await putNode(database, { alive: false });
+    const [locked, free] = [await putLane(database), await putLane(database)];
+    for (const lane of [locked, free]) await putJobs(database, lane, { state: "active", leaseId });
+    await database.query("update job set concurrency_key = 'k', key_slot = 1 where lease_id = $1", [leaseId]);
+    const states = () =>
+      Promise.all([locked, free].map(({ laneId }) => database.query("select state, key_slot from job where lane_id = $1", [laneId])));
+    const lock = hold(engine, sql`select lock_keys(array[${locked.laneId}::bigint], array['k'])`);
+    await lock.held;
+    const rescued = rescue(engine);
+    await lock.untilWaiting(1);
+    expect(await states()).toEqual([[{ state: "active", key_slot: 1 }], [{ state: "waiting", key_slot: 1 }]]);
+    await lock.release();
+    expect(await rescued).toEqual([free, locked]);
+    expect(await states()).toEqual(Array(2).fill([{ state: "waiting", key_slot: 1 }]));
   });
 
   test("a rescue takes more jobs than one statement does", async ({ database, engine }) => {

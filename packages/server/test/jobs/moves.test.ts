@@ -48,7 +48,16 @@ const refuse = (stage: Stage, to: "waiting" | "delayed" | "failed", attempt = 1)
     },
   ]);
 const takeBack = ({ engine, leaseId }: Stage, maxLosses: number) =>
-  takeBackAcrossWorkspaces(engine, { leaseId, outcome: "lost", error: "{}", maxLosses, plainKinds: ["queue"], onceKinds: [], limit: 100 });
+  takeBackAcrossWorkspaces(engine, {
+    leaseId,
+    outcome: "lost",
+    error: "{}",
+    maxLosses,
+    plainKinds: ["queue"],
+    onceKinds: [],
+    waits: true,
+    limit: 100,
+  });
 
 const RULING = { decision: "approved", by: null, comment: null } as const;
 

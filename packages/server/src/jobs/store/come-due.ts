@@ -1,7 +1,7 @@
-import { type Db, plainArray, rows, sql, type WorkspaceId } from "#kernel";
+import { type Db, fragment, type JobId, plainArray, row, rows, sql, type WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import { COUNT_DUE } from "./counts.ts";
-import { ASSIGN_SLOTS_OF_MOVED } from "./fragments.ts";
+import { ASSIGN_SLOTS_OF_MOVED, movableOf } from "./fragments.ts";
 
 /** The advisory lock of the node that moves jobs while more are due than a batch moves. */
 const CROWD_LOCK = 7305512041;
@@ -16,6 +16,11 @@ export interface DuePosition {
 
 export const FIRST_DUE: DuePosition = { afterWorkspace: null, unfinished: [] };
 
+/** Jobs of a lane that are due, and whose concurrency keys other transactions have locked. */
+export interface LeftDue extends LaneKey {
+  readonly ids: readonly JobId[];
+}
+
 /** What a batch moved. */
 export interface MovedDue {
   readonly moved: number;
@@ -25,6 +30,7 @@ export interface MovedDue {
   readonly isLocked: boolean;
   readonly next: DuePosition;
   readonly lanes: LaneKey[];
+  readonly left: readonly LeftDue[];
   /** When the next job is due, in milliseconds from now. Null when none is delayed. */
   readonly nextInMs: number | null;
 }
@@ -34,6 +40,8 @@ export interface MovedDue {
  * moves them all. When more are, one node moves them at a time: two would take twice as much of the database from all others. It visits the
  * next workspaces with delayed jobs, half as many as `limit`. Those of them with due jobs and the unfinished ones get an equal share of the
  * batch, so that none waits for another's thousands. Uses index job_due, and job_due_share for shares.
+ *
+ * It does not wait for concurrency keys that others have locked, since jobs of all workspaces would: it leaves their jobs.
  *
  * Its commit does not wait for the disk. After a crash, jobs that it moved are delayed and due again, unless a claim, whose commit waits, has
  * made them durable.
@@ -53,6 +61,7 @@ export async function moveDueAcrossWorkspaces(
     share: number | null;
     mine: boolean | null;
     visited: WorkspaceId | null;
+    locked: JobId[] | null;
   }>(
     db,
     sql`
@@ -77,37 +86,45 @@ export async function moveDueAcrossWorkspaces(
           select workspace_id from earliest where run_at <= moment()
           union select id from unnest(${plainArray(unfinished)}::uuid[]) w (id) where (select mine from crowd)) w
       ), shared as (
-        select j.workspace_id, j.lane_id, j.id from turn cross join lateral (
-          select workspace_id, lane_id, id from job
+        select j.workspace_id, j.lane_id, j.id, j.concurrency_key from turn cross join lateral (
+          select workspace_id, lane_id, id, concurrency_key from job
           where workspace_id = any(array[turn.workspace_id]) and state = 'delayed' and run_at <= moment()
           order by workspace_id, run_at limit turn.share for update skip locked) j
       ), uncrowded as (
-        select workspace_id, lane_id, id from job where state = 'delayed' and run_at <= moment() and not (select crowded from crowd)
+        select workspace_id, lane_id, id, concurrency_key from job where state = 'delayed' and run_at <= moment() and not (select crowded from crowd)
         order by run_at limit ${limit}::int for update skip locked
       ), due as (
         select * from uncrowded union all select * from shared
-      ), moved as (
-        update job j set state = 'waiting' from due
+      ), ${movableOf(fragment`due`, fragment`false`)}, moved as (
+        update job j set state = 'waiting' from movable due
         where j.workspace_id = any(array[due.workspace_id]) and j.lane_id = due.lane_id and j.id = due.id
         returning j.workspace_id, j.lane_id, j.concurrency_key
       ), tallied as (
         ${COUNT_DUE}
       )
       select workspace_id, lane_id, count(*) as jobs, null::float8 as next_ms, null::bigint as share, null::boolean as mine, null::uuid as visited,
-        ${ASSIGN_SLOTS_OF_MOVED} as assigned
+        null::uuid[] as locked, ${ASSIGN_SLOTS_OF_MOVED} as assigned
       from moved group by workspace_id, lane_id
       union all
-      (select null, null, 0, (extract(epoch from run_at - moment()) * 1000)::float8, null, null, null, null from job
+      (select null, null, 0, (extract(epoch from run_at - moment()) * 1000)::float8, null, null, null, null, null from job
         where state = 'delayed' and run_at > moment() order by run_at limit 1)
       union all
       (select null, null, 0, null, coalesce((select min(share) from turn), 1), mine,
-        (select workspace_id from earliest where step = ${maxWorkspaces}::int), null from crowd where crowded)`,
+        (select workspace_id from earliest where step = ${maxWorkspaces}::int), null, null from crowd where crowded)
+      union all
+      (select workspace_id, lane_id, 0, null, null, null, null, array_agg(id), null from due
+        where concurrency_key is not null and (lane_id, concurrency_key) not in (select lane_id, concurrency_key from free)
+        group by workspace_id, lane_id)`,
   );
   const crowd = found.find(({ share }) => share !== null);
   const isLocked = crowd !== undefined && !crowd.mine;
-  const lanes = found.flatMap(({ workspace_id, lane_id }) =>
-    workspace_id && lane_id ? [{ workspaceId: workspace_id, laneId: lane_id }] : [],
-  );
+  const lanes: LaneKey[] = [];
+  const left: LeftDue[] = [];
+  for (const { workspace_id: workspaceId, lane_id: laneId, locked: ids } of found) {
+    if (workspaceId === null || laneId === null) continue;
+    if (ids) left.push({ workspaceId, laneId, ids });
+    else lanes.push({ workspaceId, laneId });
+  }
   return {
     moved: found.reduce((sum, { jobs }) => sum + jobs, 0),
     isCrowded: crowd !== undefined,
@@ -118,9 +135,31 @@ export async function moveDueAcrossWorkspaces(
         ? { afterWorkspace, unfinished }
         : { afterWorkspace: crowd.visited, unfinished: unfinishedOf(found, crowd.share ?? 1).slice(0, maxWorkspaces) },
     lanes,
+    left,
     nextInMs: found.find(({ next_ms }) => next_ms !== null)?.next_ms ?? null,
   };
 }
+
+/** Moves jobs that were left, if they are still due, and waits for their keys. Returns how many. Uses the primary key. */
+export const moveLeftDue = async (db: Db, { workspaceId, laneId, ids }: LeftDue): Promise<number> =>
+  (
+    await row<{ jobs: number }>(
+      db,
+      sql`
+        with due as (
+          select id from job
+          where workspace_id = ${workspaceId} and lane_id = ${laneId} and id = any(${plainArray(ids)}::uuid[]) and state = 'delayed' and run_at <= moment()
+          order by id for update skip locked
+        ), moved as (
+          update job set state = 'waiting'
+          where workspace_id = ${workspaceId} and lane_id = ${laneId} and id = any(array(select id from due))
+          returning workspace_id, lane_id, concurrency_key
+        ), tallied as (
+          ${COUNT_DUE}
+        )
+        select count(*)::int as jobs, ${ASSIGN_SLOTS_OF_MOVED} as assigned from moved`,
+    )
+  )?.jobs ?? 0;
 
 /** The workspaces that used up their share. */
 function unfinishedOf(found: readonly { workspace_id: WorkspaceId | null; jobs: number }[], share: number): WorkspaceId[] {

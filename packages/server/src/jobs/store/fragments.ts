@@ -36,6 +36,19 @@ export const ASSIGN_SLOTS_OF_GONE = slotsOf(fragment`gone`);
 /** The same for a move that frees no slot, and after which only some of its jobs wait. */
 export const ASSIGN_SLOTS_OF_WAITING = slotsOf(fragment`(select * from moved where state = 'waiting') waiting`);
 
+/**
+ * CTEs for moves of jobs of many workspaces, which must not wait for one of them: `free` are the concurrency keys of CTE `found` that no other
+ * transaction has locked, and `movable` its jobs without those of other keys. Each key is locked with the lock of function `lock_keys`, so
+ * that assigning its slots does not wait. With `waits`, all keys are free, and it waits then.
+ */
+export const movableOf = (found: Fragment, waits: Fragment) => fragment`
+  free as materialized (
+    select lane_id, concurrency_key from (select distinct lane_id, concurrency_key from ${found} where concurrency_key is not null offset 0) k
+    where ${waits} or pg_try_advisory_xact_lock((lane_id & 511)::integer, hashtext(concurrency_key) & 7)
+  ), movable as (
+    select * from ${found} where concurrency_key is null or (lane_id, concurrency_key) in (select lane_id, concurrency_key from free)
+  )`;
+
 /** The columns of a claim, without the payload and what was read from the lane. */
 export const CLAIMED_COLUMNS = fragment`job.workspace_id as "workspaceId", job.lane_id as "laneId", job.id, job.kind,
   job.lease_id as "leaseId", job.attempt, job.attempts, job.spared, job.backoff_delay_ms as "backoffDelayMs", job.tag,

@@ -1,10 +1,10 @@
 import type { JobState } from "@tidemill/contract";
-import { type Db, rows, sql, textArray, type WorkspaceId } from "#kernel";
+import { type Db, fragment, rows, sql, textArray, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
 import type { Claim } from "../claim.ts";
 import { ANNOUNCE_FAILED, EVENT_IF_FAILED } from "./announce.ts";
 import { COUNT_DEAD_LETTERS, COUNT_TAKEN_BACK } from "./counts.ts";
-import { ASSIGN_SLOTS_OF_MOVED, CLAIMED_COLUMNS, ENDED_LEASE } from "./fragments.ts";
+import { ASSIGN_SLOTS_OF_MOVED, CLAIMED_COLUMNS, ENDED_LEASE, movableOf } from "./fragments.ts";
 
 /** Which claims of nodes to take back, and how to log them. */
 export interface TakingBack {
@@ -20,7 +20,18 @@ export interface TakingBack {
   readonly plainKinds: readonly string[];
   /** Jobs of these kinds are skipped. */
   readonly onceKinds: readonly string[];
+  /** Whether to wait for concurrency keys that other transactions have locked. Otherwise their jobs are left. */
+  readonly waits: boolean;
   readonly limit: number;
+}
+
+/** Jobs of a lane that were taken back, or left because of their keys. */
+interface TakenBack {
+  readonly workspace_id: WorkspaceId;
+  readonly lane_id: LaneId;
+  /** Null: they were left. */
+  readonly state: JobState | null;
+  readonly jobs: number;
 }
 
 /**
@@ -29,19 +40,21 @@ export interface TakingBack {
  */
 export const takeBackAcrossWorkspaces = (
   db: Db,
-  { leaseId, outcome, error, maxLosses, plainKinds, onceKinds, limit }: TakingBack,
-): Promise<{ workspace_id: WorkspaceId; lane_id: LaneId; state: JobState; jobs: number }[]> =>
+  { leaseId, outcome, error, maxLosses, plainKinds, onceKinds, waits, limit }: TakingBack,
+): Promise<TakenBack[]> =>
   rows(
     db,
     sql`
-      with held as (
-        select workspace_id, lane_id, id from job
+      with asked as (
+        select ${waits}::boolean as waits
+      ), held as (
+        select workspace_id, lane_id, id, concurrency_key from job
         where state = 'active' and lease_id = any(
           select id from lease where holder = 'node' and (id = ${leaseId} or (${leaseId}::bigint is null and expires_at <= now())))
           and kind::text <> all(${textArray(onceKinds)})
           and not (${outcome === "lost"}::boolean and node_losses + 1 >= ${maxLosses} and kind::text <> all(${textArray(plainKinds)}))
         limit ${limit} for update skip locked
-      ), moved as (
+      ), ${movableOf(fragment`held`, fragment`(select waits from asked)`)}, moved as (
         update job j set
           state = case when ${outcome === "lost"}::boolean and node_losses + 1 >= ${maxLosses} then 'failed' else 'waiting' end::job_state,
           finished_at = case when ${outcome === "lost"}::boolean and node_losses + 1 >= ${maxLosses} then moment() end,
@@ -50,14 +63,18 @@ export const takeBackAcrossWorkspaces = (
           lease_id = null, lease_until = null, lease_request = null, key_slot = null, spared = spared + 1, node_losses = node_losses + ${outcome === "lost" ? 1 : 0}::int,
           last_error = coalesce(${error}, last_error), error_code = coalesce(${error}::json ->> 'code', error_code),
           attempts_log = log_attempt(attempts_log, attempt, started_at, lease_id, ${outcome}, ${error})
-        from held where j.workspace_id = any(array[held.workspace_id]) and j.lane_id = held.lane_id and j.id = held.id
+        from movable held where j.workspace_id = any(array[held.workspace_id]) and j.lane_id = held.lane_id and j.id = held.id
         returning j.workspace_id, j.lane_id, j.state, j.concurrency_key, j.fingerprint, j.last_error, ${EVENT_IF_FAILED}
       ), tallied as (
         ${COUNT_TAKEN_BACK}
       )
       select workspace_id, lane_id, state, count(*) as jobs, ${ANNOUNCE_FAILED} as announced, ${COUNT_DEAD_LETTERS} as counted,
         ${ASSIGN_SLOTS_OF_MOVED} as assigned
-      from moved group by workspace_id, lane_id, state`,
+      from moved group by workspace_id, lane_id, state
+      union all
+      (select workspace_id, lane_id, null, count(*), null, null, null from held
+        where concurrency_key is not null and (lane_id, concurrency_key) not in (select lane_id, concurrency_key from free)
+        group by workspace_id, lane_id)`,
   );
 
 /** A claim whose lease has expired. Whether its lane has limits is not known: it is taken to have them. */
