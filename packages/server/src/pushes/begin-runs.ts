@@ -7,7 +7,7 @@ import type { Body } from "./body.ts";
 import type { Endpoint } from "./endpoint.ts";
 
 /** An execution that is about to be sent. */
-export interface RunToBegin {
+interface RunToBegin {
   readonly claim: Claim & { readonly leaseUntil: Timestamp };
   readonly endpoint: Pick<Endpoint, "workflow" | "version">;
   readonly token: string;
