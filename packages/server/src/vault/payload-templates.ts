@@ -1,5 +1,5 @@
 import { hasTemplate, LIMITS, parseTemplates, TemplateError, type TemplatePart } from "@tidemill/contract";
-import { invalid, nextToken, Pauses, QUOTE, type SlicedWork, tokenEnd } from "#kernel";
+import { type Fragment, fragment, invalid, nextToken, Pauses, QUOTE, type SlicedWork, tokenEnd } from "#kernel";
 import { PayloadPath } from "./payload-path.ts";
 import { type Encode, secretNamesIn, type TemplateFiller } from "./template-filler.ts";
 
@@ -10,6 +10,10 @@ const STEPS_PER_TEMPLATE = 256;
 
 /** Whether JSON text may hold a template. True for few texts that hold none. */
 export const mayHoldTemplates = (json: string): boolean => OPENING.test(json);
+
+/** The same of a column, in a statement. True for a few more texts. */
+export const columnMayHoldTemplates = (column: Fragment): Fragment =>
+  fragment`(strpos(${column}, '\${{') > 0 or strpos(${column}, '\\u00') > 0)`;
 
 /** A template of a payload is invalid. */
 class PayloadTemplateError extends TemplateError {

@@ -1,12 +1,12 @@
 import type { AttemptResult } from "#engine";
-import type { Claim } from "#jobs";
+import type { FoundClaim } from "#jobs";
 import { type Db, type RunId, unavailable } from "#kernel";
 import { findTemplatedInput, isOfRun } from "#workflows";
 import { type FilledPayload, type FillSecrets, fillInput, fillSecrets, KEEPS_NOTHING } from "./fill-secrets.ts";
 
 /** What takes the secrets of a job or run out of what its worker reports. */
 type FoundRedactor = Pick<FilledPayload, "redactor" | "secretLength">;
-export type RedactorOf = (db: Db, claim: Claim, name: string, worker: string) => Promise<FoundRedactor | null>;
+export type RedactorOf = (db: Db, claim: FoundClaim, name: string, worker: string) => Promise<FoundRedactor | null>;
 
 const NONE: FoundRedactor = { redactor: null, secretLength: 0 };
 
@@ -19,9 +19,11 @@ const NONE: FoundRedactor = { redactor: null, secretLength: 0 };
 export const redactorOf =
   (fill: FillSecrets): RedactorOf =>
   async (db, claim, name, worker) => {
-    // A hook has no templates: its payload is what the run has led to.
-    if (claim.kind === "hook" || claim.payload === "") return NONE;
-    if (!isOfRun(claim)) return foundIn(await fillSecrets(fill, claim, name, worker)) ?? { redactor: KEEPS_NOTHING, secretLength: 0 };
+    if (!isOfRun(claim)) {
+      if (claim.templated === null) return NONE;
+      const filled = await fillSecrets(fill, { ...claim, payload: claim.templated }, name, worker);
+      return foundIn(filled) ?? { redactor: KEEPS_NOTHING, secretLength: 0 };
+    }
     const input = await findTemplatedInput(db, { workspaceId: claim.workspaceId, id: claim.id as string as RunId });
     return input === null ? NONE : foundIn(await fillInput(fill, claim, name, worker, input));
   };

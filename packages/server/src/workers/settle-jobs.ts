@@ -1,6 +1,6 @@
 import { ERRORS, type Settled, type SettleJob } from "@tidemill/contract";
 import type { AttemptResult, Engine } from "#engine";
-import { findHeld, type HeldRow, type NamedClaim } from "#jobs";
+import { type FoundClaim, findHeld, type NamedClaim } from "#jobs";
 import { type Db, type EmitEvent, type LoopTime, ProblemError, type RunId, type WorkspaceId } from "#kernel";
 import { keepProgress, type RunReport, storeProgress } from "#workflows";
 import type { HeldJob, HeldJobs } from "./held-jobs.ts";
@@ -99,7 +99,7 @@ const heldFor = ({ held }: Pick<SettleJobs, "held">, claim: NamedClaim): HeldJob
 };
 
 /** A claim that this node does not remember, as the database has it. Null: a run that is to be executed again, as a secret of it has changed. */
-async function lookedUp({ redactorOf }: SettleJobs, db: Db, row: HeldRow, { worker }: Proven): Promise<HeldJob | null> {
+async function lookedUp({ redactorOf }: SettleJobs, db: Db, row: FoundClaim, { worker }: Proven): Promise<HeldJob | null> {
   const found = await redactorOf(db, row, row.queue, worker.name);
   return found && { claim: row, response: Symbol(), queue: row.queue, redactor: found.redactor };
 }

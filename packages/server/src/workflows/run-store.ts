@@ -1,6 +1,7 @@
 import { binaryTextArray, type Db, Fragment, fragment, plainArray, type RunId, row, rows, sql, textArray, type WorkspaceId } from "#kernel";
 import type { LaneKey } from "#lanes";
 import { RECORD_RUNS } from "#usage";
+import { columnMayHoldTemplates } from "#vault";
 import { type RunKey, type RunWithData, STEP_BYTES, type StepRow } from "./run.ts";
 
 export interface RunToInsert extends LaneKey, RunKey {
@@ -80,7 +81,7 @@ export const findTemplatedInput = async (db: Db, { workspaceId, id }: RunKey): P
     await row<{ input: string }>(
       db,
       sql`
-        select input from run where workspace_id = ${workspaceId} and id = ${id} and (strpos(input, '\${{') > 0 or strpos(input, '\\u00') > 0)`,
+        select input from run where workspace_id = ${workspaceId} and id = ${id} and ${columnMayHoldTemplates(fragment`input`)}`,
     )
   )?.input ?? null;
 

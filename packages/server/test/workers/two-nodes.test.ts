@@ -68,6 +68,17 @@ describe("a worker that asks one of two nodes", () => {
     expect(await service.job({ queue, id })).toMatchObject({ state: "completed", result: 1 });
   });
 
+  test("settles on the other, which keeps no secret of a payload that has its templates escaped", async ({ service, other }) => {
+    const value = "sk_live_4eC39HqLyjWDarjtT1zdp7dc";
+    await service.ok("POST", "/v1/secrets", { name: "ESCAPED_KEY", value });
+    const queue = await service.queue();
+    const { id } = await service.ok("POST", `/v1/queues/${queue}/jobs`, `{"payload":"\\u0024\\u007b\\u007b secrets.ESCAPED_KEY }}"}`);
+    const job = await takeOne(other, queue);
+    expect(job.payload).toBe(value);
+    expect(await settle(service, job, { outcome: "completed", result: [value] })).toMatchObject({ ok: true });
+    expect(await service.job({ queue, id })).toMatchObject({ state: "completed", result: ["[secret:ESCAPED_KEY]"] });
+  });
+
   test.for(["completed", "failed"])(
     "leaves out what is reported when a secret was rotated meanwhile: %s",
     async (outcome, { service, other }) => {

@@ -1,5 +1,6 @@
 import { type Db, fragment, type JobId, plainArray, rows, sql, type Timestamp, textArray, type WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
+import { columnMayHoldTemplates } from "#vault";
 import type { Claim } from "../claim.ts";
 import { CLAIMED_COLUMNS, ENDED_LEASE } from "./fragments.ts";
 
@@ -11,13 +12,16 @@ export interface NamedClaim {
   readonly attempt: number;
 }
 
-/**
- * A job that a worker holds, with its payload if that may hold a template, and the name of its queue. Whether the queue has limits is not
- * known: it is taken to have them.
- */
+/** A job that a worker holds, and the name of its queue. Whether the queue has limits is not known: it is taken to have them. */
 export interface HeldRow extends Claim {
   readonly queue: string;
   readonly leaseUntil: Timestamp;
+}
+
+/** The same without its payload, which only runs have. */
+export interface FoundClaim extends HeldRow {
+  /** The payload of a job if it may hold templates. */
+  readonly templated: string | null;
 }
 
 /** The columns of claims, as arrays. Each has its workspace: compared with one value, the planner could read all jobs of it (docs/sql.md). */
@@ -42,13 +46,14 @@ const IS_LOCKED = fragment`job.workspace_id = any(array(select distinct workspac
   and job.lane_id = any(array(select distinct lane_id from locked)) and job.id = any(array(select id from locked))`;
 
 /** Finds those of these claims that are still held. Uses the primary key. */
-export function findHeld(db: Db, workspaceId: WorkspaceId, claims: readonly NamedClaim[]): Promise<HeldRow[]> {
+export function findHeld(db: Db, workspaceId: WorkspaceId, claims: readonly NamedClaim[]): Promise<FoundClaim[]> {
   const { workspaceIds, laneIds, ids, leaseIds, attempts } = columnsOf(workspaceId, claims);
   return rows(
     db,
     sql`
-      select ${CLAIMED_COLUMNS}, case when position('{' in job.payload) > 0 then job.payload else '' end as payload, 0 as revision,
-        null::json as probe, true as limited, lane.name as queue, job.lease_until as "leaseUntil"
+      select ${CLAIMED_COLUMNS}, case when job.kind = 'run' then job.payload else '' end as payload, 0 as revision,
+        null::json as probe, true as limited, lane.name as queue, job.lease_until as "leaseUntil",
+        case when job.kind = 'queue' and ${columnMayHoldTemplates(fragment`job.payload`)} then job.payload end as templated
       from unnest(${workspaceIds}::uuid[], ${laneIds}::bigint[], ${ids}::uuid[], ${leaseIds}::bigint[], ${attempts}::int[])
         c (workspace_id, lane_id, id, lease_id, attempt)
       join job on ${IS_HELD}
