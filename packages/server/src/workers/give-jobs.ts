@@ -17,6 +17,7 @@ import type { HeldJobs } from "./held-jobs.ts";
 import type { KnownWorker } from "./known-worker.ts";
 import { leaseToken } from "./lease-token.ts";
 import { type ResponseMemory, ResponseRoom } from "./response-room.ts";
+import { showWorkId } from "./work-id.ts";
 
 export interface GiveJobs extends FillSecrets {
   readonly finish: Engine["finishForWorker"];
@@ -38,14 +39,31 @@ export interface GivenJob {
   readonly queue: string;
 }
 
-/** Jobs, runs and hooks for a response, as JSON texts, and the claims behind them. */
+/** A claim as JSON text for its worker. */
+export interface GivenText {
+  readonly claim: GivenClaim;
+  readonly text: JsonParts;
+}
+
+/** What a response brings. */
 export interface Given {
-  readonly texts: readonly JsonParts[];
-  readonly runTexts: readonly JsonParts[];
-  readonly hookTexts: readonly JsonParts[];
-  readonly claims: readonly GivenClaim[];
+  readonly jobs: readonly GivenText[];
+  readonly runs: readonly GivenText[];
+  readonly hooks: readonly GivenText[];
   /** Identifies the response. */
   readonly response: symbol;
+}
+
+export const claimsOf = ({ jobs, runs, hooks }: Given): GivenClaim[] => [...jobs, ...runs, ...hooks].map(({ claim }) => claim);
+
+/** Leaves out what was cancelled meanwhile: no attempt of it starts (I4). Its claims are void already. */
+export function withoutCancelled({ held }: Pick<GiveJobs, "held">, given: Given, cancelled: ReadonlySet<string>): Given {
+  if (cancelled.size === 0) return given;
+  const { response } = given;
+  const isCancelled = (claim: GivenClaim) => cancelled.has(showWorkId(claim));
+  const isLeft = ({ claim }: GivenText) => !isCancelled(claim);
+  for (const { id } of claimsOf(given).filter(isCancelled)) if (held.get(id)?.response === response) held.delete(id);
+  return { jobs: given.jobs.filter(isLeft), runs: given.runs.filter(isLeft), hooks: given.hooks.filter(isLeft), response };
 }
 
 /** Makes jobs ready for their worker: with their secrets, and tokens. An attempt whose secrets cannot be filled in ends here. */
@@ -62,17 +80,20 @@ export async function giveJobs(
   const runs = taken.filter(({ claim }) => isOfRun(claim));
   const hooks = taken.filter(({ claim }) => claim.kind === "hook");
   const jobs = taken.filter(({ claim }) => !isOfRun(claim) && claim.kind !== "hook");
-  const [given, runTexts] = await Promise.all([
+  const [jobTexts, runTexts] = await Promise.all([
     together(jobs.map((job) => giveJob(deps, worker, job, response, room))),
     giveRunsTo(deps, db, worker, runs, version, response, room),
   ]);
   for (const { claim, queue } of hooks) deps.held.add({ claim, response, queue, redactor: null }, 0);
-  const kept = [...jobs.filter((_, index) => given[index] !== null), ...runs.filter(({ claim }) => runTexts.has(claim.id)), ...hooks];
+  const textsOf = (some: readonly GivenJob[], text: (job: GivenJob, index: number) => JsonParts | null | undefined): GivenText[] =>
+    some.flatMap((job, index) => {
+      const found = text(job, index);
+      return found ? [{ claim: job.claim, text: found }] : [];
+    });
   return {
-    texts: given.filter((text) => text !== null),
-    runTexts: [...runTexts.values()],
-    hookTexts: hooks.map(({ claim, queue }) => [giveHook({ claim, workflow: queue, token: leaseToken(claim, worker.secret) })]),
-    claims: kept.map(({ claim }) => claim),
+    jobs: textsOf(jobs, (_, index) => jobTexts[index]),
+    runs: textsOf(runs, ({ claim }) => runTexts.get(claim.id)),
+    hooks: textsOf(hooks, ({ claim, queue }) => [giveHook({ claim, workflow: queue, token: leaseToken(claim, worker.secret) })]),
     response,
   };
 }

@@ -1,6 +1,7 @@
 import { ClaimJobs, ExtendRequest, ExtendResponse, LIMITS, QueuePath, WorkRequest, WorkResponse } from "@tidemill/contract";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { type Api, JSON_TYPE, jsonItems, jsonText, principalOf, replies, routeDefaults } from "#http";
+import type { GivenText } from "./give-jobs.ts";
 import { goneSignal } from "./gone-signal.ts";
 import { mountHeldJob } from "./job-routes.ts";
 import { mountWorkerList } from "./list-routes.ts";
@@ -86,12 +87,14 @@ async function answer(api: Api, deps: WorkDeps, request: FastifyRequest, reply: 
   });
   const parts = [
     `{"settled":${JSON.stringify(done.settled)},"cancelled":${JSON.stringify(done.cancelled)},"jobs":[`,
-    ...jsonItems(done.texts),
+    ...jsonItems(textsOf(done.jobs)),
     `],"runs":[`,
-    ...jsonItems(done.runTexts),
+    ...jsonItems(textsOf(done.runs)),
     `],"hooks":[`,
-    ...jsonItems(done.hookTexts),
+    ...jsonItems(textsOf(done.hooks)),
     `],"waited_ms":${JSON.stringify(done.waitedMs)}}`,
   ];
   return reply.type(JSON_TYPE).send(jsonText(parts));
 }
+
+const textsOf = (given: readonly GivenText[]) => given.map(({ text }) => text);

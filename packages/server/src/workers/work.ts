@@ -4,7 +4,7 @@ import { extendClaims, findCancelled, findHeldAmong, findTakenBy, type TakenRow 
 import { type Clock, type Db, isAway, type JobId, momentMs, problem, type Transactional, toMoment, type WorkspaceId } from "#kernel";
 import { type LaneKind, laneNotFound } from "#lanes";
 import type { CodeVersions } from "./code-versions.ts";
-import { type GiveJobs, type Given, type GivenJob, giveBackJobs, giveJobs } from "./give-jobs.ts";
+import { claimsOf, type GiveJobs, type Given, type GivenJob, giveBackJobs, giveJobs, withoutCancelled } from "./give-jobs.ts";
 import type { KnownWorker } from "./known-worker.ts";
 import type { PolledLane, TakenJob } from "./poll.ts";
 import type { Polls } from "./polls.ts";
@@ -12,7 +12,7 @@ import { proveClaims } from "./prove-claims.ts";
 import { servedAs, servedClaims } from "./served-claims.ts";
 import { type SettleJobs, settleJobs } from "./settle-jobs.ts";
 import { findLanes } from "./store.ts";
-import { readWorkId } from "./work-id.ts";
+import { readWorkId, showWorkId } from "./work-id.ts";
 
 const LEASE_SECONDS = 30;
 
@@ -136,11 +136,14 @@ async function respond(
   settling: Promise<Settled[]>,
   { version, hold }: { readonly version: string | null; readonly hold: CallBounds["hold"] },
 ): Promise<Omit<WorkDone, "waitedMs">> {
-  let cancelled: string[] = [];
+  const cancelled: string[] = [];
   try {
     const settled = await settling;
-    cancelled = await takeCancelled(db, worker);
-    return { ...(await giveJobs(deps, db, worker, jobs, version, hold)), worker, settled, cancelled };
+    const given = await giveJobs(deps, db, worker, jobs, version, hold);
+    const claims = claimsOf(given);
+    do cancelled.push(...(await takeCancelled(db, worker)));
+    while (claims.some((claim) => worker.cancelled.has(showWorkId(claim))));
+    return { ...withoutCancelled(deps, given, new Set(cancelled)), worker, settled, cancelled };
   } catch (error) {
     leaveCancelled(worker, cancelled);
     const claims = jobs.map(({ claim }) => claim);
@@ -298,11 +301,9 @@ function leaveCancelled({ cancelled }: KnownWorker, ids: readonly string[]): voi
 }
 
 /** Gives back what a worker did not get, unless it has repeated its call and got it by another response. */
-export function undo(
-  deps: WorkDeps,
-  { worker, claims, response, cancelled }: Pick<WorkDone, "worker" | "claims" | "response" | "cancelled">,
-): Promise<void> {
+export function undo(deps: WorkDeps, { worker, cancelled, ...given }: Omit<WorkDone, "settled" | "waitedMs">): Promise<void> {
   leaveCancelled(worker, cancelled);
-  const lost = claims.filter(({ id }) => (deps.held.get(id)?.response ?? response) === response);
+  const { response } = given;
+  const lost = claimsOf(given).filter(({ id }) => (deps.held.get(id)?.response ?? response) === response);
   return giveBackJobs(deps, worker, lost);
 }
