@@ -60,7 +60,7 @@ async function begin(
   if (!first) return new Map();
   const { claim, endpoint } = first;
   const runs = group.map((one) => ({ claim: one.claim, workflow: endpoint.workflow, token: one.token, memory: one.memory }));
-  const fill = (run: ClaimedRun, input: string) => fillInput(secrets, run.claim, run.workflow, ENDPOINT, input);
+  const fill = (run: ClaimedRun, input: string) => fillInput(secrets, run.claim, run.workflow, ENDPOINT, input, "give");
   const inSlices: InSlices = (characters, work) => secrets.loopTime.run(claim.workspaceId, characters, work);
   const given = await pushRuns(db, claim.workspaceId, runs, endpoint.version, { fill, inSlices });
   return new Map([...given].map(([id, give]) => [id, async () => bodyOf(await give())]));

@@ -12,6 +12,7 @@ import { type KnownForms, makeForms, type ValueForms } from "./value-forms.ts";
 import { WorkBudget } from "./work-budget.ts";
 
 type NamedValue = readonly [value: string, secret: string];
+type SecretValue = readonly [secret: string, value: string];
 
 /** The variants of a longer value take a while. Characters. */
 const LONG_VALUE = 4_096;
@@ -41,14 +42,14 @@ export class Redactor {
   /** Finders of the values that are not longer than the text. */
   #finders: Finders | undefined;
 
-  readonly #values: ReadonlyMap<string, string>;
+  readonly #values: Iterable<SecretValue>;
   readonly #known: KnownForms | undefined;
 
   /**
-   * @param secrets values by name
+   * @param secrets names and values. A name may have several values
    * @param known keeps forms of the values for other redactors
    */
-  constructor(secrets: ReadonlyMap<string, string>, known?: KnownForms) {
+  constructor(secrets: Iterable<SecretValue>, known?: KnownForms) {
     this.#values = secrets;
     this.#known = known;
   }
@@ -134,7 +135,7 @@ export class Redactor {
   }
 }
 
-function* secretsByVariant(values: ReadonlyMap<string, string>): SlicedWork<ReadonlyMap<string, string>> {
+function* secretsByVariant(values: Iterable<SecretValue>): SlicedWork<ReadonlyMap<string, string>> {
   const secrets = new Map<string, string>();
   for (const [secret, value] of values) {
     for (const variant of variantsOf(value)) if (!secrets.has(variant)) secrets.set(variant, secret);

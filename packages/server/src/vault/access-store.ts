@@ -1,5 +1,6 @@
 import { type Db, fragment, plainArray, rows, sql, type Timestamp, textArray, type Uuid, type WorkspaceId } from "#kernel";
 import type { SealedSecret } from "./envelope.ts";
+import { FORMER, FORMER_SINCE } from "./store.ts";
 
 /** The secrets that a group of attempts names. */
 export interface SecretsRequest {
@@ -8,6 +9,8 @@ export interface SecretsRequest {
   readonly queue: string | null;
   readonly host: string;
   readonly names: readonly string[];
+  readonly withFormer: boolean;
+  readonly onlySearch: boolean;
   /** The id of its audit event. */
   readonly eventId: Uuid;
   /** The input of its audit event, as JSON text of an object. The statement adds `secrets`, the names. */
@@ -21,13 +24,16 @@ export interface FoundSecret {
   readonly name: string;
   /** Null when there is no such secret. */
   readonly sealed: SealedSecret | null;
-  /** When it got its value. Null when there is no such secret. */
-  readonly changedAt: Timestamp | null;
+  /** The values that it had before. Null when there are none, or the request does not ask for them. */
+  readonly former: Buffer | null;
+  /** An attempt that began before this time may have got a value that is not known any more. Null when there is no such secret. */
+  readonly missingBefore: Timestamp | null;
   /** Which of the secret's limits refuses the request. */
   readonly refused: "queue" | "host" | null;
 }
 
-/** Bytes of ciphertexts that one statement returns. The first request is answered whatever it needs: 100 secrets of 64 KiB at most. */
+/** Bytes of ciphertexts that one statement returns. The first request is answered whatever it needs: 100 secrets of 64 KiB at most, and four former
+ * values of each. */
 const MAX_BYTES = fragment`2097152`;
 
 /**
@@ -37,23 +43,29 @@ const MAX_BYTES = fragment`2097152`;
  */
 export async function accessSecretsAcrossWorkspaces(db: Db, requests: readonly SecretsRequest[]): Promise<FoundSecret[]> {
   const named = requests.flatMap(({ names }, group) => names.map((name) => ({ group, name })));
-  const found = await rows<SealedSecret & Pick<FoundSecret, "group" | "refused" | "changedAt"> & { id: Uuid | null }>(
+  const found = await rows<SealedSecret & Pick<FoundSecret, "group" | "refused" | "former" | "missingBefore"> & { id: Uuid | null }>(
     db,
     sql`
       with requested as (
         select * from unnest(${plainArray(requests.map((_, group) => group))}::int[],
           ${plainArray(requests.map(({ workspaceId }) => workspaceId))}::uuid[], ${textArray(requests.map(({ queue }) => queue))}::text[],
           ${textArray(requests.map(({ host }) => host))}::text[], ${plainArray(requests.map(({ eventId }) => eventId))}::uuid[],
-          ${textArray(requests.map(({ input }) => input))}::text[]) r ("group", workspace_id, queue, host, event_id, input)
+          ${textArray(requests.map(({ input }) => input))}::text[], ${plainArray(requests.map(({ withFormer }) => withFormer))}::boolean[],
+          ${plainArray(requests.map(({ onlySearch }) => onlySearch))}::boolean[])
+          r ("group", workspace_id, queue, host, event_id, input, with_former, only_search)
       ), named as (
         select * from unnest(${plainArray(named.map(({ group }) => group))}::int[], ${textArray(named.map(({ name }) => name))}::text[])
           with ordinality n ("group", name, at)
       ), found as materialized (
         select * from (
-          select n."group", n.name, n.at, r.workspace_id, s.id, s.updated_at, s.ciphertext, s.wrapped_key, s.master_key_id, s.allowed_queues, s.allowed_hosts,
-            case when r.queue <> all(s.allowed_queues) or (r.queue is null and s.allowed_queues is not null) then 'queue' when r.host <> all(s.allowed_hosts) then 'host' end as refused,
-            sum(coalesce(octet_length(s.ciphertext), 0)) over (order by n."group") as bytes
-          from named n join requested r using ("group") left join secret s on s.workspace_id = r.workspace_id and s.name = n.name
+          select n."group", n.name, n.at, r.workspace_id, secret.id, secret.ciphertext, secret.wrapped_key, secret.master_key_id, secret.allowed_queues,
+            secret.allowed_hosts, case when r.with_former then ${FORMER} end as former,
+            greatest(secret.created_at, ${FORMER_SINCE} + interval '1 hour') as missing_before,
+            case when r.only_search then null when r.queue <> all(secret.allowed_queues) or (r.queue is null and secret.allowed_queues is not null) then 'queue'
+              when r.host <> all(secret.allowed_hosts) then 'host' end as refused,
+            sum(coalesce(octet_length(secret.ciphertext), 0) + case when r.with_former then coalesce(octet_length(secret.former), 0) else 0 end)
+              over (order by n."group") as bytes
+          from named n join requested r using ("group") left join secret on secret.workspace_id = r.workspace_id and secret.name = n.name
         ) measured
         where bytes <= ${MAX_BYTES} or "group" = 0
       ), outcome as (
@@ -69,15 +81,16 @@ export async function accessSecretsAcrossWorkspaces(db: Db, requests: readonly S
           order by r.workspace_id, "group" offset 0
         ) event
       )
-      select "group", name, workspace_id, id, ciphertext, wrapped_key, master_key_id, allowed_queues, allowed_hosts, refused, updated_at as "changedAt",
+      select "group", name, workspace_id, id, ciphertext, wrapped_key, master_key_id, allowed_queues, allowed_hosts, refused, former, missing_before as "missingBefore",
         (select count(*) from audited) as audited
       from found order by at`,
   );
-  return found.map(({ group, refused, changedAt, id, ...secret }) => ({
+  return found.map(({ group, refused, former, missingBefore, id, ...secret }) => ({
     group,
     name: secret.name,
     sealed: id && { id, ...secret },
-    changedAt,
+    former,
+    missingBefore,
     refused,
   }));
 }

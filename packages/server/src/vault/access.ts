@@ -3,7 +3,8 @@ import { Batcher, type Db, type EmitEvent, type LoopTime, ProblemError, tolerate
 import { FormCache } from "#redaction";
 import { SYSTEM } from "#workspaces";
 import { accessSecretsAcrossWorkspaces, type FoundSecret } from "./access-store.ts";
-import { openSecret, type SealedSecret, UnreadableSecretError } from "./envelope.ts";
+import { openFormer, openSecret, type SealedSecret, UnreadableSecretError } from "./envelope.ts";
+import type { FormerValue } from "./former.ts";
 import { groupUses, resolveGroup, type UseGroup } from "./group-uses.ts";
 import type { Keyring } from "./keyring.ts";
 import type { ResolvedSecrets, SecretResolution, SecretUse } from "./secret-use.ts";
@@ -86,9 +87,9 @@ export class SecretAccess {
     const { db, ids } = this.#options;
     const { groups, groupOf } = groupUses(uses);
     const requests = groups.map(({ use, attempts }) => {
-      const { workspaceId, queue, host, names } = use;
+      const { workspaceId, queue, host, names, withFormer = false, onlySearch = false } = use;
       const input = JSON.stringify({ ...userOf(use), host, attempts });
-      return { workspaceId, queue, host, names, eventId: ids.next(), input };
+      return { workspaceId, queue, host, names, withFormer, onlySearch, eventId: ids.next(), input };
     });
     const found = await accessSecretsAcrossWorkspaces(db, requests);
     await this.#loadKeysOf(found);
@@ -120,17 +121,28 @@ export class SecretAccess {
 
   async #decryptGroup(group: UseGroup, found: readonly FoundSecret[]): Promise<SecretResolution> {
     const unreadable: NewAuditEvent[] = [];
-    const bytes = found.reduce((sum, { sealed }) => sum + (sealed?.ciphertext.length ?? 0), 0);
+    const bytes = found.reduce((sum, { sealed, former }) => sum + (sealed?.ciphertext.length ?? 0) + (former?.length ?? 0), 0);
     const { workspaceId } = group.use;
     const open = (sealed: SealedSecret) => {
       const value = this.#open(sealed);
       if (value instanceof UnreadableSecretError) unreadable.push(unreadableEvent(group, sealed.name));
       return value;
     };
-    const work = resolveGroup(group, found, open, this.#forms.of(workspaceId));
+    const work = resolveGroup(group, found, open, (...of) => this.#openFormer(...of), this.#forms.of(workspaceId));
     const resolved = await this.#options.loopTime.run(workspaceId, bytes, work);
     await this.#options.audit.recordAll(this.#options.db, unreadable);
     return resolved;
+  }
+
+  /** Called for a secret that was decrypted. */
+  #openFormer(sealed: SealedSecret, former: Buffer): readonly FormerValue[] | null {
+    try {
+      return openFormer(this.#options.keyring, sealed, former);
+    } catch (error) {
+      if (!(error instanceof UnreadableSecretError)) throw error;
+      this.#options.emit("secret_decrypt_failed", { workspaceId: sealed.workspace_id, secret: sealed.name, error });
+      return null;
+    }
   }
 
   #open(sealed: SealedSecret): string | UnreadableSecretError | ProblemError {

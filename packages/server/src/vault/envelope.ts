@@ -1,5 +1,6 @@
 import { createCipheriv, createDecipheriv, type KeyObject } from "node:crypto";
 import type { Random, Uuid, WorkspaceId } from "#kernel";
+import type { FormerValue } from "./former.ts";
 import type { Keyring } from "./keyring.ts";
 import { KEY_BYTES, type MasterKey } from "./master-key.ts";
 
@@ -41,17 +42,36 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /** Encrypts a value with a new data key. Source: design §7. */
-export function sealSecret(random: Random, master: MasterKey, secret: SecretIdentity & SecretLimits, value: string): Envelope {
+export const sealSecret = (random: Random, master: MasterKey, secret: SecretIdentity & SecretLimits, value: string): Envelope =>
+  sealValues(random, master, secret, value, []);
+
+/** The same with the values that the secret had before. */
+export function sealValues(
+  random: Random,
+  master: MasterKey,
+  secret: SecretIdentity & SecretLimits,
+  value: string,
+  former: readonly FormerValue[],
+): Envelope & { readonly former: Buffer | null } {
   const dataKey = random.bytes(KEY_BYTES);
   const ciphertext = seal(random, dataKey, Buffer.from(value), valueBinding(secret));
+  const sealed = former.length > 0 ? seal(random, dataKey, Buffer.from(JSON.stringify(former)), bindingOf("former", secret)) : null;
   const wrapped_key = seal(random, master.key, dataKey, keyBinding(secret));
   dataKey.fill(0);
-  return { ciphertext, wrapped_key, master_key_id: master.id };
+  return { ciphertext, wrapped_key, master_key_id: master.id, former: sealed };
 }
 
 /** @throws {UnreadableSecretError} */
 export const openSecret = (keyring: Keyring, stored: SealedSecret): string =>
   withDataKey(keyring, stored, (dataKey) => open(dataKey, stored.ciphertext, valueBinding(stored)).toString("utf8"));
+
+/** @throws {UnreadableSecretError} */
+export const openFormer = (
+  keyring: Keyring,
+  stored: SecretIdentity & Omit<Envelope, "ciphertext">,
+  former: Buffer,
+): readonly FormerValue[] =>
+  withDataKey(keyring, stored, (dataKey) => JSON.parse(open(dataKey, former, bindingOf("former", stored)).toString("utf8")));
 
 /**
  * Wraps the data key of a secret by another master key. The value stays encrypted as it is.
@@ -122,7 +142,7 @@ const valueBinding = (secret: SecretIdentity & SecretLimits): Buffer =>
 const listed = (names: readonly string[] | null): string => JSON.stringify(names && [...names].sort());
 
 /** The additional data of a ciphertext. Each field follows its length, so that no two lists of fields give the same bytes. */
-const bindingOf = (purpose: "value" | "key", { workspace_id, id, name }: SecretIdentity, ...limits: readonly string[]): Buffer =>
+const bindingOf = (purpose: "value" | "former" | "key", { workspace_id, id, name }: SecretIdentity, ...limits: readonly string[]): Buffer =>
   Buffer.concat(
     ["tidemill secret", String(VERSION), purpose, workspace_id, id, name, ...limits].flatMap((field) => {
       const bytes = Buffer.from(field);

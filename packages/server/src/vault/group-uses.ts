@@ -2,7 +2,11 @@ import type { ProblemError, SlicedWork, Timestamp } from "#kernel";
 import { type KnownForms, Redactor } from "#redaction";
 import type { FoundSecret } from "./access-store.ts";
 import { type SealedSecret, UnreadableSecretError } from "./envelope.ts";
+import type { FormerValue } from "./former.ts";
 import { SecretError, type SecretResolution, type SecretUse } from "./secret-use.ts";
+
+/** Later than any time. */
+const FOREVER = "9999-12-31T00:00:00.000Z";
 
 /** Attempts of one queue, workflow or webhook that name the same secrets for the same host. They share one resolution and one audit event. */
 export interface UseGroup {
@@ -16,7 +20,7 @@ export function groupUses(uses: readonly SecretUse[]): { groups: UseGroup[]; gro
   const groups: UseGroup[] = [];
   const known = new Map<string, number>();
   const groupOf = uses.map((use) => {
-    const key = `${use.workspaceId} ${use.queue ?? ""} ${use.workflow ?? ""} ${use.webhook ?? ""} ${use.host} ${use.names.join()}`;
+    const key = `${use.workspaceId} ${use.queue ?? ""} ${use.workflow ?? ""} ${use.webhook ?? ""} ${use.host} ${use.names.join()} ${use.withFormer} ${use.onlySearch}`;
     const at = known.get(key) ?? groups.push({ use, attempts: {} }) - 1;
     known.set(key, at);
     const { attempts } = groups[at] as UseGroup;
@@ -32,18 +36,21 @@ export function groupUses(uses: readonly SecretUse[]): { groups: UseGroup[]; gro
  *
  * @param found of the store, in the order of the names
  * @param open decrypts a value
+ * @param openFormer decrypts the values that a secret had before. Null: they do not decrypt
  * @param known what values are looked for as that were resolved before
  */
 export function* resolveGroup(
   { use: { queue, workflow, webhook, host } }: UseGroup,
   found: readonly FoundSecret[],
   open: (sealed: SealedSecret) => string | UnreadableSecretError | ProblemError,
+  openFormer: (sealed: SealedSecret, former: Buffer) => readonly FormerValue[] | null,
   known: KnownForms,
 ): SlicedWork<SecretResolution> {
   const values = new Map<string, string>();
-  const changes: Timestamp[] = [];
-  for (const { name, sealed, changedAt, refused } of found) {
-    if (!sealed || changedAt === null) return new SecretError("SECRET_NOT_FOUND", `There is no secret ${name}.`);
+  const former: (readonly [name: string, value: string])[] = [];
+  let missingBefore = "" as Timestamp;
+  for (const { name, sealed, former: sealedFormer, missingBefore: before, refused } of found) {
+    if (!sealed || before === null) return new SecretError("SECRET_NOT_FOUND", `There is no secret ${name}.`);
     if (refused === "queue") {
       const other = webhook === undefined ? `workflows such as ${workflow}` : `webhooks such as ${webhook}`;
       const user = queue === null ? `${other}: it is for queues alone` : `the queue ${queue}`;
@@ -55,8 +62,12 @@ export function* resolveGroup(
       return new SecretError("SECRET_UNREADABLE", `The secret ${name} cannot be decrypted; give it a new value and its limits again.`);
     if (typeof value !== "string") return value;
     values.set(name, value);
-    changes.push(changedAt);
+    const opened = sealedFormer ? openFormer(sealed, sealedFormer) : [];
+    for (const one of opened ?? []) if (one.value !== value) former.push([name, one.value]);
+    const missing = opened ? before : FOREVER;
+    if (missing > missingBefore) missingBefore = missing;
     yield;
   }
-  return { values, redactor: new Redactor(values, known), changedAt: changes.sort().at(-1) as Timestamp };
+  const redactor = new Redactor(former.length > 0 ? [...values, ...former] : values, known);
+  return { values, redactor, former: former.map(([, value]) => value), missingBefore };
 }

@@ -17,6 +17,10 @@ export interface SecretUse {
   readonly jobId: string;
   readonly attempt: number;
   readonly names: readonly string[];
+  /** Whether what is kept of the attempt is searched for the former values, too: it may have got them. */
+  readonly withFormer?: boolean;
+  /** Set when values are only searched for: so their limits do not matter. */
+  readonly onlySearch?: boolean;
 }
 
 /** The secrets that an attempt names, and what takes them out of its response. */
@@ -24,8 +28,10 @@ export interface ResolvedSecrets {
   /** By name. */
   readonly values: ReadonlyMap<string, string>;
   readonly redactor: Redactor;
-  /** When one of them got its value, the latest. */
-  readonly changedAt: Timestamp;
+  /** Values that the redactor finds besides: those that the secrets had before. */
+  readonly former: readonly string[];
+  /** An attempt that began before this time may have got a value that is not known any more. */
+  readonly missingBefore: Timestamp;
 }
 
 /** Why an attempt does not get its secrets. */

@@ -1,9 +1,20 @@
-import { type Db, row, rows, sql, textArray, type Uuid, type WorkspaceId } from "#kernel";
+import { type Db, fragment, row, rows, sql, type Timestamp, textArray, type Uuid, type WorkspaceId } from "#kernel";
 import type { SealedSecret } from "./envelope.ts";
+import { FORMER_HOURS } from "./former.ts";
 import type { Secret } from "./secret.ts";
 
 /** A secret as it is stored. */
 export type StoredSecret = SealedSecret & Pick<Secret, "value_hint">;
+
+/** The former values of a secret, as they are stored. */
+export interface StoredFormer {
+  readonly former: Buffer | null;
+  /** Values that were replaced at this time or earlier may be missing. Null: none is. */
+  readonly former_since: Timestamp | null;
+}
+
+/** A secret that is being changed. */
+export type LockedSecret = StoredSecret & StoredFormer & { readonly now: Timestamp };
 
 /**
  * The id of the vault's current master key; null when the workspace is gone. Neither the key nor the workspace changes until the
@@ -32,19 +43,38 @@ export const insertSecret = (
       returning workspace_id, id, name, value_hint, allowed_queues, allowed_hosts, created_at, updated_at`,
   );
 
+/** Whether a node of an earlier version has changed a secret last. It may have replaced a value without keeping it. */
+const KEPT_NOTHING = fragment`secret.updated_at <> coalesce(secret.former_as_of, secret.created_at)`;
+/** The columns of `StoredFormer`, of `secret`. */
+export const FORMER = fragment`case when ${KEPT_NOTHING} then null else secret.former end`;
+export const FORMER_SINCE = fragment`case when ${KEPT_NOTHING} then secret.updated_at else secret.former_since end`;
+
 /** Locks the secret until the transaction ends. Uses index secret_name. */
-export const lockSecret = (db: Db, workspaceId: WorkspaceId, name: string): Promise<StoredSecret | null> =>
+export const lockSecret = (db: Db, workspaceId: WorkspaceId, name: string): Promise<LockedSecret | null> =>
   row(
     db,
     sql`
-      select workspace_id, id, name, value_hint, ciphertext, wrapped_key, master_key_id, allowed_queues, allowed_hosts from secret
+      select workspace_id, id, name, value_hint, ciphertext, wrapped_key, master_key_id, allowed_queues, allowed_hosts,
+        ${FORMER} as former, ${FORMER_SINCE} as former_since, moment() as now from secret
       where workspace_id = ${workspaceId} and name = ${name} for update`,
   );
 
 /** Uses the primary key. */
 export const updateSecret = (
   db: Db,
-  { workspace_id, id, value_hint, ciphertext, wrapped_key, master_key_id, allowed_queues, allowed_hosts }: StoredSecret,
+  {
+    workspace_id,
+    id,
+    value_hint,
+    ciphertext,
+    wrapped_key,
+    master_key_id,
+    allowed_queues,
+    allowed_hosts,
+    former,
+    former_since,
+  }: StoredSecret & StoredFormer,
+  formerUntil: Timestamp | null,
 ): Promise<Secret | null> =>
   row(
     db,
@@ -52,7 +82,8 @@ export const updateSecret = (
       update secret set
         value_hint = ${value_hint}, ciphertext = ${ciphertext}, wrapped_key = ${wrapped_key}, master_key_id = ${master_key_id},
         allowed_queues = ${allowed_queues && textArray(allowed_queues)}::text[],
-        allowed_hosts = ${allowed_hosts && textArray(allowed_hosts)}::text[], updated_at = moment()
+        allowed_hosts = ${allowed_hosts && textArray(allowed_hosts)}::text[], updated_at = moment(),
+        former = ${former}, former_until = ${formerUntil}, former_since = ${former_since}, former_as_of = moment()
       where workspace_id = ${workspace_id} and id = ${id}
       returning workspace_id, id, name, value_hint, allowed_queues, allowed_hosts, created_at, updated_at`,
   );
@@ -80,6 +111,16 @@ export const listNamesAround = (db: Db, workspaceId: WorkspaceId, name: string, 
 /** Uses index secret_name. */
 export const removeSecret = (db: Db, workspaceId: WorkspaceId, name: string): Promise<{ id: Uuid } | null> =>
   row(db, sql`delete from secret where workspace_id = ${workspaceId} and name = ${name} returning id`);
+
+/** Removes former values whose time is over. Those of secrets that are locked are removed by the next call. Uses index secret_former_until. */
+export const forgetFormerAcrossWorkspaces = (db: Db): Promise<unknown> =>
+  rows(
+    db,
+    sql`
+      with over as (select workspace_id, id from secret where former_until <= moment() for update skip locked)
+      update secret s set former = null, former_until = null, former_since = former_until - ${FORMER_HOURS} * interval '1 hour'
+      from over o where s.workspace_id = o.workspace_id and s.id = o.id`,
+  );
 
 /** Deletes all secrets, with their data keys, of a workspace that is being deleted. Uses the primary key. */
 export const removeSecrets = (db: Db, workspaceId: WorkspaceId): Promise<unknown> =>

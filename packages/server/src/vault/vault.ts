@@ -4,7 +4,10 @@ import { type Database, type EmitEvent, PeriodicLoop, type Random, type Shares, 
 import { SecretAccess } from "./access.ts";
 import type { Keyring } from "./keyring.ts";
 import { mountSecrets } from "./routes.ts";
+import { forgetFormerAcrossWorkspaces } from "./store.ts";
 
+/** How often it is looked for former values whose time is over. Milliseconds. */
+const FORGET_FORMER_EVERY_MS = 600_000;
 /** Forms of values that no attempt has used for one to two of these periods are forgotten. */
 const FORGET_FORMS_EVERY_MS = 300_000;
 
@@ -32,9 +35,13 @@ export const createVault = ({
 }: VaultModuleOptions): Module & { readonly secrets: SecretAccess } => {
   const secrets = new SecretAccess({ db: engine, keyring, audit, ids, emit, loopTime });
   const forget = async () => secrets.forgetUnusedForms();
+  const forgetFormer = async () => void (await forgetFormerAcrossWorkspaces(engine));
   return {
     secrets,
     routes: (api) => mountSecrets(api, { tenants, vault: { keyring, random, ids, audit } }),
-    services: [new PeriodicLoop({ name: "forget-forms", everyMs: FORGET_FORMS_EVERY_MS, pass: forget }, emit, random)],
+    services: [
+      new PeriodicLoop({ name: "forget-forms", everyMs: FORGET_FORMS_EVERY_MS, pass: forget }, emit, random),
+      new PeriodicLoop({ name: "forget-former-values", everyMs: FORGET_FORMER_EVERY_MS, pass: forgetFormer }, emit, random),
+    ],
   };
 };

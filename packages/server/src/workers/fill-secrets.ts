@@ -27,12 +27,18 @@ export interface FilledPayload {
   readonly secretLength: number;
 }
 
+/**
+ * Why a payload is filled in. `give`: for the first response that brings it. `giveAgain`: a repeated call takes it. `search`: what is
+ * reported of it has reached a node that does not know its secrets.
+ */
+export type FillPurpose = "give" | "giveAgain" | "search";
+
 export interface FillSecrets {
   readonly secrets: Pick<SecretAccess, "resolve">;
   readonly loopTime: LoopTime;
 }
 
-const NO_SECRETS = { values: new Map<string, string>(), redactor: null, changedAt: null };
+const NO_SECRETS = { values: new Map<string, string>(), redactor: null, former: [], missingBefore: "" };
 
 /** Keeps nothing of a report, when the secrets are not known that may be in it. */
 export const KEEPS_NOTHING: TextRedactor = { text: nothing, json: nothing };
@@ -43,8 +49,14 @@ function* nothing(): SlicedWork<null> {
 }
 
 /** Fills the secrets into the payload of a job that a worker takes. Otherwise it returns how the attempt ends. */
-export const fillSecrets = (deps: FillSecrets, claim: Claim, queue: string, worker: string): Promise<FilledPayload | AttemptResult> =>
-  fill(deps, claim, { field: "payload", text: claim.payload }, { queue, jobId: showJobId(claim.id) }, worker);
+export const fillSecrets = (
+  deps: FillSecrets,
+  claim: Claim,
+  queue: string,
+  worker: string,
+  purpose: FillPurpose,
+): Promise<FilledPayload | AttemptResult> =>
+  fill(deps, claim, { field: "payload", text: claim.payload }, { queue, jobId: showJobId(claim.id) }, worker, purpose);
 
 /** The same for the input of a run. */
 export const fillInput = (
@@ -53,12 +65,21 @@ export const fillInput = (
   workflow: string,
   worker: string,
   input: string,
+  purpose: FillPurpose,
 ): Promise<FilledPayload | AttemptResult> =>
-  fill(deps, claim, { field: "input", text: input }, { queue: null, workflow, jobId: showRunId(claim.id as string as RunId) }, worker);
+  fill(
+    deps,
+    claim,
+    { field: "input", text: input },
+    { queue: null, workflow, jobId: showRunId(claim.id as string as RunId) },
+    worker,
+    purpose,
+  );
 
 /**
- * All values that a claim gets, by any response and on any node, are those that its secrets had when it began: then each node that gave
- * the job or run out knows all of them. So a claim whose secrets have changed since is given back, and is claimed anew.
+ * A node searches a report for the values that it gave out, and for those that the secrets had before: it does not know which of them another
+ * node gave out. A repeated call must not bring a value that the node of the first one does not know. So its claim is given back, and is claimed
+ * anew, if a secret has a former value. The same if one is missing that the claim may have got.
  */
 async function fill(
   { secrets, loopTime }: FillSecrets,
@@ -66,6 +87,7 @@ async function fill(
   { field, text }: { readonly field: string; readonly text: string },
   user: Pick<SecretUse, "queue" | "workflow" | "jobId">,
   worker: string,
+  purpose: FillPurpose,
 ): Promise<FilledPayload | AttemptResult> {
   if (!mayHoldTemplates(text)) return { payload: text, redactor: null, secretLength: 0 };
   const inSlices = <Result>(work: SlicedWork<Result>) => loopTime.run(workspaceId, text.length, work);
@@ -73,11 +95,12 @@ async function fill(
     const template = await inSlices(parsePayload(text, field));
     const names = secretNamesIn(template.strings);
     if (names.length > LIMITS.callbackSecrets) throw new TemplateError(`names more than ${LIMITS.callbackSecrets} secrets`);
-    const use = { workspaceId, host: `worker ${worker}`, attempt, names, ...user };
-    const { values, redactor, changedAt } = names.length > 0 ? await secrets.resolve(use) : NO_SECRETS;
-    if (changedAt !== null && changedAt > startedAt) return { kind: "withdrawn" };
+    const use = { workspaceId, host: `worker ${worker}`, attempt, names, withFormer: true, onlySearch: purpose === "search", ...user };
+    const { values, redactor, former, missingBefore } = names.length > 0 ? await secrets.resolve(use) : NO_SECRETS;
+    if (purpose !== "give" && startedAt < missingBefore) return { kind: "withdrawn" };
+    if (purpose === "giveAgain" && former.length > 0) return { kind: "withdrawn" };
     const filled = await inSlices(fillPayload(template, new TemplateFiller(values)));
-    const secretLength = [...values.values()].reduce((sum, { length }) => sum + length, 0);
+    const secretLength = [...values.values(), ...former].reduce((sum, { length }) => sum + length, 0);
     return { payload: filled, redactor, secretLength };
   } catch (error) {
     if (error instanceof SecretError) return { kind: "unsendable", code: error.code, message: error.message };

@@ -12,7 +12,7 @@ import {
 } from "#kernel";
 import { mayHoldTemplates } from "#vault";
 import { type BegunRun, type ClaimedRun, giveHook, giveRuns, type InSlices, isOfRun } from "#workflows";
-import { type FilledPayload, type FillSecrets, fillInput, fillSecrets } from "./fill-secrets.ts";
+import { type FilledPayload, type FillPurpose, type FillSecrets, fillInput, fillSecrets } from "./fill-secrets.ts";
 import type { HeldJobs } from "./held-jobs.ts";
 import type { KnownWorker } from "./known-worker.ts";
 import { leaseToken } from "./lease-token.ts";
@@ -66,14 +66,21 @@ export function withoutCancelled({ held }: Pick<GiveJobs, "held">, given: Given,
   return { jobs: given.jobs.filter(isLeft), runs: given.runs.filter(isLeft), hooks: given.hooks.filter(isLeft), response };
 }
 
+/** What a response is made for. */
+export interface Giving {
+  /** Version of the worker's code. */
+  readonly version: string | null;
+  readonly purpose: FillPurpose;
+  readonly hold: ResponseMemory["hold"];
+}
+
 /** Makes jobs ready for their worker: with their secrets, and tokens. An attempt whose secrets cannot be filled in ends here. */
 export async function giveJobs(
   deps: GiveJobs,
   db: Transactional,
   worker: KnownWorker,
   taken: readonly GivenJob[],
-  version: string | null,
-  hold: ResponseMemory["hold"],
+  { version, purpose, hold }: Giving,
 ): Promise<Given> {
   const response = Symbol();
   const room = new ResponseRoom({ hold, hasRoom: (bytes) => deps.memory.roomFor(worker.workspaceId) >= bytes });
@@ -81,8 +88,8 @@ export async function giveJobs(
   const hooks = taken.filter(({ claim }) => claim.kind === "hook");
   const jobs = taken.filter(({ claim }) => !isOfRun(claim) && claim.kind !== "hook");
   const [jobTexts, runTexts] = await Promise.all([
-    together(jobs.map((job) => giveJob(deps, worker, job, response, room))),
-    giveRunsTo(deps, db, worker, runs, version, response, room),
+    together(jobs.map((job) => giveJob({ deps, worker, purpose, response, room }, job))),
+    giveRunsTo({ deps, worker, purpose, response, room }, db, runs, version),
   ]);
   for (const { claim, queue } of hooks) deps.held.add({ claim, response, queue, redactor: null }, 0);
   const textsOf = (some: readonly GivenJob[], text: (job: GivenJob, index: number) => JsonParts | null | undefined): GivenText[] =>
@@ -98,22 +105,28 @@ export async function giveJobs(
   };
 }
 
+/** A response that is being made. */
+interface Making {
+  readonly deps: GiveJobs;
+  readonly worker: KnownWorker;
+  readonly purpose: FillPurpose;
+  readonly response: symbol;
+  readonly room: ResponseRoom;
+}
+
 /**
  * Begins executions. Returns them as JSON texts, by their jobs; without those whose run has ended, those whose input names secrets that it
  * may not have, and those for which the response has no room.
  */
 async function giveRunsTo(
-  deps: GiveJobs,
+  { deps, worker, purpose, response, room }: Making,
   db: Transactional,
-  worker: KnownWorker,
   taken: readonly GivenJob[],
   version: string | null,
-  response: symbol,
-  room: ResponseRoom,
 ): Promise<ReadonlyMap<JobId, JsonParts>> {
   const runs = taken.map(({ claim, queue }) => ({ claim, begun: claim.begun, workflow: queue, token: leaseToken(claim, worker.secret) }));
   const fill = ({ claim, workflow }: ClaimedRun, input: string) =>
-    room.fill(input, () => fillInput(deps, claim, workflow, worker.name, input));
+    room.fill(input, () => fillInput(deps, claim, workflow, worker.name, input, purpose));
   const inSlices: InSlices = (characters, work) => deps.loopTime.run(worker.workspaceId, characters, work);
   const texts = new Map<JobId, JsonParts>();
   const { given, left } = await giveRuns(db, worker.workspaceId, runs, version, { fill, inSlices }, (bytes) => room.admit(bytes));
@@ -134,40 +147,27 @@ async function giveRunsTo(
 const together = <Text>(texts: (Text | Promise<Text>)[]): Text[] | Promise<Text[]> =>
   texts.some((text) => text instanceof Promise) ? Promise.all(texts) : (texts as Text[]);
 
-function giveJob(
-  deps: GiveJobs,
-  worker: KnownWorker,
-  job: GivenJob,
-  response: symbol,
-  room: ResponseRoom,
-): JsonParts | null | Promise<JsonParts | null> {
+function giveJob(making: Making, job: GivenJob): JsonParts | null | Promise<JsonParts | null> {
   const { payload } = job.claim;
-  if (!mayHoldTemplates(payload)) return giveFilled(deps, worker, job, response, { payload, redactor: null, secretLength: 0 });
-  return fillJob(deps, worker, job, response, room);
+  if (!mayHoldTemplates(payload)) return giveFilled(making, job, { payload, redactor: null, secretLength: 0 });
+  return fillJob(making, job);
 }
 
-async function fillJob(
-  deps: GiveJobs,
-  worker: KnownWorker,
-  job: GivenJob,
-  response: symbol,
-  room: ResponseRoom,
-): Promise<JsonParts | null> {
+async function fillJob(making: Making, job: GivenJob): Promise<JsonParts | null> {
+  const { deps, worker, purpose, room } = making;
   const { claim, queue } = job;
-  const filled = await room.fill(claim.payload, () => fillSecrets(deps, claim, queue, worker.name));
-  if ("payload" in filled) return giveFilled(deps, worker, job, response, filled);
+  const filled = await room.fill(claim.payload, () => fillSecrets(deps, claim, queue, worker.name, purpose));
+  if ("payload" in filled) return giveFilled(making, job, filled);
   await end(deps, worker, claim, filled);
   return null;
 }
 
 function giveFilled(
-  { held }: Pick<GiveJobs, "held">,
-  worker: KnownWorker,
+  { deps, worker, response }: Making,
   { claim, queue }: GivenJob,
-  response: symbol,
   { payload, redactor, secretLength }: FilledPayload,
 ): JsonParts {
-  held.add({ claim, response, queue, redactor }, secretLength);
+  deps.held.add({ claim, response, queue, redactor }, secretLength);
   return textOf(claim, queue, payload, leaseToken(claim, worker.secret));
 }
 

@@ -11,8 +11,8 @@ export type RedactorOf = (db: Db, claim: FoundClaim, name: string, worker: strin
 const NONE: FoundRedactor = { redactor: null, secretLength: 0 };
 
 /**
- * Reads the secrets of a job or run again, for a report that reaches another node than the one that gave it out. If they have changed since, their
- * former values cannot be searched for: nothing is kept of what is reported of a job. A run returns null, and is to be executed again.
+ * Reads the secrets of a job or run again, for a report that reaches another node than the one that gave it out. If one was deleted since, its
+ * value cannot be searched for: nothing is kept of what is reported of a job. A run returns null, and is to be executed again.
  *
  * @throws UNAVAILABLE when they cannot be read at the moment
  */
@@ -21,11 +21,11 @@ export const redactorOf =
   async (db, claim, name, worker) => {
     if (!isOfRun(claim)) {
       if (claim.templated === null) return NONE;
-      const filled = await fillSecrets(fill, { ...claim, payload: claim.templated }, name, worker);
+      const filled = await fillSecrets(fill, { ...claim, payload: claim.templated }, name, worker, "search");
       return foundIn(filled) ?? { redactor: KEEPS_NOTHING, secretLength: 0 };
     }
     const input = await findTemplatedInput(db, { workspaceId: claim.workspaceId, id: claim.id as string as RunId });
-    return input === null ? NONE : foundIn(await fillInput(fill, claim, name, worker, input));
+    return input === null ? NONE : foundIn(await fillInput(fill, claim, name, worker, input, "search"));
   };
 
 function foundIn(filled: FilledPayload | AttemptResult): FoundRedactor | null {

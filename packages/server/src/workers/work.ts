@@ -4,7 +4,7 @@ import { extendClaims, findCancelled, findHeldAmong, findTakenBy, type TakenRow 
 import { type Clock, type Db, isAway, type JobId, momentMs, problem, type Transactional, toMoment, type WorkspaceId } from "#kernel";
 import { type LaneKind, laneNotFound } from "#lanes";
 import type { CodeVersions } from "./code-versions.ts";
-import { claimsOf, type GiveJobs, type Given, type GivenJob, giveBackJobs, giveJobs, withoutCancelled } from "./give-jobs.ts";
+import { claimsOf, type GiveJobs, type Given, type GivenJob, type Giving, giveBackJobs, giveJobs, withoutCancelled } from "./give-jobs.ts";
 import type { KnownWorker } from "./known-worker.ts";
 import type { PolledLane, TakenJob } from "./poll.ts";
 import type { Polls } from "./polls.ts";
@@ -101,7 +101,11 @@ export async function work(
       return { claims: [], askedMs: receivedMs };
     });
     const jobs = isRepeat ? taken.map((claim) => ({ claim, queue: claim.queue })) : withQueues(claims, lanes);
-    const responded = await respond(deps, db, worker, jobs, settling, { version: body.version ?? null, hold });
+    const responded = await respond(deps, db, worker, jobs, settling, {
+      version: body.version ?? null,
+      purpose: isRepeat ? "giveAgain" : "give",
+      hold,
+    });
     return { ...responded, waitedMs: isRepeat ? null : askedMs - receivedMs };
   } finally {
     worker.onCancelled.delete(stopWaiting);
@@ -134,12 +138,12 @@ async function respond(
   worker: KnownWorker,
   jobs: readonly GivenJob[],
   settling: Promise<Settled[]>,
-  { version, hold }: { readonly version: string | null; readonly hold: CallBounds["hold"] },
+  giving: Giving,
 ): Promise<Omit<WorkDone, "waitedMs">> {
   const cancelled: string[] = [];
   try {
     const settled = await settling;
-    const given = await giveJobs(deps, db, worker, jobs, version, hold);
+    const given = await giveJobs(deps, db, worker, jobs, giving);
     const claims = claimsOf(given);
     do cancelled.push(...(await takeCancelled(db, worker)));
     while (claims.some((claim) => worker.cancelled.has(showWorkId(claim))));

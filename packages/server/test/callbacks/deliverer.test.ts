@@ -54,7 +54,8 @@ const endpoint: Endpoint = {
 const handed = (...values: [name: string, value: string][]): ResolvedSecrets => ({
   values: new Map(values),
   redactor: new Redactor(new Map(values)),
-  changedAt: "2026-11-21T12:00:00.000Z",
+  former: [],
+  missingBefore: "2026-11-21T12:00:00.000Z",
 });
 
 const FOUND: Extract<Resolution, { kind: "found" }> = { kind: "found", addresses: [{ address: "192.0.2.1", family: 4 }] };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { systemRandom, type Uuid, type WorkspaceId } from "#kernel";
-import { openSecret, rewrapKey, type SealedSecret, sealSecret, UnreadableSecretError } from "../../src/vault/envelope.ts";
+import { openFormer, openSecret, rewrapKey, type SealedSecret, sealSecret, sealValues, UnreadableSecretError } from "../../src/vault/envelope.ts";
 import { Keyring } from "../../src/vault/keyring.ts";
 
 const KEYS = ["0".repeat(64), "1".repeat(64)];
@@ -47,6 +47,17 @@ const cuts = (bytes: Buffer): Buffer[] => [
 describe("a sealed secret", () => {
   test.for(["x", VALUE, "\0", "x".repeat(64 * 1024), "😀".repeat(16 * 1024)])("a sealed secret opens to its value", (value) => {
     expect(openSecret(keyring, seal(1, value))).toBe(value);
+  });
+
+  test("former values open with the same data key, also after it was wrapped by another master key, and for no other secret", () => {
+    const former = [{ value: VALUE, replacedAt: "2026-11-21T12:00:00.000Z" }];
+    const { former: sealed, ...envelope } = sealValues(systemRandom, keyring.get(first), identity(1), "new", former);
+    const secret = { ...identity(1), ...envelope };
+    const rewrapped = { ...secret, wrapped_key: rewrapKey(systemRandom, keyring, keyring.get(second), secret), master_key_id: second };
+    for (const one of [secret, rewrapped]) expect(openFormer(keyring, one, sealed as Buffer)).toEqual(former);
+    const other = { ...identity(2), ...sealSecret(systemRandom, keyring.get(first), identity(2), "new") };
+    for (const [one, bytes] of [[other, sealed], [secret, secret.ciphertext]] as const)
+      expect(() => openFormer(keyring, one, bytes as Buffer)).toThrow(UnreadableSecretError);
   });
 
   test("a sealed secret never looks the same twice, nor is its data key the same", () => {

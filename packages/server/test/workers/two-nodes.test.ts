@@ -1,5 +1,8 @@
 import type { TakenRun } from "@tidemill/contract";
 import { describe, expect } from "vitest";
+import { sql } from "#kernel";
+import { laneOf } from "../harness/engine.ts";
+import { hold } from "../harness/locks.ts";
 import { joinedBy, NEVER_POLL, testWith } from "../harness/nodes.ts";
 import type { Service } from "../harness/service.ts";
 import { proofOf, settle, take, takeOne, work } from "../harness/workers.ts";
@@ -80,22 +83,85 @@ describe("a worker that asks one of two nodes", () => {
   });
 
   test.for(["completed", "failed"])(
-    "leaves out what is reported when a secret was rotated meanwhile: %s",
+    "settles on the other, which keeps no value that was rotated meanwhile: %s",
     async (outcome, { service, other }) => {
       const value = "sk_live_4eC39HqLyjWDarjtT1zdp7dc";
-      await service.ok("POST", "/v1/secrets", { name: "ROTATED_KEY", value });
+      const name = `ROTATED_${outcome.toUpperCase()}`;
+      await service.ok("POST", "/v1/secrets", { name, value });
       const queue = await service.queue();
-      const { id } = await service.enqueue({ queue, payload: "${{ secrets.ROTATED_KEY }}", attempts: 1 });
+      const { id } = await service.enqueue({ queue, payload: `\${{ secrets.${name} }}`, attempts: 1 });
       const job = await takeOne(other, queue);
-      await service.advance(1);
-      await service.ok("PATCH", "/v1/secrets/ROTATED_KEY", { value: "another value" });
-      const report = outcome === "completed" ? { outcome, result: [value] } : { outcome, error: `401 for ${value}` };
+      for (const next of ["second value", "third value"]) {
+        await service.advance(1);
+        await service.ok("PATCH", `/v1/secrets/${name}`, { value: next });
+      }
+      const texts = `${value}, second value, third value`;
+      const report = outcome === "completed" ? { outcome, result: texts } : { outcome, error: texts };
       expect(await settle(service, job, report)).toMatchObject({ ok: true });
-      const settled = await service.job({ queue, id });
-      expect(settled.state).toBe(outcome);
-      expect(JSON.stringify(settled)).not.toContain(value);
+      const { result, last_error, state } = await service.job({ queue, id });
+      const mark = `[secret:${name}]`;
+      expect([state, result ?? last_error.message]).toEqual([outcome, `${mark}, ${mark}, ${mark}`]);
     },
   );
+
+  test("settles on the other, which keeps no value whose rotation had begun before the claim", async ({ service, other, engine }) => {
+    const value = "sk_live_4eC39HqLyjWDarjtT1zdp7dc";
+    await service.ok("POST", "/v1/secrets", { name: "SLOW_KEY", value });
+    const queue = await service.queue();
+    const { id } = await service.enqueue({ queue, payload: "${{ secrets.SLOW_KEY }}" });
+    const { workspaceId } = await laneOf(service, queue);
+    const chain = hold(engine, sql`select from audit_chain where workspace_id = ${workspaceId} for update`);
+    await chain.held;
+    const rotating = service.ok("PATCH", "/v1/secrets/SLOW_KEY", { value: "another value" });
+    await chain.untilWaiting(1);
+    await service.advance(1);
+    const taking = takeOne(other, queue);
+    await chain.untilWaiting(2);
+    await chain.release();
+    await rotating;
+    const job = await taking;
+    expect(job.payload).toBe(value);
+    expect(await settle(service, job, { outcome: "completed", result: value })).toMatchObject({ ok: true });
+    expect(await service.job({ queue, id })).toMatchObject({ state: "completed", result: "[secret:SLOW_KEY]" });
+  });
+
+  test("settles on the other though the limits of a secret were changed meanwhile", async ({ service, other }) => {
+    const value = "sk_live_4eC39HqLyjWDarjtT1zdp7dc";
+    await service.ok("POST", "/v1/secrets", { name: "LIMITED_KEY", value });
+    const queue = await service.queue();
+    const { id } = await service.enqueue({ queue, payload: "${{ secrets.LIMITED_KEY }}" });
+    const job = await takeOne(other, queue);
+    await service.advance(1);
+    await service.ok("PATCH", "/v1/secrets/LIMITED_KEY", { allowed_queues: ["another"], allowed_hosts: ["example.com"] });
+    expect(await settle(service, job, { outcome: "completed", result: { value, n: 1 } })).toMatchObject({ ok: true });
+    expect(await service.job({ queue, id })).toMatchObject({ state: "completed", result: { value: "[secret:LIMITED_KEY]", n: 1 } });
+  });
+
+  test("gets the same jobs again by a repeated call on the other after the limits of a secret were changed", async ({ service, other }) => {
+    await service.ok("POST", "/v1/secrets", { name: "WIDENED_KEY", value: "s3cr3t-value" });
+    const queue = await service.queue();
+    await service.enqueue({ queue, payload: "${{ secrets.WIDENED_KEY }}" });
+    const first = await takeOne(service, queue, { request: "r1" });
+    await service.advance(1);
+    await service.ok("PATCH", "/v1/secrets/WIDENED_KEY", { allowed_queues: [queue] });
+    expect(await take(other, queue, { request: "r1" })).toEqual([first]);
+  });
+
+  test("has nothing kept of its report when a node of an earlier version has rotated a secret", async ({ service, other }) => {
+    const value = "sk_live_4eC39HqLyjWDarjtT1zdp7dc";
+    await service.ok("POST", "/v1/secrets", { name: "EARLIER_KEY", value });
+    const queue = await service.queue();
+    const { id } = await service.enqueue({ queue, payload: "${{ secrets.EARLIER_KEY }}" });
+    const job = await takeOne(other, queue);
+    await service.advance(1);
+    await service.ok("PATCH", "/v1/secrets/EARLIER_KEY", { value: "another value" });
+    // As if it did not know the columns.
+    await service.database.query(
+      "update secret set former = null, former_until = null, former_as_of = null, updated_at = moment() where name = 'EARLIER_KEY'",
+    );
+    expect(await settle(service, job, { outcome: "completed", result: [value] })).toMatchObject({ ok: true });
+    expect(await service.job({ queue, id })).toMatchObject({ state: "completed", result: null });
+  });
 
   test("gets a job anew, not by a repeated call on the other, when a secret of it was rotated meanwhile", async ({ service, other }) => {
     const values = ["sk_live_4eC39HqLyjWDarjtT1zdp7dc", "sk_live_9Zq81LmTwRbNcVxKsPgYhJ2u"];

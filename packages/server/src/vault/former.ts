@@ -1,0 +1,32 @@
+import { momentMs, type Timestamp, toMoment } from "#kernel";
+
+/** How long the former values of a secret are kept: twice as long as a lease lasts that is not extended. Hours. */
+export const FORMER_HOURS = 24;
+const MAX_VALUES = 4;
+
+/** A value that a secret had, and when it was replaced. */
+export interface FormerValue {
+  readonly value: string;
+  readonly replacedAt: Timestamp;
+}
+
+/** What is known of the values that a secret had before. */
+export interface Former {
+  /** Newest first. */
+  readonly values: readonly FormerValue[];
+  /** Values that were replaced at this time or earlier may be missing. Null: none is. */
+  readonly since: Timestamp | null;
+}
+
+/** The same once the secret has another value. Bounded in number and age. */
+export function replaced({ values, since }: Former, value: string, now: Timestamp): Former {
+  const oldestMs = momentMs(now) - FORMER_HOURS * 3_600_000;
+  const all = [{ value, replacedAt: now }, ...values];
+  const kept = all.filter(({ replacedAt }, at) => at < MAX_VALUES && momentMs(replacedAt) > oldestMs);
+  const [dropped] = all.slice(kept.length);
+  return { values: kept, since: dropped?.replacedAt ?? since };
+}
+
+/** When the values are to be removed: with the newest. */
+export const untilOf = ({ values: [newest] }: Former): Timestamp | null =>
+  newest ? toMoment(momentMs(newest.replacedAt) + FORMER_HOURS * 3_600_000) : null;
