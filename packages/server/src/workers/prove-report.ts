@@ -1,3 +1,4 @@
+import type { Engine } from "#engine";
 import { type Principal, servedBy } from "#http";
 import { findHeld, type NamedClaim } from "#jobs";
 import type { Db, RunId } from "#kernel";
@@ -15,6 +16,7 @@ export interface ProveReports {
   readonly tokens: Pick<ExecutionTokens, "prove">;
   readonly held: HeldJobs;
   readonly redactorOf: RedactorOf;
+  readonly finish: Engine["finishForWorker"];
 }
 
 /** Stands for a worker where the service sends executions to an endpoint. */
@@ -30,7 +32,7 @@ export const proveExecution =
 export const proveReport =
   (deps: ProveReports): ProveReport =>
   async (db, principal, execution) => {
-    const { held, redactorOf } = deps;
+    const { held, redactorOf, finish } = deps;
     const { workspaceId } = principal;
     const proven = await provenOf(deps, db, principal, execution);
     if (!proven) return null;
@@ -41,9 +43,12 @@ export const proveReport =
     // Its node is lost, and the next execution has not begun. What may have secrets is not stored without a redactor.
     if (!row)
       return (await findTemplatedInput(db, { workspaceId, id: claim.id as string as RunId })) === null ? { claim, redactor: null } : null;
-    const found = await redactorOf(db, row, row.queue, worker);
-    // A secret has changed since it was given out. The run is executed again, with the new value.
-    if (!found) return null;
+    const found = await redactorOf(db, row, row.queue, worker ?? ENDPOINT);
+    if (!found) {
+      // Secrets of it are not known any more, so it is executed again. The node that holds the execution of an endpoint hears how it ends.
+      if (worker !== null) await finish([{ claim: row, result: { kind: "withdrawn" }, worker }]);
+      return null;
+    }
     const { redactor, secretLength } = found;
     held.add({ claim: row, response: Symbol(), queue: row.queue, redactor }, secretLength);
     return { claim, redactor };
@@ -54,7 +59,8 @@ type Tokens = Pick<ProveReports, "workers" | "tokens" | "held">;
 /** A claim that a token proves, the name of its worker, and what this node remembers of it. */
 interface ProvenExecution {
   readonly claim: NamedClaim;
-  readonly worker: string;
+  /** Null: a node holds it, and has sent it to an endpoint. */
+  readonly worker: string | null;
   readonly known: HeldJob | null;
 }
 
@@ -74,7 +80,7 @@ async function provenOf(
   const known = remembered && isSameClaim(remembered, claim) ? remembered : null;
   // Workers of one name share the secret of their tokens, whatever their keys are bound to.
   if (!(await mayServeLane(db, principal, claim, known))) return null;
-  return { claim, worker: proven?.worker.name ?? ENDPOINT, known };
+  return { claim, worker: proven?.worker.name ?? null, known };
 }
 
 async function mayServeLane(db: Db, principal: Principal, { laneId }: NamedClaim, known: HeldJob | null): Promise<boolean> {

@@ -66,7 +66,7 @@ export async function settleJobs(
     const claim = claims[index] ?? null;
     const heldOf = () => {
       const row = claim && !held[index] ? looked.get(claim.claim.id) : undefined;
-      return row && claim ? lookedUp(deps, db, row, claim) : (held[index] ?? null);
+      return row && claim && mayServe(row, row.queue) ? lookedUp(deps, db, row, claim) : (held[index] ?? null);
     };
     const read = readSettle(deps, db, { settle, version, claim, mayServe }, heldOf);
     if (read instanceof Promise) {
@@ -98,10 +98,15 @@ const heldFor = ({ held }: Pick<SettleJobs, "held">, claim: NamedClaim): HeldJob
   return job && isSameClaim(job, claim) ? job : null;
 };
 
-/** A claim that this node does not remember, as the database has it. Null: a run that is to be executed again, as a secret of it has changed. */
-async function lookedUp({ redactorOf }: SettleJobs, db: Db, row: FoundClaim, { worker }: Proven): Promise<HeldJob | null> {
+/**
+ * A claim that this node does not remember, as the database has it. Null: a run whose secrets are not known any more. It is given back without an
+ * attempt, to be executed again.
+ */
+async function lookedUp({ redactorOf, finish }: SettleJobs, db: Db, row: FoundClaim, { worker }: Proven): Promise<HeldJob | null> {
   const found = await redactorOf(db, row, row.queue, worker.name);
-  return found && { claim: row, response: Symbol(), queue: row.queue, redactor: found.redactor };
+  if (found) return { claim: row, response: Symbol(), queue: row.queue, redactor: found.redactor };
+  await finish([{ claim: row, result: { kind: "withdrawn" }, worker: worker.name }]);
+  return null;
 }
 
 /** Whether what is known of a job is of this claim. */

@@ -271,6 +271,28 @@ describe("what a worker reports of a run with secrets", () => {
     await other.node.stop();
   });
 
+  test.for(["outcome", "steps"] as const)(
+    "is refused on another node when the secret was deleted meanwhile: the run is executed again, without an attempt: %s",
+    async (reports, { service }) => {
+      const flow = await putWorkflow(service, { attempts: 1 });
+      const run = await taken(service, flow);
+      const other = await joinedBy(service);
+      await service.ok("DELETE", "/v1/secrets/TOKEN");
+      const settle = [{ id: run.runId, lease_token: run.lease_token, outcome: "completed", result: SECRET }];
+      const refused =
+        reports === "steps"
+          ? (await report(other, run, ran("a", 1))).body.error
+          : (await other.ok("POST", "/v1/work", { worker: "w1", queues: [], settle })).settled[0];
+      expect(refused).toMatchObject({ code: "LEASE_LOST" });
+      await put(service, {}, "TOKEN", "another");
+      const again = await flow.take();
+      expect(again).toMatchObject({ runId: run.runId, attempt: 1, input: { auth: "Bearer another" } });
+      await flow.end(again, { outcome: "completed" });
+      expect(await flow.get(run.runId)).toMatchObject({ status: "completed" });
+      await other.node.stop();
+    },
+  );
+
   test("is refused when its node is lost, and no execution has begun since", async ({ service, flow }) => {
     const run = await taken(service, flow);
     const other = await joinedBy(service);
