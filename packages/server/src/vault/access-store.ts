@@ -32,8 +32,10 @@ export interface FoundSecret {
   readonly refused: "queue" | "host" | null;
 }
 
-/** Bytes of ciphertexts that one statement returns. The first request is answered whatever it needs: 100 secrets of 64 KiB at most, and four former
- * values of each. */
+/**
+ * Bytes of ciphertexts that one statement returns. The first request is answered whatever it needs: 100 secrets of 64 KiB at most, and four
+ * former values of each.
+ */
 const MAX_BYTES = fragment`2097152`;
 
 /**

@@ -1,6 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { systemRandom, type Uuid, type WorkspaceId } from "#kernel";
-import { openFormer, openSecret, rewrapKey, type SealedSecret, sealSecret, sealValues, UnreadableSecretError } from "../../src/vault/envelope.ts";
+import {
+  openFormer,
+  openSecret,
+  rewrapKey,
+  type SealedSecret,
+  sealSecret,
+  sealValues,
+  UnreadableSecretError,
+} from "../../src/vault/envelope.ts";
 import { Keyring } from "../../src/vault/keyring.ts";
 
 const KEYS = ["0".repeat(64), "1".repeat(64)];
@@ -56,7 +64,10 @@ describe("a sealed secret", () => {
     const rewrapped = { ...secret, wrapped_key: rewrapKey(systemRandom, keyring, keyring.get(second), secret), master_key_id: second };
     for (const one of [secret, rewrapped]) expect(openFormer(keyring, one, sealed as Buffer)).toEqual(former);
     const other = { ...identity(2), ...sealSecret(systemRandom, keyring.get(first), identity(2), "new") };
-    for (const [one, bytes] of [[other, sealed], [secret, secret.ciphertext]] as const)
+    for (const [one, bytes] of [
+      [other, sealed],
+      [secret, secret.ciphertext],
+    ] as const)
       expect(() => openFormer(keyring, one, bytes as Buffer)).toThrow(UnreadableSecretError);
   });
 

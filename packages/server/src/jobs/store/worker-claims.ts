@@ -13,7 +13,7 @@ export interface NamedClaim {
 }
 
 /** A job that a worker holds, and the name of its queue. Whether the queue has limits is not known: it is taken to have them. */
-export interface HeldRow extends Claim {
+interface HeldRow extends Claim {
   readonly queue: string;
   readonly leaseUntil: Timestamp;
 }
