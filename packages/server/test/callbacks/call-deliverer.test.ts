@@ -59,7 +59,8 @@ function stage(options: Partial<CallDelivererOptions> = {}, memory = 8 * MIB) {
     names: { resolve: () => FOUND },
     hosts,
     secrets: {
-      resolve: async () => ({ values: new Map(), redactor: new Redactor(new Map()), former: [], missingBefore: "" }) as unknown as ResolvedSecrets,
+      resolve: async () =>
+        ({ values: new Map(), redactor: new Redactor(new Map()), former: [], missingBefore: "" }) as unknown as ResolvedSecrets,
     },
     shares: { loopTime: new LoopTime(), payloadMemory },
     guard: createAddressGuard({ allowLoopback: false, allowed: [] }),

@@ -50,6 +50,25 @@ describe("the token of an execution", () => {
     expect((await service.ok("GET", `/v1/runs/${runId}`)).steps).toEqual([]);
   });
 
+  test("proves what is reported after a secret of the input was rotated, or got other limits", async ({ service }) => {
+    const value = "s3cr3t-value-of-the-token";
+    await service.ok("POST", "/v1/secrets", { name: "TOKEN", value });
+    const workflow = await pushedWorkflow(service, async (pushed) => {
+      if (pushed.kind !== "run") return 500;
+      const { runId, lease_token, input } = pushed;
+      await service.advance(1);
+      await service.ok("PATCH", "/v1/secrets/TOKEN", { value: "another value" });
+      await service.ok("PATCH", "/v1/secrets/TOKEN", { allowed_queues: ["emails"] });
+      const step = { key: "a", type: "run", status: "completed", output: input };
+      await service.ok("POST", `/v1/runs/${runId}/steps`, { lease_token, steps: [step] });
+      return { outcome: "completed", result: input };
+    });
+    const runId = await workflow.trigger({ input: "${{ secrets.TOKEN }}" });
+    await workflow.untilStatus(runId, "completed");
+    const mark = "[secret:TOKEN]";
+    expect(await workflow.get(runId)).toMatchObject({ attempt: 1, result: mark, steps: [{ key: "a", output: mark }] });
+  });
+
   test("settles nothing and extends nothing by POST /v1/work: the response does", async ({ service }) => {
     const { runId, token } = await executing(service);
     const settle = [{ id: runId, lease_token: token, outcome: "completed" }];
