@@ -73,11 +73,12 @@ export function mountEvents(api: Api, { tenants, ids, clock, shares, waker, prov
         summary: "Send an event from a run",
         description:
           "Sends the event of a step that the worker executes, and stores the step with the response as its output. If the journal has the " +
-          "step, nothing is sent and its output is returned, so the call may be repeated (docs/run-protocol.md).",
+          "step, nothing is sent and its output is returned, so the call may be repeated. `CONFLICT` means that the journal has a step with this " +
+          "key that is of another type, or that failed (docs/run-protocol.md).",
         operationId: "sendStepEvent",
         params: RunPath,
         body: SendStepEvent,
-        response: replies({ 200: StepEventSent }, "QUOTA_EXCEEDED", "NOT_FOUND", "LEASE_LOST", "PAYLOAD_TOO_LARGE"),
+        response: replies({ 200: StepEventSent }, "QUOTA_EXCEEDED", "NOT_FOUND", "LEASE_LOST", "CONFLICT", "PAYLOAD_TOO_LARGE"),
       },
     },
     async (request, reply) => {

@@ -18,7 +18,7 @@ export interface StepEvent {
  * output is returned.
  *
  * @returns null, and nothing is sent, if the claim no longer holds
- * @throws QUOTA_EXCEEDED; CONFLICT for a key of a step of another type; PAYLOAD_TOO_LARGE for a full journal
+ * @throws QUOTA_EXCEEDED; CONFLICT for a key of a step of another type, or of one that failed; PAYLOAD_TOO_LARGE for a full journal
  */
 export const sendStepEvent = (
   database: Transactional,

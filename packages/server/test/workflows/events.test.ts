@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect } from "vitest";
+import { operationsOf } from "../harness/api-doc.ts";
 import { limitedTo, setLimits } from "../harness/limits.ts";
 import { newWorkspace, Service, test } from "../harness/service.ts";
 import { putWorkflow } from "../harness/workflows.ts";
@@ -183,6 +184,20 @@ describe("a step that sends an event", () => {
     const run = await take();
     expect((await sendStep(limited, run, {})).body.error.code).toBe("QUOTA_EXCEEDED");
     expect((await get(run.runId)).steps).toEqual([]);
+  });
+
+  test.for([
+    ["of another type", { type: "run", status: "completed", output: 1 }],
+    ["that failed", { type: "event", status: "failed", error: { name: "E", message: "No." } }],
+  ] as const)("is refused with the key of a step %s, and /doc says so", async ([, step], { service }) => {
+    const { trigger, take } = await putWorkflow(service);
+    await trigger();
+    const run = await take();
+    await service.ok("POST", `/v1/runs/${run.runId}/steps`, { lease_token: run.lease_token, steps: [{ key: "tell", ...step }] });
+    const { status, body } = await sendStep(service, run, {});
+    const operation = (await operationsOf(service)).find(({ id }) => id === "sendStepEvent");
+    const documented = operation?.responses[status]?.content?.["application/json"]?.examples ?? {};
+    expect([status, body.error.code, Object.keys(documented)]).toEqual([409, "CONFLICT", expect.arrayContaining(["CONFLICT"])]);
   });
 
   test("is not reported as completed: the service stores it", async ({ service }) => {
