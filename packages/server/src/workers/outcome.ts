@@ -4,7 +4,17 @@ import type { RawJson } from "#http";
 import { cut, invalid, problem, type SlicedWork } from "#kernel";
 import type { TextRedactor } from "#redaction";
 import { keepResult } from "#redaction";
-import { isOfRun, keepProgress, type RunReport, readProgress, readSteps, redactError, redactSteps, type StepToInsert } from "#workflows";
+import {
+  checkCallTemplates,
+  isOfRun,
+  keepProgress,
+  type RunReport,
+  readProgress,
+  readSteps,
+  redactError,
+  redactSteps,
+  type StepToInsert,
+} from "#workflows";
 
 /** Characters of a job's error that are kept. */
 const MAX_MESSAGE = 1_000;
@@ -94,7 +104,7 @@ function* withoutSecrets(keys: readonly string[], redactor: TextRedactor | null)
  * @param kind of the job
  * @param reported as `readReported` returns it
  * @param from what the program got, and what it is
- * @throws PAYLOAD_TOO_LARGE for a step, or the result of a run, that cannot be searched for secrets
+ * @throws PAYLOAD_TOO_LARGE for a step, or the result of a run, that cannot be searched for secrets; VALIDATION_ERROR for a template of a call
  */
 export function* readOutcome(
   kind: string,
@@ -107,6 +117,7 @@ export function* readOutcome(
   const said = progress !== null && { progress };
   const reportOf = (report: RunReport) => isOfRun({ kind }) && { report: JSON.stringify({ ...report, ...said }) };
   if (outcome.outcome === "released") return retry_in ? { kind: "postponed", waitMs: retry_in * 1_000 } : { kind: "withdrawn" };
+  yield* checkCallTemplates(reported.steps);
   const steps = yield* redactSteps(reported.steps, redactor);
   if (outcome.outcome === "suspended") return { kind: "suspended", report: JSON.stringify({ steps, ...said } satisfies RunReport) };
   if (outcome.outcome === "unfit") {

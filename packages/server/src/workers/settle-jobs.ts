@@ -2,7 +2,7 @@ import { ERRORS, type Settled, type SettleJob } from "@tidemill/contract";
 import type { AttemptResult, Engine } from "#engine";
 import { type FoundClaim, findHeld, type NamedClaim } from "#jobs";
 import { type Db, type EmitEvent, type LoopTime, ProblemError, type RunId, type WorkspaceId } from "#kernel";
-import { keepProgress, type RunReport, storeProgress } from "#workflows";
+import { callCharacters, keepProgress, type RunReport, storeProgress } from "#workflows";
 import type { HeldJob, HeldJobs } from "./held-jobs.ts";
 import type { KnownWorkers } from "./known-workers.ts";
 import { misfitOf, type Reported, readOutcome, readReported, resultText, tooLarge } from "./outcome.ts";
@@ -152,7 +152,7 @@ function readOf(
   const unfit = unfitFor(job.claim, settle);
   if (unfit) return { code: "VALIDATION_ERROR", message: unfit };
   const { workspaceId } = job.claim;
-  const cost = job.redactor ? Number.POSITIVE_INFINITY : 0;
+  const cost = job.redactor ? Number.POSITIVE_INFINITY : callCharacters(reported.steps);
   const ready = (result: AttemptResult): Readied => ({ settle, job, claim, result });
   const keepsProgress = reported.progress !== null && settle.outcome === "released";
   const withProgress = async (result: AttemptResult): Promise<Read> => {

@@ -1,4 +1,4 @@
-export { type CallPayload, callKind, isCallWanted } from "./calls/index.ts";
+export { type CallPayload, callCharacters, callKind, checkCallTemplates, isCallWanted } from "./calls/index.ts";
 export type { BegunRun } from "./execution-store.ts";
 export * from "./fold-run-counts.ts";
 export { giveHook } from "./give-hooks.ts";

@@ -2,6 +2,7 @@ import type { FastifyRequest } from "fastify";
 import { principalOf, runForRequest } from "#http";
 import { type Db, problem, type RunId, type Shares, type Tenants, type UuidSource, type WorkspaceId } from "#kernel";
 import type { Waker } from "#lanes";
+import { callCharacters, checkCallTemplates } from "./calls/index.ts";
 import { keepProgress, storeProgress } from "./progress.ts";
 import { redactSteps } from "./redact-steps.ts";
 import { type ProvenReport, type ProveReport, reportSteps } from "./report-steps.ts";
@@ -30,7 +31,8 @@ export interface Report {
 /**
  * Stores a report. Returns how many steps the journal has; null if the token proves nothing.
  *
- * @throws LEASE_LOST, and nothing is stored, if the claim no longer holds. Steps that wait: also if the run is deleted
+ * @throws LEASE_LOST, and nothing is stored, if the claim no longer holds. Steps that wait: also if the run is deleted. VALIDATION_ERROR for a
+ * template of a call
  */
 export async function storeReport(
   { tenants, ids, waker, proveReport, steps: writer, shares }: StoreReports,
@@ -40,6 +42,7 @@ export async function storeReport(
 ): Promise<number | null> {
   const db = tenants.of(workspaceId);
   const key: RunKey = { workspaceId, id: readRunId(id) as RunId };
+  await runForRequest(shares.loopTime, request, workspaceId, callCharacters(steps), checkCallTemplates(steps));
   const proven = await proveReport(db, principalOf(request), { id, lease_token });
   if (!proven) return null;
   const stored = steps.length > 0 ? await storeSteps() : null;

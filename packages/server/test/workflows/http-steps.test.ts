@@ -358,6 +358,12 @@ describe("the call of a run that ends", () => {
 describe("what a program reports of an http step", () => {
   const good = { url: "http://example.com/" };
   const reported = (http: unknown, more: object = {}) => ({ key: "k", type: "http", status: "waiting", http, ...more });
+  /** A call that names so many secrets: two outside of its body. */
+  const namingSecrets = (count: number) => ({
+    url: "http://example.com/?${{ secrets.URL }}",
+    headers: { a: "${{ secrets.HEADER }}" },
+    body: Array.from({ length: count - 2 }, (_, at) => `\${{ secrets.S${at} }}`),
+  });
 
   test.for<[string, object, string]>([
     ["no call", { key: "k", type: "http", status: "waiting" }, "steps[0].http"],
@@ -374,6 +380,10 @@ describe("what a program reports of an http step", () => {
     ],
     ["a line break in a header", reported({ ...good, headers: { a: "1\r\nb: 2" } }), "steps[0].http.headers.a"],
     ["a broken template in a header", reported({ ...good, headers: { a: "${{ secrets.A" } }), "steps[0].http.headers.a"],
+    ["a broken template in the body", reported({ ...good, body: "${{ secrets.A" }), "steps[0].http.body"],
+    ["a template of another namespace in the body", reported({ ...good, body: { a: ["${{ secret.X }}"] } }), "steps[0].http.body.a[0]"],
+    ["a template in a name in the body", reported({ ...good, body: { "${{ secrets.A }}": 1 } }), "steps[0].http.body"],
+    ["more than 100 secrets in all its parts", reported(namingSecrets(101)), "steps[0].http"],
     ["0 attempts", reported({ ...good, attempts: 0 }), "steps[0].http.attempts"],
     ["a timeout over 15 minutes", reported({ ...good, timeout: 900_001 }), "steps[0].http.timeout"],
     ["an unknown field", reported({ ...good, redirect: "follow" }), "steps[0].http.redirect"],
@@ -382,6 +392,20 @@ describe("what a program reports of an http step", () => {
     const run = await flow.take();
     const { status, body } = await service.api("POST", `/v1/runs/${run.runId}/steps`, { lease_token: run.lease_token, steps: [step] });
     expect([status, body.error.details.issues?.[0]?.path]).toEqual([400, path]);
+  });
+
+  test("may name 100 secrets", async ({ service, flow }) => {
+    await flow.trigger();
+    const run = await flow.take();
+    const report = { lease_token: run.lease_token, steps: [reported(namingSecrets(100))] };
+    expect((await service.api("POST", `/v1/runs/${run.runId}/steps`, report)).status).toBe(200);
+  });
+
+  test("is refused with an outcome, too: a broken template in the body", async ({ flow }) => {
+    await flow.trigger();
+    const settled = await flow.end(await flow.take(), suspended(reported({ ...good, body: ["${{"] })));
+    const message = expect.stringMatching(/^steps\[0\]\.http\.body\[0\] /);
+    expect(settled).toMatchObject({ ok: false, code: "VALIDATION_ERROR", message });
   });
 
   test("is refused: a body over 1 MiB", async ({ service, flow }) => {

@@ -1,4 +1,5 @@
 export * from "./begin.ts";
+export * from "./check-templates.ts";
 export * from "./kind.ts";
 export * from "./read-call.ts";
 export { findPendingCalls, isCallWanted } from "./store.ts";
