@@ -8,7 +8,8 @@ test("a cancel does not end what the worker has taken since it asked: the run is
   const other = held.add({ id: "run_2", lease_token: "a" }, 1_000, reason);
   const { taken } = held;
   const undo = held.add({ id: "run_1", lease_token: "b" }, 1_000, reason);
-  held.cancel(["run_1", "run_2", "run_3"], taken);
+  const unsure = held.cancel(["run_1", "run_2", "run_3"], taken);
+  expect(unsure).toEqual([undo.lease]);
   expect([undo.controller.signal.aborted, other.controller.signal.aborted]).toEqual([false, true]);
 });
 

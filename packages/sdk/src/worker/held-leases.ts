@@ -63,12 +63,20 @@ export class HeldLeases {
   }
 
   /**
-   * The service has cancelled these.
+   * The service has cancelled these. What the worker has taken since it asked may have been cancelled before that, and go on: a run whose
+   * steps are undone, or that was retried.
    *
-   * @param taken how many it had taken when it asked: a run that it has taken since, to undo its steps, goes on
+   * @param taken how many it had taken when it asked
+   * @returns the leases of which only the service knows whether they still hold
    */
-  cancel(ids: readonly string[], taken: number): void {
-    for (const id of ids) if ((this.#held.get(id)?.number ?? taken) < taken) this.lose(id, "cancelled");
+  cancel(ids: readonly string[], taken: number): readonly Lease[] {
+    const unsure: Lease[] = [];
+    for (const id of ids) {
+      const held = this.#held.get(id);
+      if (held && held.number >= taken) unsure.push(held.lease);
+      else this.lose(id, "cancelled");
+    }
+    return unsure;
   }
 
   /** Gives up what has not ended. Returns false if it has, or was lost. */

@@ -1,5 +1,6 @@
 import { wait } from "../wait.ts";
 import type { Extended } from "./calls.ts";
+import type { AbortCause } from "./errors.ts";
 import type { HeldLeases, Lease } from "./held-leases.ts";
 
 export interface LeaseKeeperOptions {
@@ -43,7 +44,7 @@ export class LeaseKeeper {
         // A response comes at once when one has ended meanwhile, which is always so while many short jobs run beside a long one.
         const next = wait(this.firstMs, signal);
         next.catch(() => {});
-        await this.#extendAll(signal);
+        await this.#extendAll();
         await next;
       }
     } catch (error) {
@@ -53,13 +54,19 @@ export class LeaseKeeper {
     }
   }
 
-  /** Ends the call under way. */
+  /** What the service has cancelled is lost. Asks it at once where the worker cannot know. */
+  cancel(ids: readonly string[], taken: number): void {
+    const unsure = this.#options.held.cancel(ids, taken);
+    if (unsure.length > 0) void this.#check(unsure);
+  }
+
+  /** Ends the calls under way. */
   stop(): void {
     this.#stopped.abort();
   }
 
-  async #extendAll(signal: AbortSignal): Promise<void> {
-    const { held, leaseSeconds, extend, elapsedMs } = this.#options;
+  async #extendAll(): Promise<void> {
+    const { held, leaseSeconds, elapsedMs } = this.#options;
     // After this process stood still, the response must not come after a lease has ended.
     const soonMs = elapsedMs() + (leaseSeconds * 1_000) / 2;
     const all = [...held];
@@ -68,15 +75,30 @@ export class LeaseKeeper {
     for (let from = 0; from < leases.length; from += MAX_LEASES) {
       const some = leases.slice(from, from + MAX_LEASES);
       const isLast = from + MAX_LEASES >= leases.length;
-      // A call that gets no response is repeated in time.
-      const { taken } = held;
-      const { response, endsMs } = await extend(some, isLast ? waitSeconds : 0, signal);
-      held.cancel(response.cancelled, taken);
-      for (const [index, { id, ok }] of response.leases.entries()) {
-        const lease = some[index];
-        if (!ok) held.lose(id, "lease_lost", lease?.lease_token);
-        else if (lease) held.extend(lease, endsMs);
-      }
+      await this.#extend(some, isLast ? waitSeconds : 0, "lease_lost");
+    }
+  }
+
+  /** Never rejects. */
+  async #check(leases: readonly Lease[]): Promise<void> {
+    try {
+      await this.#extend(leases, 0, "cancelled");
+    } catch (error) {
+      if (!this.#stopped.signal.aborted) this.#options.onError(error);
+    }
+  }
+
+  /** @param why leases are lost that do not hold */
+  async #extend(leases: readonly Lease[], waitSeconds: number, why: AbortCause): Promise<void> {
+    const { held, extend } = this.#options;
+    const { taken } = held;
+    // A call that gets no response is repeated in time.
+    const { response, endsMs } = await extend([...leases], waitSeconds, this.#stopped.signal);
+    this.cancel(response.cancelled, taken);
+    for (const [index, { id, ok }] of response.leases.entries()) {
+      const lease = leases[index];
+      if (!ok) held.lose(id, why, lease?.lease_token);
+      else if (lease) held.extend(lease, endsMs);
     }
   }
 }

@@ -241,7 +241,7 @@ export class WorkLoop {
   async #work(asked: Asked, outcomes: readonly WorkOutcome[], signal: AbortSignal): Promise<WorkResponse> {
     const before = this.#held.taken;
     const { response, endsMs } = await this.#calls.work(asked, outcomes, signal);
-    this.#held.cancel(response.cancelled, before);
+    this.#keeper.cancel(response.cancelled, before);
     const taken = takenFrom(response, this.#settings, this.#calls, this.#held);
     if (taken.length > 0) await this.#begin(taken, endsMs);
     return response;
@@ -263,7 +263,7 @@ export class WorkLoop {
     try {
       const before = this.#held.taken;
       const extended = await this.#calls.extend(leases, 0, this.#taking.signal);
-      this.#held.cancel(extended.response.cancelled, before);
+      this.#keeper.cancel(extended.response.cancelled, before);
       return { taken: taken.filter((_, index) => extended.response.leases[index]?.ok), endsMs: extended.endsMs };
     } catch (error) {
       if (this.#isStopping) return { taken, endsMs };
