@@ -2,6 +2,7 @@ import type { Hook, RunError, RunStep } from "@tidemill/contract";
 import { type Moment, momentMs } from "../clock.ts";
 import { failureOf } from "../workflow/failure.ts";
 import { callHook, hooksOf } from "../workflow/hooks.ts";
+import type { InputToGive } from "../workflow/invoke.ts";
 import { remember } from "../workflow/remembered.ts";
 import type { AnyWorkflow, Workflow } from "../workflow/workflow.ts";
 import type { SignalAnswers } from "./answers.ts";
@@ -42,8 +43,8 @@ export interface TestSettings {
   readonly maxExecutions?: number;
 }
 
-/** The input may be left out where the workflow needs none. */
-export type TestOptions<Input> = TestSettings & (undefined extends Input ? { readonly input?: Input } : { readonly input: Input });
+/** The input may be left out where the workflow needs none, or takes null. */
+export type TestOptions<Input> = TestSettings & InputToGive<Input>;
 
 interface EndedRun {
   /** The journal: steps in the order of their outcomes. */

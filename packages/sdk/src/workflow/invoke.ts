@@ -18,13 +18,14 @@ export type WorkflowToInvoke<Of extends InvocableWorkflow | string, Timeout exte
   readonly timeout: AtMostADay<Timeout>;
 } & InputOf<Of>;
 
-/** The input may be left out where the workflow needs none. */
-type InputOf<Of> =
-  Of extends Typed<infer Input, unknown>
-    ? undefined extends Input
-      ? { readonly input?: Input }
-      : { readonly input: Input }
-    : { readonly input?: unknown };
+type InputOf<Of> = Of extends Typed<infer Input, unknown> ? InputToGive<Input> : { readonly input?: unknown };
+
+/** The input may be left out where the workflow needs none, or takes null: it gets null. */
+export type InputToGive<Input> = undefined extends Input
+  ? { readonly input?: Input }
+  : null extends Input
+    ? { readonly input?: Input }
+    : { readonly input: Input };
 
 interface Typed<Input, Result> {
   readonly types?: { readonly input: Input; readonly result: Result };

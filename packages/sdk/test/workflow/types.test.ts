@@ -51,8 +51,15 @@ test("the input comes from the event that starts it, or from each of several", (
     });
     // @ts-expect-error: `userId` is a string.
     await testWorkflow(one, { input: { userId: 1 } });
-    workflow({ id: "nightly", on: cron("0 2 * * *", { timezone: "UTC" }) }, ({ input }) => {
+    const nightly = workflow({ id: "nightly", on: cron("0 2 * * *", { timezone: "UTC" }) }, ({ input }) => {
       expectTypeOf(input).toBeNull();
+      return 1;
+    });
+    expectTypeOf((await testWorkflow(nightly, {})).result).toEqualTypeOf<number | null>();
+    workflow({ id: "parent" }, async ({ step }) => {
+      expectTypeOf((await step.invoke("report", { workflow: nightly, timeout: "1h" })).result).toEqualTypeOf<number>();
+      // @ts-expect-error: it takes null.
+      await step.invoke("report", { workflow: nightly, input: 1, timeout: "1h" });
     });
     workflow({ id: "both", on: [created, cron("0 2 * * *", { timezone: "UTC" })] }, ({ input }) => {
       expectTypeOf(input).toEqualTypeOf<{ userId: string } | null>();
