@@ -1,5 +1,5 @@
 import type { ReportedStep } from "@tidemill/contract";
-import { refusedStep } from "../workflow/not-stored.ts";
+import { refusedStep, withoutRefused } from "../workflow/not-stored.ts";
 import type { Lease } from "./held-leases.ts";
 import type { ProgressToSend } from "./progress-sender.ts";
 
@@ -76,7 +76,8 @@ export const atStop = (lease: Lease): Outcome =>
 
 /**
  * What is reported in place of an outcome that the service refuses: without what the handler or workflow wrote. Null if there is nothing to
- * leave out. A job whose result is refused has succeeded all the same. A run, whose result others need, fails for good.
+ * leave out. A job whose result is refused has succeeded all the same. A run, whose result others need, fails for good. If one of its steps is
+ * refused, the others are kept.
  *
  * @param message why it was refused
  */
@@ -91,10 +92,13 @@ function jobWithoutContent(outcome: Outcome): Outcome | null {
 }
 
 function runWithoutContent(outcome: Outcome, why: string): Outcome | null {
-  const ofStep = "steps" in outcome ? refusedStep(outcome.steps ?? [], why) : null;
+  const steps = ("steps" in outcome && outcome.steps) || [];
+  const ofStep = refusedStep(steps, why);
+  const others = withoutRefused(steps, why);
+  const withOthers = others.length > 0 && { steps: others };
   const failed = (what: string): Outcome => {
     const error = ofStep ?? `The service refused ${what}: ${why.replace(/^settle\[\d+\]\./, "")}`;
-    return { outcome: "failed", error: error.slice(0, MAX_ERROR), error_name: "Error", retry: false };
+    return { outcome: "failed", error: error.slice(0, MAX_ERROR), error_name: "Error", retry: false, ...withOthers };
   };
   switch (outcome.outcome) {
     case "completed":
@@ -102,14 +106,15 @@ function runWithoutContent(outcome: Outcome, why: string): Outcome | null {
     case "suspended":
       return failed("the steps of the workflow");
     case "failed":
-      return ofStep ? withoutSteps(outcome) : withoutError(outcome, "The workflow failed with an error that the service refused.");
+      return ofStep
+        ? { ...withoutSteps(outcome), ...withOthers }
+        : withoutError(outcome, "The workflow failed with an error that the service refused.");
     case "unfit":
     case "released":
       return null;
   }
 }
 
-/** The next execution executes them again. */
 const withoutSteps = ({ steps: _, ...failed }: Failed): Failed => failed;
 
 function withoutError({ error, error_name, retry }: Failed, unreported: string): Failed | null {

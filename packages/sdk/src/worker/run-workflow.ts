@@ -4,7 +4,7 @@ import { executeRun } from "../workflow/execute.ts";
 import { isLeaseLost } from "../workflow/execution.ts";
 import { failureOf } from "../workflow/failure.ts";
 import type { RunHost } from "../workflow/host.ts";
-import { notStored } from "../workflow/not-stored.ts";
+import { notStored, storeOrOthers } from "../workflow/not-stored.ts";
 import { batchSize, MAX_STEPS } from "../workflow/outbox.ts";
 import { progressText } from "../workflow/progress.ts";
 import type { RunOutcome } from "../workflow/run-outcome.ts";
@@ -46,7 +46,8 @@ export async function runWorkflow(
     }
   };
   // At a shutdown, outcomes of steps in progress are still stored.
-  const store: Store = (steps) => storing(calls.storeSteps(runId, { lease_token, steps: [...steps], ...newest.take() }, lost.signal));
+  const send: Store = (steps) => calls.storeSteps(runId, { lease_token, steps: [...steps], ...newest.take() }, lost.signal);
+  const store: Store = (steps) => storing(storeOrOthers(steps, send));
   const sendEvent: RunHost["sendEvent"] = ({ key }, event) => storing(calls.sendEvent(runId, { lease_token, key, ...event }, lost.signal));
   const registerSignal: RunHost["registerSignal"] = ({ key }, signal) =>
     storing(calls.registerSignal(runId, { lease_token, key, signal }, lost.signal));

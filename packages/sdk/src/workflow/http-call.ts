@@ -1,40 +1,81 @@
-import type { HttpCall } from "@tidemill/contract";
+import type { HttpCall, HttpMethod } from "@tidemill/contract";
+import { checkNames } from "../check-names.ts";
 import { givenText } from "../given-text.ts";
 import { milliseconds } from "../options.ts";
+import { checkCallTemplates, withoutTemplates } from "./call-templates.ts";
 import { type Duration, durationMs } from "./duration.ts";
 import { fitInBody } from "./fits-in-body.ts";
+import { callHeaders } from "./http-headers.ts";
 import type { HttpRequest } from "./http-request.ts";
 import { MAX_BODY_VALUES } from "./outbox.ts";
 import { remember } from "./remembered.ts";
 import { stepSettings } from "./step-settings.ts";
+import { isStorable } from "./storable.ts";
+
+/** The fields that there are. */
+const FIELDS = {
+  url: true,
+  method: true,
+  headers: true,
+  body: true,
+  timeout: true,
+  attempts: true,
+  backoff: true,
+  of: true,
+} as const satisfies Record<keyof HttpRequest, true>;
+const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] as const satisfies readonly HttpMethod[];
+const MAX_URL = 2_048;
+const MAX_ATTEMPTS = 100;
+const MAX_BACKOFF_MS = 86_400_000;
+/** All of it. Bytes of JSON. */
+const MAX_BYTES = 1024 * 1024;
 
 /**
  * A call as the service takes it.
  *
- * @throws {TypeError} naming the field that is wrong
+ * @throws {TypeError} or {RangeError} naming the field that is wrong
  */
 export function httpCall(request: HttpRequest, whose: string): HttpCall {
   if (typeof request !== "object" || request === null) throw new TypeError("step.http takes a name and a request: { url }.");
+  checkNames("step.http", request, FIELDS);
   const { url, method, headers, body, timeout, attempts, backoff } = request;
+  if (method !== undefined && !METHODS.includes(method))
+    throw new TypeError(`method must be one of ${METHODS.join(", ")}, not ${givenText(method)}.`);
   if (body !== undefined && (method === "GET" || method === "HEAD"))
     throw new TypeError(`A request with the method ${method} has no body.`);
   // Checks attempts and backoff, like those of a step that the worker executes.
-  stepSettings({ ...(attempts !== undefined && { attempts }), ...(backoff !== undefined && { backoff }) });
-  return {
+  const settings = stepSettings({ ...(attempts !== undefined && { attempts }), ...(backoff !== undefined && { backoff }) });
+  if (attempts !== undefined && attempts > MAX_ATTEMPTS)
+    throw new RangeError(`attempts of a call must be at most ${MAX_ATTEMPTS}, not ${attempts}.`);
+  if (settings.firstBackoffMs > MAX_BACKOFF_MS)
+    throw new RangeError(`backoff.delay of a call must be 24 hours or less, not ${givenText(backoff?.delay)}.`);
+  const call: HttpCall = {
     url: addressOf(url),
     ...(method !== undefined && { method }),
-    ...(headers !== undefined && { headers: { ...headers } }),
+    ...(headers !== undefined && { headers: callHeaders(headers) }),
     ...(body !== undefined && { body: bodyOf(body, whose) }),
     ...(timeout !== undefined && { timeout: timeoutOf(timeout) }),
     ...(attempts !== undefined && { attempts }),
-    ...(backoff !== undefined && { backoff: { delay: Math.ceil(durationMs("backoff.delay", backoff.delay)) } }),
+    ...(backoff !== undefined && { backoff: { delay: Math.ceil(settings.firstBackoffMs) } }),
   };
+  checkCallTemplates(call);
+  checkSize(call);
+  return call;
+}
+
+/** The service keeps the request with its defaults. */
+function checkSize({ url, headers = {}, body, method = body === undefined ? "GET" : "POST", timeout = TIMEOUT_MS }: HttpCall): void {
+  const text = JSON.stringify({ method, url, headers, body, timeoutMs: timeout });
+  const bytes = text.length * 3 > MAX_BYTES ? new TextEncoder().encode(text).length : 0;
+  if (bytes > MAX_BYTES) throw new RangeError(`A call must have at most ${MAX_BYTES} bytes of JSON (1 MiB), not ${bytes}.`);
 }
 
 /** A body that is not text. The service takes a little more, together with the other steps of a call. */
 const MAX_DEPTH = 48;
 /** Milliseconds. */
 const MAX_TIMEOUT_MS = 900_000;
+/** What the service takes without one. */
+const TIMEOUT_MS = 30_000;
 
 function bodyOf(body: unknown, whose: string): unknown {
   const json = remember(body, whose, "body");
@@ -50,8 +91,18 @@ function timeoutOf(timeout: Duration): number {
 }
 
 function addressOf(url: string): string {
-  if (typeof url === "string" && /^https?:\/\/[^/?#]*@/i.test(url))
+  if (typeof url !== "string" || !/^https?:\/\//i.test(url))
+    throw new TypeError(`url must be text of an http or https address, not ${givenText(url)}.`);
+  if (/^https?:\/\/[^/?#]*@/i.test(url))
     throw new TypeError("url must not contain a user or password. Send them in the header authorization.");
-  if (typeof url === "string" && /^https?:\/\//i.test(url)) return url;
-  throw new TypeError(`url must be text of an http or https address, not ${givenText(url)}.`);
+  if (url.length > MAX_URL) throw new RangeError(`url must have at most ${MAX_URL} characters, not ${url.length}.`);
+  const plain = withoutTemplates(url, "a");
+  const parsed = isStorable(plain) && !/\s/.test(plain) && URL.canParse(plain) ? new URL(plain) : null;
+  // What a template stands for must not change where the call goes.
+  const other = withoutTemplates(url, "b");
+  const isSafe = parsed && URL.canParse(other) && new URL(other).origin === parsed.origin;
+  if (isSafe && parsed.username === "" && parsed.password === "" && parsed.hash === "") return url;
+  throw new TypeError(
+    `url must be an address without fragment and spaces, with templates in its path and query alone, not ${givenText(url)}.`,
+  );
 }

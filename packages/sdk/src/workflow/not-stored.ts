@@ -20,7 +20,37 @@ export const isJournalTooLarge = (error: unknown): error is TidemillError =>
 
 /** What the service says of one of several steps, by its key in place of its path; null if it speaks of none. */
 export function refusedStep(steps: readonly ReportedStep[], message: string): string | null {
-  const [, at, what] = /\bsteps\[(\d+)\][. ](.+)$/s.exec(message) ?? [];
-  const step = steps[Number(at)];
+  const { at, what } = refusalIn(message);
+  const step = steps[at];
   return step && what !== undefined ? `The service refused step "${step.key}": ${what}` : null;
+}
+
+/**
+ * The outcomes that can be stored without the step that the service refuses; none if it speaks of no step. Of what came after that step,
+ * what the workflow did because of it may be different next time: only what steps returned is kept.
+ */
+export function withoutRefused(steps: readonly ReportedStep[], message: string): ReportedStep[] {
+  const { at } = refusalIn(message);
+  if (!steps[at]) return [];
+  const hasReturned = ({ type, status }: ReportedStep) => status === "completed" && type !== "value";
+  return steps.filter((step, index) => step.status !== "waiting" && (index < at || (index > at && hasReturned(step))));
+}
+
+/** Stores steps. If the service refuses one of them, it stores the others: what they did must not be done again. */
+export async function storeOrOthers(
+  steps: readonly ReportedStep[],
+  store: (steps: readonly ReportedStep[]) => Promise<void>,
+): Promise<void> {
+  try {
+    await store(steps);
+  } catch (error) {
+    const others = error instanceof TidemillError ? withoutRefused(steps, error.message) : [];
+    if (others.length > 0) await storeOrOthers(others, store).catch(() => {});
+    throw error;
+  }
+}
+
+function refusalIn(message: string): { readonly at: number; readonly what: string | undefined } {
+  const [, at, what] = /\bsteps\[(\d+)\][. ](.+)$/s.exec(message) ?? [];
+  return { at: Number(at), what };
 }

@@ -16,10 +16,11 @@ const failed = (error: string) => ({ outcome: "failed", error_name: "Error", ret
 
 describe("a run whose outcome is refused fails, and its error says why", () => {
   test("of a step, by its key", () => {
-    expect(inPlaceOf({ outcome: "suspended", steps: STEPS }, "settle[0].steps[1].sleepFor must be less.")).toEqual(
-      failed('The service refused step "b": sleepFor must be less.'),
-    );
-    expect(inPlaceOf({ outcome: "completed", result: "1", steps: STEPS }, "steps[0].key must be shorter.")).toEqual(
+    expect(inPlaceOf({ outcome: "suspended", steps: STEPS }, "settle[0].steps[1].sleepFor must be less.")).toEqual({
+      ...failed('The service refused step "b": sleepFor must be less.'),
+      steps: [step("a")],
+    });
+    expect(inPlaceOf({ outcome: "completed", result: "1", steps: [step("a")] }, "steps[0].key must be shorter.")).toEqual(
       failed('The service refused step "a": key must be shorter.'),
     );
   });
@@ -32,7 +33,25 @@ describe("a run whose outcome is refused fails, and its error says why", () => {
 
   test("of steps that it has reported with its failure: it keeps its error, and may be tried again", () => {
     const outcome = { outcome: "failed", error: "No answer.", error_name: "FetchError" } as const;
-    expect(inPlaceOf({ ...outcome, steps: STEPS }, "steps[0].key must be shorter.")).toEqual(outcome);
+    expect(inPlaceOf({ ...outcome, steps: [step("a")] }, "steps[0].key must be shorter.")).toEqual(outcome);
+    expect(inPlaceOf({ ...outcome, steps: STEPS }, "steps[0].key must be shorter.")).toEqual({ ...outcome, steps: [step("b")] });
+  });
+
+  test("and keeps the outcomes beside the step: not those that wait, and after it only what steps returned", () => {
+    const other = { type: "run", status: "failed", error: { name: "Error", message: "No." } } as const;
+    const steps: ReportedStep[] = [
+      { key: "failed", ...other },
+      { key: "now", type: "value", status: "completed", output: 1 },
+      { key: "lost", type: "sleep", status: "cancelled" },
+      { key: "call", type: "http", status: "waiting", http: { url: "https://example.com/" } },
+      { key: "next", type: "value", status: "completed", output: 1 },
+      step("a"),
+      { key: "also failed", ...other },
+      { key: "also lost", type: "sleep", status: "cancelled" },
+      { key: "nap", type: "sleep", status: "waiting", sleepFor: 1 },
+    ];
+    const outcome = inPlaceOf({ outcome: "suspended", steps }, "steps[3].http.url is not allowed.") as { steps?: ReportedStep[] };
+    expect(outcome.steps?.map(({ key }) => key)).toEqual(["failed", "now", "lost", "a"]);
   });
 });
 

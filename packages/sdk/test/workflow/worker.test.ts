@@ -1,5 +1,6 @@
 import { type Logger, Worker, type WorkerOptions, type WorkflowContext, workflow } from "@tidemill/sdk";
 import { test as base, describe, expect } from "vitest";
+import { turn } from "../../src/workflow/turn.ts";
 import { FakeService } from "./fake-service.ts";
 
 const quiet = () => {};
@@ -194,6 +195,30 @@ describe("a worker with workflows", () => {
     worker(({ step }: WorkflowContext<never>) => step.run("work", () => "x".repeat(100_000)));
     const run = service.trigger("onboard");
     await expect.poll(() => run.settled).toMatchObject([{ outcome: "failed", retry: false, error: expect.stringContaining('"work"') }]);
+  });
+
+  test("stores the outcomes beside a step that is refused", async ({ service, worker }) => {
+    const begins = Promise.withResolvers<void>();
+    service.onStore = async (_run, steps) => {
+      begins.resolve();
+      await turn();
+      const at = steps.findIndex(({ type }) => type === "http");
+      const message = `steps[${at}].http.url is not allowed.`;
+      return at === -1 ? undefined : [400, { error: { code: "VALIDATION_ERROR", message, details: {} } }];
+    };
+    const aborted = ({ signal }: { signal: AbortSignal }) => new Promise((resolve) => signal.addEventListener("abort", resolve));
+    worker(({ step }: WorkflowContext<never>) =>
+      Promise.all([
+        step.run("first", () => 1),
+        step.run("charge", () => begins.promise.then(() => "ch_1")),
+        begins.promise.then(() => step.http("call", { url: "https://example.com/" })),
+        step.run("slow", aborted),
+      ]),
+    );
+    const run = service.trigger("onboard");
+    const error = 'The service refused step "call": http.url is not allowed.';
+    await expect.poll(() => run.settled).toMatchObject([{ outcome: "failed", retry: false, error }]);
+    expect(run.journal.map(({ key }) => key)).toEqual(["first", "charge"]);
   });
 
   test("needs a queue or a workflow, and different ids", () => {

@@ -1,0 +1,34 @@
+import type { HttpCall } from "@tidemill/contract";
+
+/** Different secrets that the service fills into one call. */
+const MAX_SECRETS = 100;
+const OPENING = "${{";
+const TEMPLATE = /\$\{\{\s*secrets\.([A-Z][A-Z0-9_]{0,127})\s*\}\}/;
+
+/** A text with this in place of its templates. */
+export const withoutTemplates = (text: string, value: string): string => text.replaceAll(new RegExp(TEMPLATE, "g"), value);
+
+/** Checks the templates of a call. @throws {TypeError} naming the text that has a wrong one */
+export function checkCallTemplates({ url, headers = {}, body }: Pick<HttpCall, "url" | "headers" | "body">): void {
+  const secrets = new Set([...namesIn("url", url), ...namesIn("headers", headers), ...namesIn("body", body)]);
+  if (secrets.size > MAX_SECRETS) throw new TypeError(`A call may have at most ${MAX_SECRETS} different secrets, not ${secrets.size}.`);
+}
+
+/** The names of the secrets in the texts of a value. */
+function* namesIn(field: string, value: unknown): Generator<string> {
+  if (typeof value === "string") yield* namesInText(field, value);
+  if (typeof value !== "object" || value === null) return;
+  for (const [name, member] of Object.entries(value)) {
+    const isItem = Array.isArray(value);
+    if (!isItem && name.includes(OPENING))
+      throw new TypeError(`${field} has a template in the name of a member. Templates stand in values.`);
+    yield* namesIn(isItem ? `${field}[${name}]` : `${field}.${name}`, member);
+  }
+}
+
+function* namesInText(field: string, text: string): Generator<string> {
+  if (!text.includes(OPENING)) return;
+  for (const [, name = ""] of text.matchAll(new RegExp(TEMPLATE, "g"))) yield name;
+  if (withoutTemplates(text, "\0").includes(OPENING))
+    throw new TypeError(`${field} has ${OPENING} without a template: one reads ${OPENING} secrets.NAME }}.`);
+}
