@@ -4,6 +4,7 @@ import { type PatientTimeout, setPatientTimeout } from "./patient-timeout.ts";
 export class Deadline {
   readonly #timer: PatientTimeout;
   readonly #outer: AbortSignal | undefined;
+  readonly #reasonOf: (() => Error) | undefined;
   readonly #abortWithOuter = (): void => this.#abort(this.#outer?.reason);
   #controller: AbortController | undefined;
   #onAbort: () => void = () => {};
@@ -14,10 +15,8 @@ export class Deadline {
   /** @param reason makes the reason of the signal when the time has passed */
   constructor(ms: number, outer: AbortSignal | undefined, reason?: () => Error) {
     this.#outer = outer;
-    this.#timer = setPatientTimeout(() => {
-      this.#passed = true;
-      this.#abort(reason?.());
-    }, ms);
+    this.#reasonOf = reason;
+    this.#timer = setPatientTimeout(() => this.pass(), ms);
     if (outer?.aborted) this.#abortWithOuter();
     else outer?.addEventListener("abort", this.#abortWithOuter, { once: true });
   }
@@ -38,6 +37,12 @@ export class Deadline {
   /** Whether the time has passed. */
   get passed(): boolean {
     return this.#passed;
+  }
+
+  /** Lets the time have passed. */
+  pass(): void {
+    this.#passed = true;
+    this.#abort(this.#reasonOf?.());
   }
 
   end(): void {

@@ -1,6 +1,7 @@
 import type { HttpCall, RunStep } from "@tidemill/contract";
 import { failureOf } from "../workflow/failure.ts";
 import { remember } from "../workflow/remembered.ts";
+import { neverEnds } from "./answers.ts";
 import type { Substitutes } from "./substitutes.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
@@ -24,11 +25,11 @@ const FIELDS = ["status", "headers", "body"];
 const RETRIED = [408, 425, 429];
 
 /**
- * What the service would store of a call, with the responses that the test gives.
+ * What the service would store of a call, with the responses that the test gives. Null: it does not end.
  *
  * @throws when the test gives none
  */
-export async function answerCall(key: string, call: HttpCall, substitutes: Substitutes, clock: VirtualClock): Promise<CallOutcome> {
+export async function answerCall(key: string, call: HttpCall, substitutes: Substitutes, clock: VirtualClock): Promise<CallOutcome | null> {
   const { attempts = ATTEMPTS, backoff } = call;
   // The name of a step without its key, and without the number of its use.
   const name = key.replace(/:\d+$/, "").replace(/\[.*\]$/s, "");
@@ -37,12 +38,16 @@ export async function answerCall(key: string, call: HttpCall, substitutes: Subst
   };
   for (let attempt = 1; ; attempt += 1) {
     const outcome = await answerOnce(key, substitutes.replaceCall({ name, key }, call, unmocked));
+    if (outcome === neverEnds) return null;
     if (!outcome.isRetried || attempt >= attempts) return outcome.outcome;
     await clock.wait((backoff?.delay ?? BACKOFF_MS) * 2 ** (attempt - 1));
   }
 }
 
-async function answerOnce(key: string, answer: () => unknown): Promise<{ outcome: CallOutcome; isRetried: boolean }> {
+async function answerOnce(
+  key: string,
+  answer: () => unknown,
+): Promise<{ readonly outcome: CallOutcome; readonly isRetried: boolean } | typeof neverEnds> {
   const failed = (message: string, code: string, status: number | null, isRetried: boolean) => ({
     outcome: { status: "failed", error: { name: "HttpError", message, code, status } } as const,
     isRetried,
@@ -54,6 +59,7 @@ async function answerOnce(key: string, answer: () => unknown): Promise<{ outcome
     if (error instanceof UnmockedCallError) throw error;
     return failed(failureOf(error).message, "CONNECTION", null, true);
   }
+  if (given === neverEnds) return neverEnds;
   const { status = 200, headers = {}, body = "" } = checked(key, given);
   const isRetried = status >= 500 || RETRIED.includes(status);
   if (status < 200 || status > 299) return failed(`The response has the status ${status}.`, "HTTP_STATUS", status, isRetried);

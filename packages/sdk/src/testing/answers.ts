@@ -1,6 +1,12 @@
 /** Stands for a signal that nobody completes, so that the wait for it times out. */
 export const timesOut: unique symbol = Symbol("timesOut");
 
+/**
+ * In `mocks`: stands for a step that does not end. Then the first sleep beside it ends, or its `timeout` passes, by the virtual clock. A mock
+ * that is a function may return it, for example in the first attempt.
+ */
+export const neverEnds: unique symbol = Symbol("neverEnds");
+
 /** Payloads of signals, by their ids. A function is called when the run waits; `timesOut` lets the wait time out. */
 export type SignalAnswers = Readonly<Record<string, unknown>>;
 

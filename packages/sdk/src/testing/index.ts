@@ -1,5 +1,5 @@
 export type { HttpMock } from "./answer-call.ts";
-export { type SignalAnswers, timesOut } from "./answers.ts";
+export { neverEnds, type SignalAnswers, timesOut } from "./answers.ts";
 export type { CrashMode } from "./crashes.ts";
 export type { Invokes } from "./invokes.ts";
 export type { SentByRun } from "./memory-run.ts";

@@ -99,7 +99,7 @@ export class MemoryJournal {
     return refused.length > 0;
   }
 
-  /** A step that is in the journal is left as it is, unless it is cancelled. */
+  /** A step that is in the journal is left as it is, unless it is cancelled, or a sleep that has ended beside other steps. */
   append(steps: readonly ReportedStep[]): void {
     for (const step of steps) {
       const stored = this.#steps.get(step.key);
@@ -108,6 +108,8 @@ export class MemoryJournal {
         this.#bytes += bytesOf(step);
         if (step.http) this.#calls.set(step.key, step.http);
         if (step.type === "wait" && step.signal !== undefined) this.#awaitSignal(step.key, step.signal);
+      } else if (step.type === "sleep" && step.status === "completed") {
+        if (stored.status === "waiting") this.#end(stored, { status: "completed" });
       } else if (step.status === "cancelled") {
         if (stored.status === "waiting") this.#leaveSignal(stored);
         this.#steps.set(step.key, { ...stored, status: "cancelled", output: null, error: null, endedAt: stored.endedAt ?? this.#now });

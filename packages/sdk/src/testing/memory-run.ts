@@ -5,20 +5,21 @@ import { TidemillError } from "../error.ts";
 import type { EventSent } from "../workflow/context.ts";
 import { RunAbortedError } from "../workflow/errors.ts";
 import { executeRun } from "../workflow/execute.ts";
-import type { RunHost, StepEvent } from "../workflow/host.ts";
+import type { RunHost, StepEvent, StepFunction } from "../workflow/host.ts";
 import { progressText } from "../workflow/progress.ts";
 import { remember } from "../workflow/remembered.ts";
 import type { RunOutcome } from "../workflow/run-outcome.ts";
 import { undoKey } from "../workflow/undo.ts";
 import type { AnyWorkflow } from "../workflow/workflow.ts";
 import { answerCall } from "./answer-call.ts";
-import { answerTo, type SignalAnswers } from "./answers.ts";
+import { answerTo, neverEnds, type SignalAnswers } from "./answers.ts";
 import type { Crashes } from "./crashes.ts";
 import { type Invokes, MemoryInvocations, type RunChild } from "./invokes.ts";
 import { MemoryJournal } from "./memory-journal.ts";
 import { repeatableRandom, repeatableUuid } from "./repeatable.ts";
 import type { Substitutes } from "./substitutes.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
+import { virtualDeadlines } from "./virtual-deadline.ts";
 
 /** What the function of a step gets that sends an event. */
 const SEND = { signal: new AbortController().signal, attempt: 1, idempotencyKey: "test" };
@@ -78,6 +79,8 @@ export class MemoryRun {
   attempt = 1;
   /** Whether the last execution was one that only undid. */
   isUndone = false;
+  /** Keys of the calls that do not end. */
+  readonly #endless = new Set<string>();
   /** Why the last steps of the run had no room in its journal. */
   #tooLarge: RunError | null = null;
 
@@ -153,7 +156,7 @@ export class MemoryRun {
     const sendEvent: RunHost["sendEvent"] = async (step, event) => {
       loseSome([step.key]);
       this.#journal.checkRoom([{ key: step.key, type: "event", status: "completed" }]);
-      const output = remember(await replace(step, () => this.#sent(event))(SEND), `step "${step.key}"`);
+      const output = remember(outputOf(step.key, await replace(step, () => this.#sent(event))(SEND)), `step "${step.key}"`);
       await store([{ key: step.key, type: "event", status: "completed", output }]);
       return output;
     };
@@ -169,15 +172,19 @@ export class MemoryRun {
       loseSome([key]);
       this.#journal.checkRoom([{ key, type: "invoke", status: "waiting" }]);
       this.#checkDepth(invocation.workflow);
-      const mocked = await replace(step, () => null)(SEND);
+      const mocked = outputOf(key, await replace(step, () => null)(SEND));
       const output = { runId: this.#invocations.add(key, invocation, remember(mocked, `step "${key}"`)) };
       await store([{ key, type: "invoke", status: "waiting", output, timeout: invocation.timeout }]);
       return output;
     };
-    const { nowMs, wait } = this.#clock;
-    // Time that passes by itself would let any sleep win against any step.
-    const timer = () => new Promise<never>(() => {});
-    const host = { nowMs, wait, timer, random: repeatableRandom, uuid: repeatableUuid, misfitAfterMs: MISFIT_AFTER_MS };
+    const { nowMs, wait, timer } = this.#clock;
+    const deadline = virtualDeadlines(this.#clock);
+    const host = { nowMs, wait, timer, deadline, random: repeatableRandom, uuid: repeatableUuid, misfitAfterMs: MISFIT_AFTER_MS };
+    let stuck: readonly string[] = [];
+    this.#clock.onStuck = (keys) => {
+      stuck = keys;
+      crash.abort(new RunAbortedError("lease_lost"));
+    };
     const outcome = await executeRun(this.#workflow, this.#taken(), {
       ...host,
       progress: (value) => this.#say(value),
@@ -187,8 +194,9 @@ export class MemoryRun {
       invoke,
       signal: crash.signal,
       onUnawaited: "fail",
-      replace,
+      replace: (step, fn) => this.#timed(step.key, replace(step, fn)),
     });
+    if (stuck.length > 0) throw new Error(neverEnding(stuck));
     const { steps = [] } = outcome as { readonly steps?: readonly ReportedStep[] };
     const ended = steps.flatMap(({ key, status }) => (status === "waiting" ? [] : [key]));
     const isLost = ended.length > 0 ? this.#crashes.losesSteps(ended) : this.#crashes.losesOutcome(outcome.outcome, this.steps.length);
@@ -204,6 +212,15 @@ export class MemoryRun {
     }
     if (!this.#crashes.areOn || ended.length === 0) return outcome;
     return lost();
+  }
+
+  /** A function of a step, by the virtual clock. */
+  #timed(key: string, fn: StepFunction): StepFunction {
+    return async (context) => {
+      const { signal } = context;
+      const result = await this.#clock.execute(signal, () => fn(context));
+      return result === neverEnds ? this.#clock.neverEnd(key, signal) : result;
+    };
   }
 
   /** As the service ends a run whose last steps have no room. One that fails for good keeps its own error. */
@@ -242,8 +259,14 @@ export class MemoryRun {
   async wake(): Promise<void> {
     if (this.#journal.endRefused()) return;
     const { calls } = this.#journal;
-    for (const { step, call } of calls) this.#journal.endCall(step, await answerCall(step.key, call, this.#substitutes, this.#clock));
-    if (calls.length > 0) return;
+    let hasEnded = false;
+    for (const { step, call } of calls) {
+      const outcome = this.#endless.has(step.key) ? null : await answerCall(step.key, call, this.#substitutes, this.#clock);
+      if (outcome) this.#journal.endCall(step, outcome);
+      else this.#endless.add(step.key);
+      hasEnded ||= outcome !== null;
+    }
+    if (hasEnded) return;
     const waits = this.steps.flatMap((step) => (step.status === "waiting" && step.signal !== null ? [{ step, signal: step.signal }] : []));
     const answered = waits.map(({ step, signal }) => ({ step, answer: answerTo(this.#signals, signal) }));
     const completed = answered.flatMap(({ step, answer }) => (answer?.kind === "payload" ? [{ step, ...answer }] : []));
@@ -295,6 +318,15 @@ export class MemoryRun {
       lease_expires_at: now,
     };
   }
+}
+
+const neverEnding = (keys: readonly string[]): string =>
+  `Step ${keys.map((key) => `"${key}"`).join(", ")} does not end, as its mock says, and the run waits for no sleep or timeout that could end beside it.`;
+
+/** What the mock of a step returns that the service executes. */
+function outputOf(key: string, mocked: unknown): unknown {
+  if (mocked !== neverEnds) return mocked;
+  throw new TypeError(`neverEnds is for step.run and step.http, and not for step "${key}".`);
 }
 
 function unanswered(step: RunStep | undefined): string {

@@ -2,10 +2,11 @@ import type { HttpCall, RunStep } from "@tidemill/contract";
 import { didYouMean } from "../nearest.ts";
 import type { StepContext } from "../workflow/context.ts";
 import type { RunHost, StepFunction } from "../workflow/host.ts";
+import { neverEnds } from "./answers.ts";
 
 /**
  * What a step returns in place of what its function would: a value, or a function. By the step's name, or its key in the journal. Of
- * `step.http` it is the response (`HttpMock`), or a function of the call that returns it.
+ * `step.http` it is the response (`HttpMock`), or a function of the call that returns it. `neverEnds` lets `step.run` and `step.http` not end.
  */
 export type Mocks = Readonly<Record<string, unknown>>;
 
@@ -38,7 +39,7 @@ export class Substitutes {
     return async (context) => {
       this.#throwChosen(step);
       const result = await mocked(context);
-      this.effects.set(step.key, (this.effects.get(step.key) ?? 0) + 1);
+      if (result !== neverEnds) this.effects.set(step.key, (this.effects.get(step.key) ?? 0) + 1);
       return result;
     };
   };
@@ -49,7 +50,7 @@ export class Substitutes {
     return async () => {
       this.#throwChosen(step);
       const response = await mocked(call);
-      this.effects.set(step.key, 1);
+      if (response !== neverEnds) this.effects.set(step.key, 1);
       return response;
     };
   }

@@ -15,7 +15,10 @@ import { type Failures, type Mocks, Substitutes } from "./substitutes.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 
 export interface TestSettings {
-  /** By step name, or key in the journal (`name:2`): what the step returns in place of executing its function. A function is called. Of `step.http`: the response. */
+  /**
+   * By step name, or key in the journal (`name:2`): what the step returns in place of executing its function. A function is called. Of
+   * `step.http`: the response. `neverEnds`: the step does not end, so that a sleep beside it, or its `timeout`, comes first.
+   */
   readonly mocks?: Mocks;
   /** By the id of a signal: the payload that completes it when the run waits for it. A function is called; `timesOut` lets the wait time out. */
   readonly signals?: SignalAnswers;
@@ -91,8 +94,8 @@ const TEST_RUN = "run_test";
 const MAX_EXECUTIONS = 500;
 
 /**
- * Runs a workflow in memory, without a service. Its clock is virtual: sleeps and backoffs pass at once. Lifecycle
- * hooks are called as the service would.
+ * Runs a workflow in memory, without a service. Its clock is virtual: sleeps, waits and backoffs pass at once, and executing a step takes no
+ * time. Lifecycle hooks are called as the service would.
  *
  * ```ts
  * const { result } = await testWorkflow(onboard, { input: { userId: "u1" }, mocks: { "load user": { name: "Ada" } } });

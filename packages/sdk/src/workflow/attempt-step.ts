@@ -1,6 +1,5 @@
 import type { ReportedStep } from "@tidemill/contract";
 import { momentText } from "../clock.ts";
-import { Deadline } from "../deadline.ts";
 import { chance } from "../random.ts";
 import { retryOf } from "../worker/retry-of.ts";
 import { StepTimeoutError } from "./errors.ts";
@@ -57,7 +56,7 @@ async function runOnce(
   const { timeoutMs } = settings;
   const begin = (until: AbortSignal) => insideStep(host, key, () => fn({ signal: until, attempt, idempotencyKey }));
   if (timeoutMs === null) return begin(signal);
-  const deadline = new Deadline(timeoutMs, signal, () => new StepTimeoutError(key, timeoutMs));
+  const deadline = host.deadline(timeoutMs, signal, () => new StepTimeoutError(key, timeoutMs));
   // It listens before the function does, which may return at once when its signal is aborted.
   const late = timedOut(deadline);
   try {
@@ -69,7 +68,7 @@ async function runOnce(
   }
 }
 
-const timedOut = (deadline: Deadline): Promise<never> =>
+const timedOut = (deadline: ReturnType<RunHost["deadline"]>): Promise<never> =>
   new Promise((_, reject) => {
     deadline.signal.addEventListener("abort", () => {
       if (deadline.passed) reject(deadline.signal.reason);

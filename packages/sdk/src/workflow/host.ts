@@ -1,5 +1,6 @@
 import type { ReportedStep, SendStepEvent } from "@tidemill/contract";
 import { nowMs } from "../clock.ts";
+import { Deadline } from "../deadline.ts";
 import { chance } from "../random.ts";
 import { wait } from "../wait.ts";
 import type { StepContext } from "./context.ts";
@@ -23,6 +24,8 @@ export interface RunHost {
   /** Milliseconds since 1970. */
   readonly nowMs: () => number;
   readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** Ends an attempt of a step after a time, or with another signal. */
+  readonly deadline: (ms: number, outer: AbortSignal, reason: () => Error) => Pick<Deadline, "signal" | "passed" | "end">;
   /** Waits for the end of a sleep beside steps in progress. */
   readonly timer: (ms: number, signal: AbortSignal) => Promise<void>;
   /** A number from 0 to 1, for the step with this key. */
@@ -50,6 +53,7 @@ export type NeededHost = Pick<RunHost, "store" | "sendEvent" | "registerSignal" 
 export const liveHost = (needed: NeededHost): RunHost => ({
   nowMs,
   wait,
+  deadline: (ms, outer, reason) => new Deadline(ms, outer, reason),
   timer: wait,
   random: chance,
   uuid: () => crypto.randomUUID(),

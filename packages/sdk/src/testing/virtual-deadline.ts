@@ -1,0 +1,29 @@
+import { Deadline } from "../deadline.ts";
+import type { RunHost } from "../workflow/host.ts";
+import type { VirtualClock } from "./virtual-clock.ts";
+
+/** Timeouts of attempts by a virtual clock. A function that does not end in time by the real one has not ended in time, either. */
+export const virtualDeadlines =
+  (clock: VirtualClock): RunHost["deadline"] =>
+  (ms, outer, reason) => {
+    const ended = new AbortController();
+    const untilMs = clock.nowMs() + ms;
+    const deadline = new Deadline(ms, outer, reason);
+    clock.timer(ms, ended.signal).then(
+      () => deadline.pass(),
+      () => {},
+    );
+    return {
+      get signal() {
+        return deadline.signal;
+      },
+      get passed() {
+        return deadline.passed;
+      },
+      end: () => {
+        ended.abort();
+        deadline.end();
+        if (deadline.passed) clock.passUntil(untilMs);
+      },
+    };
+  };
