@@ -65,6 +65,7 @@ export {
   JournalMismatchError,
   NestedStepError,
   NondeterminismError,
+  RaceError,
   RunAbortedError,
   SignalTimeoutError,
   StepCancelledError,

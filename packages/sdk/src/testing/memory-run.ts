@@ -194,6 +194,7 @@ export class MemoryRun {
       invoke,
       signal: crash.signal,
       onUnawaited: "fail",
+      checksRaces: true,
       replace: (step, fn) => this.#timed(step.key, replace(step, fn)),
     });
     if (stuck.length > 0) throw new Error(neverEnding(stuck));

@@ -54,7 +54,7 @@ export async function runWorkflow(
   const invoke: RunHost["invoke"] = ({ key }, invocation) => storing(calls.invoke(runId, { lease_token, key, ...invocation }, lost.signal));
   try {
     const warn = (error: UnawaitedStepError) => logger.warn(error.message, { worker, run: runId, workflow: taken.workflowId });
-    const development = { replayEachStep, onUnawaited: replayEachStep ? ("fail" as const) : warn };
+    const development = { replayEachStep, checksRaces: replayEachStep, onUnawaited: replayEachStep ? ("fail" as const) : warn };
     const host = { store, sendEvent, registerSignal, invoke, progress, signal: controller.signal, ...development };
     const outcome = await executeRun(found, taken, host);
     const isSettled = outcome.outcome === "released" || outcome.outcome === "unfit";

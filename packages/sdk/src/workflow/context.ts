@@ -151,6 +151,9 @@ export interface Step<Signals = NoSignals> {
    * `StepCancelledError`. So are the steps behind other races, and those of which `then`, `catch` and
    * `finally` made what is given: their `catch` handlers are not called. Others that wait for such a step get that error, too.
    *
+   * What an async function or `Promise.all` returns is no step: it can win, but its steps cannot be cancelled, and those that it begins later
+   * are executed. In tests and in development, the run fails with a `RaceError` then. `Promise.race` cancels nothing.
+   *
    * @throws the error of the first one, if it fails
    */
   race<const Steps extends Readonly<Record<string, PromiseLike<unknown>>>>(steps: Steps): Promise<Winner<Steps>>;

@@ -83,6 +83,22 @@ export class NestedStepError extends NonRetryableError {
   }
 }
 
+/**
+ * `step.race` was given something that it cannot cancel. Fails the run for good in tests and in development (`replayEachStep`). Elsewhere
+ * the race goes on.
+ */
+export class RaceError extends NonRetryableError {
+  override readonly name: string = "RaceError";
+
+  /** @param names what cannot be cancelled, by its names in the race */
+  constructor(names: readonly string[]) {
+    const what = names.map((name) => `"${name}"`).join(", ");
+    super(
+      `step.race cannot cancel ${what}: what an async function or Promise.all begins goes on when it has lost. Give it the steps themselves, or use Promise.race, which cancels nothing.`,
+    );
+  }
+}
+
 /** The journal of a run has no room for another step. Fails the run for good. */
 export class JournalTooLargeError extends NonRetryableError {
   override readonly name: string = "JournalTooLargeError";

@@ -36,6 +36,8 @@ export interface RunHost {
   readonly misfitAfterMs: number;
   /** Whether the journal is replayed after each step, to see whether the program does the same again. */
   readonly replayEachStep?: boolean;
+  /** Whether a run fails whose program races what cannot be cancelled. */
+  readonly checksRaces?: boolean;
   /** Gets the error of a program that returns without awaiting its steps, and must not throw. "fail": the run fails with it. */
   readonly onUnawaited: "fail" | ((error: UnawaitedStepError) => void);
   /** Replaces the function of a step. */

@@ -4,6 +4,7 @@ import { givenText } from "../given-text.ts";
 import { NonRetryableError } from "../worker/errors.ts";
 import type { EventToSend, RunStepOptions, SignalToAwait, SignalToRegister, Step, StepKey } from "./context.ts";
 import { type Duration, waitMs } from "./duration.ts";
+import { RaceError } from "./errors.ts";
 import type { Execution } from "./execution.ts";
 import type { StepFunction } from "./host.ts";
 import { httpCall } from "./http-call.ts";
@@ -99,6 +100,8 @@ export function stepsOf(execution: Execution, runId: string): Step {
       () => {},
       all.map(([, step]) => step),
     );
+    const foreign = all.flatMap(([name, step]) => (StepPromise.stepsOf(step).length === 0 ? [name] : []));
+    if (host.checksRaces && foreign.length > 0 && !execution.end) execution.finish({ kind: "threw", error: new RaceError(foreign) });
     if (all.length === 0) reject(new NonRetryableError("step.race needs at least one step: a race of none never ends."));
     const cancelOthers = (winner: unknown) => {
       const losers = all.filter(([, step]) => step !== winner);

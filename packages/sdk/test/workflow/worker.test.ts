@@ -50,6 +50,16 @@ describe("a worker with workflows", () => {
     },
   );
 
+  test.for([false, true])(
+    "lets a race of an async function go on, or fails the run in development: %s",
+    async (replayEachStep, { service, worker }) => {
+      worker(({ step }) => step.race({ load: (async () => step.run("load", () => 1))() }), { replayEachStep });
+      const run = service.trigger("onboard");
+      const failed = { outcome: "failed", error_name: "RaceError", retry: false };
+      await expect.poll(() => run.settled).toMatchObject([replayEachStep ? failed : { outcome: "completed", result: { winner: "load" } }]);
+    },
+  );
+
   test("suspends a run that sleeps, and takes it again", async ({ service, worker }) => {
     const executed: string[] = [];
     worker(async ({ step }: WorkflowContext<never>) => {
