@@ -16,7 +16,7 @@ interface DriveOptions {
  *
  * 1. Outcomes are delivered one by one, in the order of the journal, each a turn of the event loop after the one before.
  * 2. Steps that are not in the journal begin when the program has asked for all that are, has got all outcomes, and what it has seen is
- *    stored (I8). That needs no turn of the event loop.
+ *    stored (I8). That needs no turn of the event loop. Those that wait are stored on the same condition.
  * 3. In development, a replay of the journal so far must ask for the same steps, before they begin.
  * 4. The execution is suspended when no step is in progress, and the program waits for a step that waits.
  *
@@ -78,14 +78,17 @@ function advance(execution: Execution): void {
   if (!outbox.hasSeen) {
     for (const begin of unbegun.values()) begin();
     unbegun.clear();
+    // A sleep beside a step in progress begins now, not when the execution is suspended.
+    if (executing.size > 0) storeWaiting(execution);
   }
-  // A sleep beside a step in progress begins now, not when the execution is suspended.
-  if (executing.size > 0) storeWaiting(execution);
   // What the service refuses decides how the execution ends.
   const isBusy = executing.size > 0 || unbegun.size > 0 || outbox.hasCalls || outbox.isSending;
   if (!isBusy && [...waiting.keys()].some((step) => step.isAwaited)) execution.finish({ kind: "suspended" });
-  else if (outbox.hasFinal || outbox.hasCalls || unbegun.size > 0) void send(execution);
+  else if (outbox.hasFinal || outbox.hasCalls || unbegun.size > 0 || mustStoreWaiting(execution)) void send(execution);
 }
+
+const mustStoreWaiting = ({ executing, waiting }: Execution): boolean =>
+  executing.size > 0 && [...waiting.values()].some((reported) => reported !== null);
 
 function storeWaiting({ waiting, outbox }: Execution): void {
   for (const [step, reported] of waiting) {

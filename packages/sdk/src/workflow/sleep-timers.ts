@@ -13,12 +13,12 @@ export class SleepTimers {
     this.#signal = signal;
   }
 
-  /** Starts the timers of sleeps that have none. */
+  /** Starts the timers of sleeps that have none. One that is not on its way to the journal may depend on a failure that is not (I8). */
   start(): void {
-    const { sleepsUntil, executing, host } = this.#execution;
+    const { sleepsUntil, waiting, executing, host } = this.#execution;
     if (executing.size === 0) return;
     for (const [step, untilMs] of sleepsUntil) {
-      if (this.#started.has(step)) continue;
+      if (this.#started.has(step) || waiting.get(step) !== null) continue;
       this.#started.add(step);
       const ms = Math.max(0, untilMs - host.nowMs());
       const end = () => {

@@ -10,7 +10,9 @@ type Program =
   | { readonly kind: "sleep" | "value" }
   /** Something else than a step, which takes no turn of the event loop. */
   | { readonly kind: "pause"; readonly ticks: number }
-  | { readonly kind: "repeat" | "caught"; readonly inner: Program }
+  | { readonly kind: "repeat"; readonly inner: Program }
+  /** If the first one fails, the other one is carried out. */
+  | { readonly kind: "caught"; readonly inner: Program; readonly otherwise: Program }
   /** Steps themselves in a race, so that those that lose are cancelled. */
   | { readonly kind: "contest"; readonly turns: readonly number[]; readonly ms: number }
   | { readonly kind: "row" | "all" | "settled" | "first" | "race"; readonly parts: readonly Program[] };
@@ -25,7 +27,8 @@ const { program } = fc.letrec<{ program: Program; leaf: Program; parts: Program[
   program: fc.oneof(
     { maxDepth: 4, withCrossShrink: true },
     tie("leaf"),
-    fc.record({ kind: fc.constantFrom("repeat" as const, "caught" as const), inner: tie("program") }),
+    fc.record({ kind: fc.constant("repeat" as const), inner: tie("program") }),
+    fc.record({ kind: fc.constant("caught" as const), inner: tie("program"), otherwise: tie("program") }),
     fc.record({
       kind: fc.constant("contest" as const),
       turns: fc.array(fc.nat({ max: 4 }), { minLength: 1, maxLength: 3 }),
@@ -40,6 +43,8 @@ interface Observer {
   readonly see: (entry: string) => void;
   /** Called when a step's function begins. */
   readonly onStart: (key: string) => void;
+  /** Of each step. Without them, its failure does not count if it ends the attempt of the run. */
+  readonly attempts?: number;
 }
 
 /** Carries a program out, and says what it sees. */
@@ -52,7 +57,7 @@ async function carryOut(program: Program, path: string, context: WorkflowContext
   };
   switch (program.kind) {
     case "run":
-      return see(await step.run(path, async ({ idempotencyKey }) => work(program, idempotencyKey, observer), { attempts: 1 }));
+      return see(await step.run(path, async ({ idempotencyKey }) => work(program, idempotencyKey, observer), attemptsOf(observer)));
     case "sleep":
       return see(await step.sleep(path, 1));
     case "value":
@@ -63,7 +68,10 @@ async function carryOut(program: Program, path: string, context: WorkflowContext
     case "repeat":
       return [await part(program.inner, "n"), await part(program.inner, "n")];
     case "caught":
-      return part(program.inner, "c").catch((error) => see((error as Error).message));
+      return part(program.inner, "c").catch((error) => {
+        see((error as Error).message);
+        return part(program.otherwise, "o");
+      });
     case "row": {
       const got = [];
       for (const [index, inner] of program.parts.entries()) got.push(await part(inner, index));
@@ -86,6 +94,8 @@ async function carryOut(program: Program, path: string, context: WorkflowContext
       return see(await step.race(Object.fromEntries(program.parts.map((inner, index) => [index, part(inner, index)]))));
   }
 }
+
+const attemptsOf = ({ attempts }: Observer) => (attempts === undefined ? {} : { attempts });
 
 async function work({ turns, fails }: { turns: number; fails: boolean }, key: string, { onStart }: Observer): Promise<string> {
   onStart(decodeURIComponent(key.slice("run_1:".length)));
@@ -115,7 +125,7 @@ async function live(
     // What lost a race, or was left behind by an execution that was given up, goes on and sees what no longer counts.
     let isOver = false;
     const see = (entry: string) => void (isOver || signal.aborted || log.push(entry));
-    return carryOut(program, "p", context, { see, onStart }).finally(() => {
+    return carryOut(program, "p", context, { see, onStart, attempts: 1 }).finally(() => {
       isOver = true;
     });
   });
@@ -166,5 +176,41 @@ test("any such program passes the check of the development mode", async () => {
       expect(end, "the end").not.toMatchObject({ outcome: "unfit" });
     }),
     { numRuns: 200 },
+  );
+});
+
+const turns = async (count: number) => {
+  for (let n = 0; n < count; n += 1) await turn();
+};
+
+/** Something is stored and in progress while the program goes on. */
+const besideOthers = program.map(
+  (inner): Program => ({
+    kind: "all",
+    parts: [{ kind: "run", turns: 0, fails: false }, inner, { kind: "run", turns: 12, fails: false }],
+  }),
+);
+
+test("any program fits its journal when steps without attempts fail, steps are stored slowly, and workers stop", async () => {
+  const execution = fc.record({ storeTurns: fc.nat({ max: 4 }), stopsAfterTurns: fc.option(fc.nat({ max: 14 })) });
+  await fc.assert(
+    fc.asyncProperty(besideOthers, fc.array(execution, { minLength: 1, maxLength: 4 }), async (program, executions) => {
+      const onStart = (key: string) => expect(run.keys, "a step in the journal is executed again").not.toContain(key);
+      const run = new MemoryRun((context: WorkflowContext<never>) => carryOut(program, "p", context, { see: () => {}, onStart }));
+      run.host = { uuid: (key) => key, misfitAfterMs: 1_000, timer: () => turns(2) };
+      for (let at = 0; ; at += 1) {
+        // The last one is not stopped, so that the run comes to an end.
+        const { storeTurns = 0, stopsAfterTurns = null } = executions[at] ?? {};
+        const controller = new AbortController();
+        if (stopsAfterTurns !== null) void turns(stopsAfterTurns).then(() => controller.abort(new RunAbortedError("shutdown")));
+        const store: MemoryRun["host"]["store"] = (steps) => turns(storeTurns).then(() => run.append(steps));
+        const end = await run.execute({ signal: controller.signal, store });
+        expect(end, "the end").not.toMatchObject({ outcome: "unfit" });
+        if (end.outcome === "suspended") run.wake();
+        else if (end.outcome === "failed" && end.retry !== false && run.attempt < 3) run.attempt += 1;
+        else if (end.outcome !== "released") return;
+      }
+    }),
+    { numRuns: 400 },
   );
 });

@@ -90,6 +90,74 @@ describe("an execution is suspended", () => {
   });
 });
 
+describe("a wait that is asked for after a failure", () => {
+  /** A run that waits because of a failure, while one step is stored and another one is in progress. */
+  function failing(wait: (step: Context["step"]) => Promise<unknown>) {
+    const [stores, stored, caught, slow] = Array.from({ length: 4 }, () => Promise.withResolvers<void>());
+    const run = new MemoryRun(async ({ step }: Context) => {
+      const others = [step.run("slow", () => slow?.promise), step.run("quick", () => {})];
+      const flaky = () => stores?.promise.then(() => Promise.reject(new Error("no connection")));
+      const instead = async () => {
+        await step.run("flaky", flaky).catch(() => caught?.resolve());
+        await wait(step);
+        slow?.resolve();
+        if (run.attempt === 1) throw new Error("The first attempt fails.");
+      };
+      await Promise.all([instead(), ...others]);
+    });
+    run.host = {
+      ...run.host,
+      store: async (steps) => {
+        run.calls.push(steps.map(({ key }) => key));
+        stores?.resolve();
+        if (run.calls.length === 1) await stored?.promise;
+        run.append(steps);
+      },
+    };
+    return { run, stored, caught, slow };
+  }
+
+  const WAITS: [string, (step: Context["step"]) => Promise<unknown>][] = [
+    ["a sleep", (step) => step.sleep("wait", "1h")],
+    ["a wait for a signal", (step) => step.waitForSignal("wait", { signal: "s", timeout: "1h" })],
+    ["a call", (step) => step.http("wait", { url: "https://example.com/" })],
+  ];
+
+  test.for(WAITS)("is not stored without it when the worker stops: %s", async ([, wait]) => {
+    const { run, stored, caught, slow } = failing(wait);
+    const execution = run.execute();
+    await caught?.promise;
+    for (let n = 0; n < 3; n += 1) await new Promise(setImmediate);
+    run.controller.abort(new RunAbortedError("shutdown"));
+    stored?.resolve();
+    slow?.resolve();
+    expect(await execution).toEqual({ outcome: "released" });
+    expect(run.keys).not.toContain("wait");
+  });
+
+  test.for(WAITS)("is stored after it while steps are in progress: %s", async ([, wait]) => {
+    const { run, stored, caught, slow } = failing(wait);
+    const execution = run.execute();
+    await caught?.promise;
+    stored?.resolve();
+    await expect.poll(() => run.calls).toEqual([["quick"], ["flaky"], ["wait"]]);
+    slow?.resolve();
+    expect(await execution).toMatchObject({ outcome: "suspended" });
+  });
+
+  test("is not ended without it when the program throws", async () => {
+    const { run, stored, caught } = failing((step) => step.sleep("wait", 1));
+    const execution = run.execute({ timer: () => Promise.resolve() });
+    await caught?.promise;
+    for (let n = 0; n < 3; n += 1) await new Promise(setImmediate);
+    stored?.resolve();
+    expect(await execution).toMatchObject({ outcome: "failed", error: "The first attempt fails." });
+    expect(run.keys.includes("wait")).toBe(run.keys.includes("flaky"));
+    run.attempt += 1;
+    expect(await run.execute({ timer: () => Promise.resolve() })).toMatchObject({ outcome: "completed" });
+  });
+});
+
 describe("step.race", () => {
   const race = ({ step }: Context) =>
     step.race({ work: step.run("work", () => "done"), timeout: step.sleep("timeout", "1h"), other: step.run("other", never) });
