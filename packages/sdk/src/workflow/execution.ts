@@ -132,7 +132,7 @@ export class Execution {
   }
 
   /**
-   * Asks for a step. Its promise stays pending if the execution ends first.
+   * Asks for a step. Its promise stays pending if the execution ends first. A step or an undo that asks would wait for that: it gets an error.
    *
    * @param prepare checks what it is asked with. What it returns is called if the journal does not have the step
    * @param about the signal or event that it is about
@@ -144,9 +144,9 @@ export class Execution {
     prepare: () => (step: AskedStep) => void,
     about?: string,
   ): Promise<unknown> {
-    if (this.end) return new Promise(() => {});
     try {
       this.#refuseInside(name);
+      if (this.end) return new Promise(() => {});
       const begin = checked(name, prepare);
       const base = stepBase(name, key);
       const step = new AskedStep(type, this.keys.open(base), base, () => this.#awaited(step));

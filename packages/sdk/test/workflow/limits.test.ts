@@ -336,6 +336,23 @@ describe("a step inside of a step fails the run at once, naming both", () => {
     expect([executed, run.keys]).toEqual([[], []]);
   });
 
+  test("also when the workflow has thrown meanwhile: the next attempt finds it", async () => {
+    const thrown = Promise.withResolvers<void>();
+    const run = new MemoryRun(async ({ step, run: { attempt } }: WorkflowContext<never>) => {
+      const outer = step.run("outer", async () => {
+        if (attempt === 1) await thrown.promise;
+        return step.run("inner", () => 1);
+      });
+      await step.run("beside", () => {});
+      if (attempt > 1) return outer;
+      setImmediate(thrown.resolve);
+      throw new Error("It fails.");
+    });
+    expect(await run.execute()).toMatchObject({ outcome: "failed", error: "It fails." });
+    run.attempt = 2;
+    expect(await run.execute()).toMatchObject({ outcome: "failed", error_name: "NestedStepError", retry: false });
+  });
+
   test("nor may it ask for the time or an id, which a replay would not come to", async () => {
     expect(await errorOf(({ step, run }) => step.run("outer", () => run.now()))).toContain('"run.now" is inside of step "outer"');
   });

@@ -102,6 +102,18 @@ describe("undo", () => {
     await expect(testWorkflow(booking({ fails: false }).tested, { cancelAfter: "no" })).rejects.toThrow('Step "no"');
   });
 
+  test("that asks for a step fails and names both, and the others go on", async () => {
+    const undone: unknown[] = [];
+    const tested = workflow({ id: "tested" }, async ({ step }) => {
+      await step.run("book", () => 1, { undo: (output) => void undone.push(output) });
+      await step.run("charge", () => "ch_1", { undo: () => step.run("refund", () => void undone.push("refund")) });
+      throw new NonRetryableError("no");
+    });
+    const message = expect.stringContaining('"refund" is inside of step "undo(charge)".');
+    expect(await testWorkflow(tested, {})).toMatchObject({ status: "failed", undoErrors: [{ step: "charge", message }] });
+    expect(undone).toEqual([1]);
+  });
+
   test("gets a context with a key of its own, and a step's output as a replay sees it", async () => {
     const contexts: StepContext[] = [];
     const tested = workflow({ id: "tested", attempts: 1 }, async ({ step }) => {
