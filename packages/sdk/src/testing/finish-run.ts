@@ -25,7 +25,7 @@ export async function finishRun(run: MemoryRun, clock: VirtualClock, workflow: A
 /** One execution, and what follows it. Null: the run goes on. */
 async function execute(run: MemoryRun, clock: VirtualClock, { options }: AnyWorkflow): Promise<End | null> {
   const outcome = await run.execute();
-  if (run.endToUndo) return outcome.outcome === "completed" && run.isUndone ? run.endToUndo : null;
+  if (run.endToUndo) return run.isUndone && run.endUndo(outcome) ? run.endToUndo : null;
   if (outcome.outcome === "completed") {
     await run.checkReplay(outcome.result);
     return { status: "completed", result: outcome.result, error: null };
@@ -34,7 +34,7 @@ async function execute(run: MemoryRun, clock: VirtualClock, { options }: AnyWork
   if (outcome.outcome === "suspended") await run.wake();
   if (outcome.outcome !== "failed") return null;
   const { error: message, error_name: name, retry = true, retry_in = 0 } = outcome;
-  if (!retry || run.attempt >= (options.attempts ?? DEFAULT_ATTEMPTS)) return { status: "failed", result: null, error: { name, message } };
+  if (!retry || run.attempt >= (options.attempts ?? DEFAULT_ATTEMPTS)) return run.fail({ name, message });
   await clock.wait(Math.max(retry_in * 1_000, durationMs("backoff.delay", options.backoff?.delay ?? BACKOFF_MS) * 2 ** (run.attempt - 1)));
   run.attempt += 1;
   return null;

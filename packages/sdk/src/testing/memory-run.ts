@@ -27,6 +27,9 @@ const SEND = { signal: new AbortController().signal, attempt: 1, idempotencyKey:
 /** Attempts of a run whose workflow does not say. */
 export const DEFAULT_ATTEMPTS = 3;
 
+/** How often an execution that only undoes may fail. */
+const UNDO_ATTEMPTS = 10;
+
 /** Steps that are stored together. */
 const MAX_STEPS = 100;
 
@@ -81,8 +84,10 @@ export class MemoryRun {
   isUndone = false;
   /** Keys of the calls that do not end. */
   readonly #endless = new Set<string>();
-  /** Why the last steps of the run had no room in its journal. */
-  #tooLarge: RunError | null = null;
+  /** Why it has failed, if steps are still to be undone. */
+  #failed: RunError | null = null;
+  /** How many executions that only undo have failed. */
+  #failedUndos = 0;
 
   constructor(
     workflow: AnyWorkflow,
@@ -123,7 +128,32 @@ export class MemoryRun {
   /** How the run has ended that the service has ended: from now on, its executions only undo its steps. */
   get endToUndo(): End | null {
     if (this.isCancelled) return { status: "cancelled", result: null, error: null };
-    return this.#tooLarge && { status: "failed", result: null, error: this.#tooLarge };
+    return this.#failed && { status: "failed", result: null, error: this.#failed };
+  }
+
+  /** Ends it with an error. Null: its executions are to undo first what the program has not. */
+  fail(error: RunError): End | null {
+    if (this.#toUndo.length === 0) return { status: "failed", result: null, error };
+    this.#failed = error;
+    return null;
+  }
+
+  /** Whether an execution that only undoes was the last one. What it has left out, the service records as failed. */
+  endUndo(outcome: RunOutcome): boolean {
+    if (outcome.outcome === "completed") return true;
+    if (outcome.outcome !== "failed") return false;
+    this.#failedUndos += 1;
+    if (this.#failedUndos < UNDO_ATTEMPTS) return false;
+    const error = { name: outcome.error_name, message: outcome.error };
+    this.#journal.append(this.#toUndo.map((key) => ({ key: undoKey(key), type: "undo", status: "failed", error })));
+    return true;
+  }
+
+  /** Keys of completed steps whose undo has no outcome, the last one first. */
+  get #toUndo(): string[] {
+    const isDone = (key: string) => this.steps.some((step) => step.key === undoKey(key));
+    const left = this.steps.filter(({ key, undoable, status }) => undoable && status === "completed" && !isDone(key));
+    return left.map(({ key }) => key).reverse();
   }
 
   /** Steps that could not be undone. */
@@ -229,8 +259,6 @@ export class MemoryRun {
     const { attempts = DEFAULT_ATTEMPTS } = this.#workflow.options;
     if (outcome.outcome === "failed" && (outcome.retry === false || this.attempt >= attempts)) return outcome;
     const error = journalTooLargeError(steps);
-    const isDone = (key: string) => this.steps.some((step) => step.key === undoKey(key));
-    if (this.steps.some(({ key, undoable, status }) => undoable && status === "completed" && !isDone(key))) this.#tooLarge = error;
     return { outcome: "failed", error: error.message, error_name: error.name, retry: false };
   }
 

@@ -121,7 +121,7 @@ export class JournalMismatchError extends Error {
   }
 
   static threwBefore(step: string, { name, message }: RunError): JournalMismatchError {
-    const what = `The journal has step "${step}", but the code throws before it comes to it: ${name}: ${message}`;
+    const what = `The journal has step "${step}", but the code throws before it comes to it: ${name}: ${message}${/[.!?]$/.test(message) ? "" : "."}`;
     return new JournalMismatchError(step, `${what} ${ADVICE}`);
   }
 

@@ -32,18 +32,29 @@ export async function executeRun(workflow: AnyWorkflow, run: TakenRun, needed: N
   startProgram(workflow, execution, run);
   await drive(execution, { check, onlyUndoes });
   const reached = execution.end ?? ABORTED;
-  const end = onlyUndoes ? reached : await checkedEnd(execution, reached, check);
-  const outcome = onlyUndoes && end.kind !== "aborted" ? await undoRun(execution, run) : await conclude(execution, run, end);
+  const end = onlyUndoes ? reached : await checkedEnd(execution, run, reached, check);
+  const outcome = onlyUndoes && end.kind !== "aborted" ? await undoRun(execution, run, end) : await conclude(execution, run, end);
   host.signal.removeEventListener("abort", abort);
   return outcome;
 }
 
 /** In development, what a program returned must come back from a replay, and it must have awaited its steps. */
-async function checkedEnd(execution: Execution, end: End, check: ReplayCheck | null): Promise<End> {
+async function checkedEnd(execution: Execution, run: TakenRun, end: End, check: ReplayCheck | null): Promise<End> {
+  if (end.kind === "threw") return checkMisfit(execution, run, end);
   if (end.kind !== "returned") return end;
   const unawaited = checkAwaited(execution);
   const error = (await check?.atReturn(execution, end.result)) ?? unawaited;
   return error ? { kind: "threw", error } : end;
+}
+
+/**
+ * Code that throws before it has come to all remembered steps does not fit the journal: when they were stored, it did not throw. Earlier
+ * attempts try again, since what it threw may pass.
+ */
+function checkMisfit(execution: Execution, run: TakenRun, end: Extract<End, { kind: "threw" }>): End {
+  const { firstUnasked } = execution.journal;
+  if (firstUnasked === undefined || hasNextAttempt(execution, run, end.error)) return end;
+  return { kind: "threw", error: JournalMismatchError.threwBefore(firstUnasked, failureOf(end.error)) };
 }
 
 /** Returns the error with which a program fails that did not await its steps. Code that does not fit the journal fails with that. */

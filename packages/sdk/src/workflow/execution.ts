@@ -172,6 +172,10 @@ export class Execution {
     if (step) this.undos.set(step.key, undo());
   }
 
+  hasAsked(key: string): boolean {
+    return this.#steps.has(key);
+  }
+
   /** Completed steps that are to be undone if the run ends without success: the last one first. */
   get toUndo(): { readonly key: string; readonly output: unknown }[] {
     const done = this.#outcomes.filter(

@@ -2,14 +2,26 @@ import type { ReportedStep, RunError, TakenRun } from "@tidemill/contract";
 import { momentText } from "../clock.ts";
 import { attemptStep } from "./attempt-step.ts";
 import type { StepContext } from "./context.ts";
-import { type Execution, isLeaseLost } from "./execution.ts";
+import { JournalMismatchError } from "./errors.ts";
+import { type End, type Execution, isLeaseLost } from "./execution.ts";
 import { failureOf } from "./failure.ts";
 import type { RunOutcome } from "./run-outcome.ts";
 import { idempotencyKey, UNDO_BEGUN, undoBegun, undoKey } from "./undo.ts";
 
-/** Undoes the steps of a run that has ended, or that an earlier execution has begun to undo. Never rejects. */
-export async function undoRun(execution: Execution, run: TakenRun): Promise<RunOutcome> {
+/**
+ * Undoes the steps of a run that has ended, or that an earlier execution has begun to undo. If the program threw before it came to all of them,
+ * none is undone: it may come to them in another execution. Never rejects.
+ */
+export async function undoRun(execution: Execution, run: TakenRun, end: End): Promise<RunOutcome> {
   const begun = undoBegun(execution.journal);
+  if (
+    end.kind === "threw" &&
+    !(end.error instanceof JournalMismatchError) &&
+    execution.toUndo.some(({ key }) => !execution.hasAsked(key))
+  ) {
+    const { name, message } = begun ?? failureOf(end.error);
+    return { outcome: "failed", error: message || name, error_name: name, ...(begun && { retry: false }) };
+  }
   try {
     if (!(await undoSteps(execution, run))) return { outcome: "released" };
   } catch (error) {

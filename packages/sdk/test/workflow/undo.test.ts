@@ -144,6 +144,58 @@ describe("undo", () => {
     expect(undone).toEqual(["slow", "fast"]);
   });
 
+  test.for([false, true])("of a program that throws on the way to a step is tried again (after it had begun: %s)", async (hasBegun) => {
+    const undone: unknown[] = [];
+    let throws = true;
+    const program = async ({ step }: WorkflowContext<never>) => {
+      await step.run("a", () => 1, { undo: () => void undone.push("a") });
+      if (throws) throw new Error("no settings");
+      await step.run("b", () => 2, { undo: () => void undone.push("b") });
+      throw new Error("It fails.");
+    };
+    const begun = done("undo()", { name: "RangeError", message: "It fails." }, "undo");
+    const steps = [done("a"), done("b")].map((one) => ({ ...one, undoable: true }));
+    const run = new MemoryRun(program, { journal: hasBegun ? [...steps, begun] : steps });
+    run.undo = !hasBegun;
+    const [error, last] = hasBegun
+      ? [{ error: "It fails.", error_name: "RangeError", retry: false }, {}]
+      : [
+          { error: "no settings", error_name: "Error" },
+          { outcome: "completed", result: null },
+        ];
+    expect(await run.execute()).toEqual({ outcome: "failed", ...error });
+    expect([run.journal.length, undone]).toEqual([hasBegun ? 3 : 2, []]);
+    throws = false;
+    expect(await run.execute()).toMatchObject(last);
+    expect(undone).toEqual(["b", "a"]);
+  });
+
+  test.for([
+    [1, []],
+    [
+      10,
+      [
+        { step: "b", message: "no settings" },
+        { step: "a", message: "no settings" },
+      ],
+    ],
+  ] as const)("of a cancelled run whose program throws on the way %s times", async ([times, undoErrors]) => {
+    const undone: unknown[] = [];
+    let thrown = 0;
+    const tested = workflow({ id: "tested" }, async ({ step }) => {
+      await step.run("a", () => 1, { undo: () => void undone.push("a") });
+      if (undone.length === 0 && calls++ > 0 && thrown < times) {
+        thrown += 1;
+        throw new Error("no settings");
+      }
+      await step.run("b", () => 2, { undo: () => void undone.push("b") });
+      await step.sleep("pause", 1);
+    });
+    let calls = 0;
+    expect(await testWorkflow(tested, { cancelAfter: "b" })).toMatchObject({ status: "cancelled", undoErrors });
+    expect([thrown, undone]).toEqual([times, undoErrors.length > 0 ? [] : ["b", "a"]]);
+  });
+
   test("that the code no longer has is recorded as failed, after a while if the code does not come to it", async () => {
     const undoable = { ...done("a"), undoable: true };
     const run = new MemoryRun(({ step }: WorkflowContext<never>) => step.run("other", () => expect.fail("executed")), {

@@ -1,5 +1,5 @@
 import type { ReportedStep } from "@tidemill/contract";
-import { RunAbortedError, StepCancelledError, TidemillError, type WorkflowContext } from "@tidemill/sdk";
+import { NonRetryableError, RunAbortedError, StepCancelledError, TidemillError, type WorkflowContext } from "@tidemill/sdk";
 import { describe, expect, test } from "vitest";
 import { done, journalStep, MemoryRun } from "./memory-journal.ts";
 
@@ -313,6 +313,32 @@ describe("changed code", () => {
       step: "charge",
       error: expect.stringContaining('The journal has step "charge", but the code does not come to it.'),
     });
+  });
+
+  test.for<[string, number, unknown]>([
+    ["in the last attempt", 3, new TypeError("no settings")],
+    ["what is not tried again", 1, new NonRetryableError("no settings")],
+  ])("a program that throws before a remembered step does not fit, if it throws %s", async ([, attempt, error]) => {
+    const undone: unknown[] = [];
+    const program = async ({ step }: Context) => {
+      await step.run("book", () => {}, { undo: () => undone.push("book") });
+      if (run.keys.includes("charge")) throw error;
+      await step.run("charge", () => {}, { undo: () => undone.push("charge") });
+    };
+    const run = new MemoryRun(program, { journal: [done("book"), done("charge")].map((one) => ({ ...one, undoable: true })) });
+    run.attempt = attempt;
+    expect(await run.execute()).toMatchObject({
+      outcome: "unfit",
+      step: "charge",
+      error: expect.stringContaining('The journal has step "charge", but the code throws before it comes to it:'),
+    });
+    expect([run.keys, undone]).toEqual([["book", "charge"], []]);
+  });
+
+  test("an attempt that throws before a remembered step is followed by another", async () => {
+    const run = new MemoryRun(() => Promise.reject(new TypeError("no settings")), { journal: [done("charge")] });
+    run.attempt = 2;
+    expect(await run.execute()).toMatchObject({ outcome: "failed", error: "no settings" });
   });
 
   test("a remembered step that is of another type now", async () => {
