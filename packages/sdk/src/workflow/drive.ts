@@ -18,7 +18,8 @@ interface DriveOptions {
  * 2. Steps that are not in the journal begin when the program has asked for all that are, has got all outcomes, and what it has seen is
  *    stored (I8). That needs no turn of the event loop. Those that wait are stored on the same condition.
  * 3. In development, a replay of the journal so far must ask for the same steps, before they begin.
- * 4. The execution is suspended when no step is in progress, and the program waits for a step that waits.
+ * 4. The execution is suspended when no step is in progress, the program waits for a step that waits, and it has asked for nothing more for
+ *    a turn of the event loop.
  *
  * All but 2. happens only when the program has gone as far as it can without a step: a turn after it started, or got an outcome.
  *
@@ -29,6 +30,7 @@ export async function drive(execution: Execution, { check = null, onlyUndoes = f
   const misfit = new MisfitWatch(execution, patience.signal);
   const sleeps = new SleepTimers(execution, patience.signal);
   const since = new Turn(() => execution.changes.notify());
+  since.begin(execution);
   for (;;) {
     await promisesDone();
     execution.changes.seen();
@@ -36,7 +38,7 @@ export async function drive(execution: Execution, { check = null, onlyUndoes = f
     if (since.isOver) {
       if (onlyUndoes && execution.toUndo.every(({ key }) => execution.undos.has(key))) execution.finish({ kind: "suspended" });
       if (execution.deliver()) {
-        since.begin();
+        since.begin(execution);
         continue;
       }
       if (execution.journal.unasked > 0 || isStuck(execution)) misfit.watch();
@@ -45,8 +47,8 @@ export async function drive(execution: Execution, { check = null, onlyUndoes = f
         const error = await check.afterStep(execution);
         if (error) execution.finish({ kind: "threw", error });
         continue;
-      } else advance(execution);
-    } else if (!check && !onlyUndoes && execution.goesOn) advance(execution);
+      } else advance(execution, since);
+    } else if (!check && !onlyUndoes && execution.goesOn) advance(execution, since);
     sleeps.start();
     await execution.changes.next();
   }
@@ -58,14 +60,16 @@ export async function drive(execution: Execution, { check = null, onlyUndoes = f
 class Turn {
   readonly #onOver: () => void;
   isOver = false;
+  /** How much the program had asked for when it began. */
+  asked = 0;
 
   constructor(onOver: () => void) {
     this.#onOver = onOver;
-    this.begin();
   }
 
-  begin(): void {
+  begin({ asked }: Execution): void {
     this.isOver = false;
+    this.asked = asked.length;
     void turn().then(() => {
       this.isOver = true;
       this.#onOver();
@@ -73,7 +77,7 @@ class Turn {
   }
 }
 
-function advance(execution: Execution): void {
+function advance(execution: Execution, since: Turn): void {
   const { unbegun, waiting, executing, outbox } = execution;
   if (!outbox.hasSeen) {
     for (const begin of unbegun.values()) begin();
@@ -83,8 +87,10 @@ function advance(execution: Execution): void {
   }
   // What the service refuses decides how the execution ends.
   const isBusy = executing.size > 0 || unbegun.size > 0 || outbox.hasCalls || outbox.isSending;
-  if (!isBusy && [...waiting.keys()].some((step) => step.isAwaited)) execution.finish({ kind: "suspended" });
-  else if (outbox.hasFinal || outbox.hasCalls || unbegun.size > 0 || mustStoreWaiting(execution)) void send(execution);
+  if (!isBusy && [...waiting.keys()].some((step) => step.isAwaited)) {
+    if (since.asked === execution.asked.length) execution.finish({ kind: "suspended" });
+    else since.begin(execution);
+  } else if (outbox.hasFinal || outbox.hasCalls || unbegun.size > 0 || mustStoreWaiting(execution)) void send(execution);
 }
 
 const mustStoreWaiting = ({ executing, waiting }: Execution): boolean =>

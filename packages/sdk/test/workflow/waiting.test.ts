@@ -79,6 +79,22 @@ describe("an execution is suspended", () => {
     for (const { calls } of runs) expect(calls).toEqual([["timer"]]);
   });
 
+  test.for([
+    ["starts", false],
+    ["has done something else than steps", true],
+  ] as const)("not before a turn of the event loop after its last step, when the workflow %s", async ([, pauses]) => {
+    const run = new MemoryRun(async ({ step }: Context) => {
+      if (pauses) await elsewhere();
+      const soon = async () => {
+        await new Promise<void>((resolve) => process.nextTick(resolve));
+        await null;
+        return step.run("soon", () => "done");
+      };
+      await Promise.all([step.sleep("timer", "1h"), soon()]);
+    });
+    expect(await run.execute()).toMatchObject({ outcome: "suspended", steps: [{ key: "soon", status: "completed" }] });
+  });
+
   test("with failures that the workflow has caught", async () => {
     const run = new MemoryRun(async ({ step }: Context) => {
       await step.run("pay", () => Promise.reject(new Error("no"))).catch(() => {});
