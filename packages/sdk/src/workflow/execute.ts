@@ -68,7 +68,7 @@ function checkAwaited({ host, journal, leftAlone }: Execution): UnawaitedStepErr
 
 async function conclude(execution: Execution, run: TakenRun, end: End): Promise<RunOutcome> {
   if (end.kind === "aborted") return release(execution);
-  const { executing, outbox, waiting } = execution;
+  const { executing, outbox, waiting, unawaitedFailures } = execution;
   // The next attempt gets the outcomes of steps in progress, and must not execute them beside themselves.
   if (end.kind === "threw" && hasNextAttempt(execution, run, end.error)) await executing.ended();
   if (end.kind !== "suspended" && mustUndo(execution, run, outcomeOf(execution, end))) {
@@ -78,7 +78,7 @@ async function conclude(execution: Execution, run: TakenRun, end: End): Promise<
   } else executing.cancelAll((key) => new StepCancelledError(key));
   await outbox.sent();
   if (end.kind === "suspended")
-    return { outcome: "suspended", steps: [...outbox.unsent, ...[...waiting.values()].filter((step) => step !== null)] };
+    return { outcome: "suspended", steps: [...outbox.unsent, ...unawaitedFailures, ...[...waiting.values()].filter((step) => step !== null)] };
   const outcome = outcomeOf(execution, end);
   return mustUndo(execution, run, outcome) ? failUndone(execution, run, outcome) : outcome;
 }

@@ -208,10 +208,16 @@ export class Execution {
   }
 
   #awaited(step: AskedStep): void {
+    if (this.end) return;
     const failed = this.#unawaited.get(step);
     this.#unawaited.delete(step);
     if (failed) this.outbox.add(failed, { isFleeting: true });
     this.changes.notify();
+  }
+
+  /** Failures of steps that the program does not wait for yet. They count if it goes on over a suspension. */
+  get unawaitedFailures(): ReportedStep[] {
+    return [...this.#unawaited.values()];
   }
 
   wait(step: AskedStep, reported: ReportedStep | null): void {

@@ -120,6 +120,20 @@ describe("a workflow that returns and did not await", () => {
   });
 });
 
+test("a failure that a workflow waits for after its return does not count", async () => {
+  const run = new MemoryRun(async ({ step }: WorkflowContext) => {
+    const fails = step.run("fails", () => Promise.reject(new Error("No.")));
+    await step.run("slower", () => new Promise((resolve) => setImmediate(resolve, 1)));
+    void (async () => {
+      for (let tick = 0; tick < 10; tick += 1) await null;
+      await fails;
+    })();
+    return "returned";
+  });
+  expect(await run.execute()).toMatchObject({ outcome: "completed", result: "returned", steps: [{ key: "slower" }] });
+  expect(run.keys).toEqual(["slower"]);
+});
+
 describe("a workflow is not told that it did not await", () => {
   test.for(RIGHT)("%s", async ([, program]) => {
     const { outcome, unawaited, run } = await execute(after(program));

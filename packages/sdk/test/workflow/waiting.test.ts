@@ -95,6 +95,17 @@ describe("an execution is suspended", () => {
     expect(await run.execute()).toMatchObject({ outcome: "suspended", steps: [{ key: "soon", status: "completed" }] });
   });
 
+  test("with the failure of a step that the workflow does not wait for yet, which is not executed again", async () => {
+    let executed = 0;
+    const run = new MemoryRun(async ({ step }: Context) => {
+      const beside = step.run("beside", () => Promise.reject(new Error(`no ${(executed += 1)}`)));
+      for (let n = 0; n < 3; n += 1) await step.sleep("pause", 1);
+      return beside;
+    });
+    expect(await run.finish()).toMatchObject({ outcome: "failed", error: "no 1", retry: false });
+    expect(executed).toBe(1);
+  });
+
   test("with failures that the workflow has caught", async () => {
     const run = new MemoryRun(async ({ step }: Context) => {
       await step.run("pay", () => Promise.reject(new Error("no"))).catch(() => {});
