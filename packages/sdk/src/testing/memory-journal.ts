@@ -117,6 +117,16 @@ export class MemoryJournal {
     }
   }
 
+  /** Removes failed and cancelled steps, unless the workflow went on after them: then one of these has completed. */
+  forget(keys: readonly string[]): void {
+    const named = keys.flatMap((key) => this.#steps.get(key) ?? []);
+    if (named.some(({ status }) => status !== "failed" && status !== "cancelled")) return;
+    for (const step of named) {
+      this.#steps.delete(step.key);
+      if (step.status === "failed") this.#bytes -= bytesOf({ status: "failed", error: step.error });
+    }
+  }
+
   /** The steps that wait for calls, and these. */
   get calls(): { readonly step: RunStep; readonly call: HttpCall }[] {
     return this.steps.flatMap((step) => {

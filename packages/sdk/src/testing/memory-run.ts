@@ -131,6 +131,11 @@ export class MemoryRun {
     return this.#failed && { status: "failed", result: null, error: this.#failed };
   }
 
+  /** Forgets steps that its next attempt executes again. */
+  forget(keys: readonly string[]): void {
+    this.#journal.forget(keys);
+  }
+
   /** Ends it with an error. Null: its executions are to undo first what the program has not. */
   fail(error: RunError): End | null {
     if (this.#toUndo.length === 0) return { status: "failed", result: null, error };

@@ -71,22 +71,25 @@ async function conclude(execution: Execution, run: TakenRun, end: End): Promise<
   const { executing, outbox, waiting, unawaitedFailures } = execution;
   // The next attempt gets the outcomes of steps in progress, and must not execute them beside themselves.
   if (end.kind === "threw" && hasNextAttempt(execution, run, end.error)) await executing.ended();
-  if (end.kind !== "suspended" && mustUndo(execution, run, outcomeOf(execution, end))) {
+  if (end.kind !== "suspended" && mustUndo(execution, run, outcomeOf(execution, run, end))) {
     // They may complete all the same, and are then undone, too.
     executing.abortAll(new Error("The run has failed."));
     await executing.ended();
   } else executing.cancelAll((key) => new StepCancelledError(key));
   await outbox.sent();
   if (end.kind === "suspended")
-    return { outcome: "suspended", steps: [...outbox.unsent, ...unawaitedFailures, ...[...waiting.values()].filter((step) => step !== null)] };
-  const outcome = outcomeOf(execution, end);
+    return {
+      outcome: "suspended",
+      steps: [...outbox.unsent, ...unawaitedFailures, ...[...waiting.values()].filter((step) => step !== null)],
+    };
+  const outcome = outcomeOf(execution, run, end);
   return mustUndo(execution, run, outcome) ? failUndone(execution, run, outcome) : outcome;
 }
 
 type Failed = Extract<RunOutcome, { outcome: "failed" }>;
 
-const outcomeOf = (execution: Execution, end: Extract<End, { kind: "returned" | "threw" }>): RunOutcome =>
-  end.kind === "returned" ? completed(execution, end.result) : failed(execution, end.error);
+const outcomeOf = (execution: Execution, run: TakenRun, end: Extract<End, { kind: "returned" | "threw" }>): RunOutcome =>
+  end.kind === "returned" ? completed(execution, run, end.result) : failed(execution, run, end.error);
 
 const hasNextAttempt = (execution: Execution, { attempt, attempts }: TakenRun, error: unknown): boolean =>
   error instanceof JournalMismatchError || (attempt < attempts && retryOfRun(execution, error).retry !== false);
@@ -107,31 +110,33 @@ async function failUndone(execution: Execution, run: TakenRun, outcome: Failed):
   return isUndone ? { ...failed, retry: false } : { outcome: "released" };
 }
 
-function completed(execution: Execution, value: unknown): RunOutcome {
+function completed(execution: Execution, run: TakenRun, value: unknown): RunOutcome {
   const { firstUnasked } = execution.journal;
-  if (firstUnasked !== undefined) return failed(execution, JournalMismatchError.neverAsked(firstUnasked));
+  if (firstUnasked !== undefined) return failed(execution, run, JournalMismatchError.neverAsked(firstUnasked));
   try {
     const unsent = execution.outbox.unsent.filter(({ status }) => status !== "waiting");
     return { outcome: "completed", result: remember(value, "the workflow"), ...(unsent.length > 0 && { steps: unsent }) };
   } catch (error) {
-    return failed(execution, error);
+    return failed(execution, run, error);
   }
 }
 
-function failed(execution: Execution, error: unknown): RunOutcome {
+function failed(execution: Execution, run: TakenRun, error: unknown): RunOutcome {
   if (error instanceof JournalMismatchError) return { outcome: "unfit", step: error.step, error: error.message };
   const { name, message } = failureOf(error);
   const lasting = execution.outbox.lasting.filter(({ status }) => status !== "waiting");
   const steps = lasting.length > 0 && { steps: lasting };
   // None is said, too: the service would take failures with the same words for what a retry executes again.
-  const retry_steps = execution.retrySteps(error).slice(0, MAX_RETRY_STEPS);
+  const again = hasNextAttempt(execution, run, error) ? execution.failedForNow : execution.retrySteps(error);
+  const retry_steps = again.slice(0, MAX_RETRY_STEPS);
   return { outcome: "failed", error: message || name, error_name: name, ...retryOfRun(execution, error), retry_steps, ...steps };
 }
 
-function retryOfRun({ outbox, thrown }: Execution, error: unknown): { retry?: boolean; retry_in?: number } {
+function retryOfRun({ outbox, thrown, failedForNow }: Execution, error: unknown): { retry?: boolean; retry_in?: number } {
   if (!(error instanceof StepError)) return retryOf(error);
   // A replay throws a remembered failure again.
-  return outbox.isFleeting(error.step) ? retryOf(thrown.get(error.step)) : { retry: false };
+  const isForgotten = outbox.isFleeting(error.step) || failedForNow.includes(error.step);
+  return isForgotten ? retryOf(thrown.get(error.step)) : { retry: false };
 }
 
 /** Steps in progress end first. If the run is still this worker's, outcomes are stored: also those that are there while a step does not end. */

@@ -105,6 +105,8 @@ export class Execution {
   readonly #seenFailures = new Map<string, { readonly asked: number; readonly cancels: number }>();
   /** Keys of steps that the program has cancelled, in that order. */
   readonly #cancels: string[] = [];
+  /** Steps whose failures count only if the program goes on after them. */
+  readonly #fleeting = new Set<string>();
   /** Failures of steps that the program does not wait for yet. */
   readonly #unawaited = new Map<AskedStep, ReportedStep>();
   readonly #byPromise = new WeakMap<object, AskedStep>();
@@ -266,6 +268,7 @@ export class Execution {
       } catch (error) {
         if (this.host.signal.aborted || isLeaseLost(error) || isJournalTooLarge(error)) throw error;
         this.thrown.set(key, error);
+        this.#fleeting.add(key);
         return { step: { ...reported, status: "failed", error: refusalOf(error) }, isStored: false };
       }
     });
@@ -364,10 +367,22 @@ export class Execution {
     return [...new Set([failed, ...since, ...this.#cancels.slice(seen.cancels), ...unseen])];
   }
 
+  /**
+   * The steps that the run's next attempt executes again, also if they are stored, as they are when another step beside them has ended: those
+   * whose failures are not final, if the program has asked for nothing since it saw them, and what it has cancelled since.
+   */
+  get failedForNow(): string[] {
+    const seen = [...this.#seenFailures].filter(([key, { asked }]) => this.#fleeting.has(key) && asked === this.asked.length);
+    const unseen = this.#outcomes.slice(this.#next).flatMap(({ key }) => (this.#fleeting.has(key) ? [key] : []));
+    const [, first] = seen[0] ?? [];
+    return [...seen.map(([key]) => key), ...(first ? this.#cancels.slice(first.cancels) : []), ...unseen];
+  }
+
   /** A failure that is not final counts if the program goes on after it. It cannot have done so before it waits for the step. */
   #report({ reported, thrown, isFinal }: StepOutcome): void {
     const hasFailed = reported.status === "failed";
     if (hasFailed) this.thrown.set(reported.key, thrown);
+    if (hasFailed && !isFinal) this.#fleeting.add(reported.key);
     const step = this.#steps.get(reported.key);
     if (hasFailed && !isFinal && step && !step.isAwaited) this.#unawaited.set(step, reported);
     else this.outbox.add(reported, { isFleeting: hasFailed && !isFinal });

@@ -10,7 +10,7 @@ export type RunOutcome =
       readonly retry?: boolean;
       /** Seconds. */
       readonly retry_in?: number;
-      /** Steps that a retry of the run executes again. */
+      /** Steps that the run's next attempt executes again, or a retry of the run if it has no other. */
       readonly retry_steps?: readonly string[];
       readonly steps?: readonly ReportedStep[];
     }

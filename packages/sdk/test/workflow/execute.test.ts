@@ -424,6 +424,46 @@ describe("failures of steps", () => {
     expect(run.journal).toMatchObject([{ key: "late", status: "waiting" }]);
   });
 
+  test.for([
+    [["flaky", "quick", "slow"], { retry_steps: ["flaky"] }],
+    [["quick", "flaky", "slow"], { retry_steps: ["flaky"] }],
+    [["quick", "slow", "flaky"], { retry_steps: ["flaky"] }],
+  ])("one that the workflow throws after other steps is executed again, whatever ends first: %s", async ([order, expected]) => {
+    let executed = 0;
+    const ends = new Map(["flaky", "quick", "slow"].map((name) => [name, Promise.withResolvers<void>()]));
+    const run = new MemoryRun(async ({ step }: Context) => {
+      const flaky = () => (++executed === 1 ? Promise.reject(new Error("no connection")) : "loaded");
+      const settled = await Promise.allSettled(
+        [...ends].map(([name, { promise }]) => step.run(name, () => promise.then(name === "flaky" ? flaky : () => name))),
+      );
+      for (const { reason } of settled.filter(({ status }) => status === "rejected") as PromiseRejectedResult[]) throw reason;
+      return settled.length;
+    });
+    const execution = run.execute();
+    for (const name of order as string[]) {
+      for (let n = 0; n < 10; n += 1) await new Promise(setImmediate);
+      ends.get(name)?.resolve();
+    }
+    expect(await execution).toMatchObject({ outcome: "failed", error: "no connection", ...expected });
+    expect(run.keys.toSorted()).toEqual(["quick", "slow"]);
+    run.attempt = 2;
+    expect(await run.execute()).toMatchObject({ outcome: "completed", result: 3 });
+    expect(executed).toBe(2);
+  });
+
+  test("one after which the workflow asked for another step is remembered, and fails the run for good", async () => {
+    const run = new MemoryRun(async ({ step }: Context) => {
+      try {
+        await step.run("pay", () => Promise.reject(new Error("no connection")));
+      } catch (error) {
+        await step.run("note", () => {});
+        throw error;
+      }
+    });
+    expect(await run.execute()).toMatchObject({ outcome: "failed", retry: false, retry_steps: ["pay", "note"] });
+    expect(run.keys).toEqual(["pay", "note"]);
+  });
+
   test("steps in progress beside it end first, and are not executed again", async () => {
     const { started, fn, end } = manual();
     let executed = 0;

@@ -104,6 +104,7 @@ export class MemoryRun {
       ...host,
     });
     if ("steps" in outcome) this.append(outcome.steps ?? []);
+    if (outcome.outcome === "failed" && outcome.retry !== false && this.attempt < run.attempts) this.#forget(outcome.retry_steps ?? []);
     return outcome;
   }
 
@@ -121,6 +122,13 @@ export class MemoryRun {
       if (outcome.outcome !== "suspended") return outcome;
       this.wake();
     }
+  }
+
+  /** The next attempt executes these steps again, unless one of them has completed. */
+  #forget(keys: readonly string[]): void {
+    const isNamed = ({ key }: RunStep) => keys.includes(key);
+    if (this.journal.some((step) => isNamed(step) && step.status !== "failed" && step.status !== "cancelled")) return;
+    this.journal = this.journal.filter((step) => !isNamed(step));
   }
 
   /** Those that wait come last. */

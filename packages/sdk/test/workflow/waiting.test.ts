@@ -98,7 +98,10 @@ describe("an execution is suspended", () => {
   test("with the failure of a step that the workflow does not wait for yet, which is not executed again", async () => {
     let executed = 0;
     const run = new MemoryRun(async ({ step }: Context) => {
-      const beside = step.run("beside", () => Promise.reject(new Error(`no ${(executed += 1)}`)));
+      const beside = step.run("beside", () => {
+        executed += 1;
+        throw new Error(`no ${executed}`);
+      });
       for (let n = 0; n < 3; n += 1) await step.sleep("pause", 1);
       return beside;
     });

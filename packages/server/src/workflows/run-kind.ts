@@ -12,6 +12,7 @@ import { closeExecutionsAcrossWorkspaces } from "./execution-store.ts";
 import { parentJobOf } from "./parent.ts";
 import { storeProgressAcrossWorkspaces } from "./progress.ts";
 import { findStoredOutcomes, recordReportedAcrossWorkspaces } from "./reported-store.ts";
+import { forgetFailuresAcrossWorkspaces, type StepsToRepeat } from "./retry-store.ts";
 import type { RunKey } from "./run.ts";
 import { progressOf, type RunReport, readReport } from "./run-report.ts";
 import { insertStepsAcrossWorkspaces, type StepsToInsert } from "./step-store.ts";
@@ -54,6 +55,8 @@ export const runKind = (ids: UuidSource, deliverer: Deliverer, waker: () => Pick
     const goOn = ended.filter(({ run }) => !tooLarge.has(run.id));
     const failures = goOn.flatMap(failureOf);
     if (failures.length > 0) await recordFailuresAcrossWorkspaces(tx, failures);
+    const repeated = goOn.flatMap(stepsToRepeat);
+    if (repeated.length > 0) await forgetFailuresAcrossWorkspaces(tx, repeated);
     const unfit = goOn.flatMap(unfitOf);
     if (unfit.length > 0) wake(waker(), await parkUnfitAcrossWorkspaces(tx, unfit));
     const unfinished = goOn.filter(
@@ -142,6 +145,11 @@ const failureOf = ({ run, outcome: { claim, verdict }, report }: Ended): RunFail
   verdict.kind === "retry"
     ? [{ ...run, error: errorOf(report, verdict.error), waitMs: verdict.waitMs, reported: report && claim.attempt }]
     : [];
+
+const stepsToRepeat = ({ run, outcome: { verdict }, report }: Ended): StepsToRepeat[] => {
+  const { retrySteps = [] } = report ?? {};
+  return verdict.kind === "retry" && retrySteps.length > 0 ? [{ ...run, keys: retrySteps }] : [];
+};
 
 const unfitOf = ({ run, outcome: { claim, verdict }, report }: Ended): UnfitRun[] => {
   if (verdict.kind !== "giveBack" || !report?.unfit) return [];
