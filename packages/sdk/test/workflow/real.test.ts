@@ -120,6 +120,34 @@ test("a failed run that is retried goes on behind the steps that completed", asy
   expect(executed).toEqual(["load", "charge", "charge"]);
 });
 
+test("a failed step is executed again in the next attempt, though another one has ended before the workflow throws", async ({
+  service,
+  client,
+  worker,
+}) => {
+  let executed = 0;
+  const [failed, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const both = workflow({ id: "both", backoff: { delay: 1 } }, async ({ step, run }) => {
+    const flaky = step.run("flaky", () => (++executed === 1 ? Promise.reject(new Error("no connection")) : "loaded"));
+    flaky.catch(() => failed.resolve());
+    const quick = step.run("quick", () => failed.promise.then(() => "quick"));
+    const slow = step.run("slow", () => ended.promise);
+    const settled = await Promise.allSettled([flaky, quick, slow]);
+    for (const one of settled) if (one.status === "rejected") throw one.reason;
+    return run.attempt;
+  });
+  worker([both]);
+  const runId = await trigger(client, "both", null);
+  await until(async () => (await client.runs.get(runId)).steps.length === 2, "the failure and the step after it to be stored");
+  ended.resolve();
+  await until(async () => (await client.runs.get(runId)).nextAttemptAt !== null, "the attempt to fail");
+  await service.advance(30);
+  await untilStatus(client, runId, "completed");
+  const { result, steps } = await client.runs.get(runId);
+  expect(result).toBe(2);
+  expect(steps.map(({ key, status }) => `${key} ${status}`)).toEqual(["quick completed", "slow completed", "flaky completed"]);
+});
+
 test("hooks fire when runs end, and what they throw is recorded with the run", async ({ client, worker }) => {
   const calls: unknown[] = [];
   const hooked = workflow(
