@@ -104,8 +104,8 @@ export const SettleJob = Type.Object(
         maxItems: LIMITS.retrySteps,
         description:
           "With `failed`, of a run: the step whose failure ended the run, and steps that the program asked for since. `POST /v1/runs/:id/retry` " +
-          "lets the run execute them again. Unless given: failed steps with this error. If the run has another attempt, it executes failed and " +
-          "cancelled steps of these again, unless another one of them is in the journal.",
+          "lets the run execute them again. Unless given: failed steps with this error. With `retry: true`, the run's next " +
+          "attempt executes those again that have failed or were cancelled.",
       }),
     ),
     steps: Type.Optional(

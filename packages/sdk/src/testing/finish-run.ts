@@ -33,10 +33,10 @@ async function execute(run: MemoryRun, clock: VirtualClock, { options }: AnyWork
   if (outcome.outcome === "unfit") throw new Error(`The workflow is not deterministic. ${outcome.error}`);
   if (outcome.outcome === "suspended") await run.wake();
   if (outcome.outcome !== "failed") return null;
-  const { error: message, error_name: name, retry = true, retry_in = 0, retry_steps = [] } = outcome;
-  if (!retry || run.attempt >= (options.attempts ?? DEFAULT_ATTEMPTS)) return run.fail({ name, message });
+  const { error: message, error_name: name, retry, retry_in = 0, retry_steps = [] } = outcome;
+  if (retry === false || run.attempt >= (options.attempts ?? DEFAULT_ATTEMPTS)) return run.fail({ name, message });
   await clock.wait(Math.max(retry_in * 1_000, durationMs("backoff.delay", options.backoff?.delay ?? BACKOFF_MS) * 2 ** (run.attempt - 1)));
-  run.forget(retry_steps);
+  if (retry) run.forget(retry_steps);
   run.attempt += 1;
   return null;
 }

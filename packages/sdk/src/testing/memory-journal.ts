@@ -117,11 +117,10 @@ export class MemoryJournal {
     }
   }
 
-  /** Removes failed and cancelled steps, unless the workflow went on after them: then one of these has completed. */
+  /** Removes failed and cancelled steps of these. */
   forget(keys: readonly string[]): void {
-    const named = keys.flatMap((key) => this.#steps.get(key) ?? []);
-    if (named.some(({ status }) => status !== "failed" && status !== "cancelled")) return;
-    for (const step of named) {
+    for (const step of keys.flatMap((key) => this.#steps.get(key) ?? [])) {
+      if (step.status !== "failed" && step.status !== "cancelled") continue;
       this.#steps.delete(step.key);
       if (step.status === "failed") this.#bytes -= bytesOf({ status: "failed", error: step.error });
     }

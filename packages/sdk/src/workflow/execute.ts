@@ -126,10 +126,13 @@ function failed(execution: Execution, run: TakenRun, error: unknown): RunOutcome
   const { name, message } = failureOf(error);
   const lasting = execution.outbox.lasting.filter(({ status }) => status !== "waiting");
   const steps = lasting.length > 0 && { steps: lasting };
+  const retry = retryOfRun(execution, error);
+  const said = { outcome: "failed", error: message || name, error_name: name, ...retry, ...steps } as const;
+  const stored = execution.failedForNow.filter((key) => !execution.outbox.isFleeting(key));
+  if (stored.length > 0 && hasNextAttempt(execution, run, error))
+    return { ...said, retry: true, retry_steps: stored.slice(0, MAX_RETRY_STEPS) };
   // None is said, too: the service would take failures with the same words for what a retry executes again.
-  const again = hasNextAttempt(execution, run, error) ? execution.failedForNow : execution.retrySteps(error);
-  const retry_steps = again.slice(0, MAX_RETRY_STEPS);
-  return { outcome: "failed", error: message || name, error_name: name, ...retryOfRun(execution, error), retry_steps, ...steps };
+  return { ...said, retry_steps: execution.retrySteps(error).slice(0, MAX_RETRY_STEPS) };
 }
 
 function retryOfRun({ outbox, thrown, failedForNow }: Execution, error: unknown): { retry?: boolean; retry_in?: number } {

@@ -425,7 +425,7 @@ describe("failures of steps", () => {
   });
 
   test.for([
-    [["flaky", "quick", "slow"], { retry_steps: ["flaky"] }],
+    [["flaky", "quick", "slow"], { retry: true, retry_steps: ["flaky"] }],
     [["quick", "flaky", "slow"], { retry_steps: ["flaky"] }],
     [["quick", "slow", "flaky"], { retry_steps: ["flaky"] }],
   ])("one that the workflow throws after other steps is executed again, whatever ends first: %s", async ([order, expected]) => {

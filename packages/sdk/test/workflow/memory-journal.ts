@@ -104,7 +104,7 @@ export class MemoryRun {
       ...host,
     });
     if ("steps" in outcome) this.append(outcome.steps ?? []);
-    if (outcome.outcome === "failed" && outcome.retry !== false && this.attempt < run.attempts) this.#forget(outcome.retry_steps ?? []);
+    if (outcome.outcome === "failed" && outcome.retry === true && this.attempt < run.attempts) this.#forget(outcome.retry_steps ?? []);
     return outcome;
   }
 
@@ -124,11 +124,9 @@ export class MemoryRun {
     }
   }
 
-  /** The next attempt executes these steps again, unless one of them has completed. */
+  /** The next attempt executes these steps again. */
   #forget(keys: readonly string[]): void {
-    const isNamed = ({ key }: RunStep) => keys.includes(key);
-    if (this.journal.some((step) => isNamed(step) && step.status !== "failed" && step.status !== "cancelled")) return;
-    this.journal = this.journal.filter((step) => !isNamed(step));
+    this.journal = this.journal.filter(({ key, status }) => !keys.includes(key) || (status !== "failed" && status !== "cancelled"));
   }
 
   /** Those that wait come last. */

@@ -142,7 +142,7 @@ export function* readOutcome(
     ...reportOf({
       steps,
       error: cutError(yield* redactError({ name: error_name, message }, redactor)),
-      ...(retry_steps && { retrySteps: yield* withoutSecrets(retry_steps, redactor) }),
+      ...(retry_steps && { retrySteps: yield* withoutSecrets(retry_steps, redactor), repeats: retry === true }),
     }),
   };
 }

@@ -86,29 +86,21 @@ export interface StepsToRepeat extends RunKey {
   readonly keys: readonly string[];
 }
 
-/**
- * Removes failed and cancelled steps that the next attempts of runs execute again. If one of them has completed, the program has gone on after
- * its failure, which is remembered: then none of the run is removed. Uses the primary keys.
- */
+/** Removes failed and cancelled steps that the next attempts of runs execute again. Uses the primary keys. */
 export function forgetFailuresAcrossWorkspaces(tx: Db, runs: readonly StepsToRepeat[]): Promise<unknown> {
   const named = runs.flatMap(({ workspaceId, id, keys }) => keys.map((key) => ({ workspaceId, id, key })));
   return rows(
     tx,
     sql`
-      with named as (
-        select s.workspace_id, s.run_id, s.key, s.status, coalesce(octet_length(s.output), 0) + coalesce(octet_length(s.error), 0) as bytes
-        from unnest(${plainArray(named.map((one) => one.workspaceId))}::uuid[], ${plainArray(named.map((one) => one.id))}::uuid[],
+      with gone as (
+        delete from run_step s
+        using unnest(${plainArray(named.map((one) => one.workspaceId))}::uuid[], ${plainArray(named.map((one) => one.id))}::uuid[],
           ${textArray(named.map((one) => one.key))}::text[]) as n (workspace_id, run_id, key)
-        join run_step s on s.workspace_id = any(array[n.workspace_id]) and s.run_id = n.run_id and s.key = n.key
-      ), forgotten as (
-        select * from named n where not exists (
-          select from named o where o.workspace_id = n.workspace_id and o.run_id = n.run_id and o.status not in ('failed', 'cancelled'))
-      ), gone as (
-        delete from run_step s using forgotten f
-        where s.workspace_id = any(array[f.workspace_id]) and s.run_id = f.run_id and s.key = f.key
+        where s.workspace_id = any(array[n.workspace_id]) and s.run_id = n.run_id and s.key = n.key and s.status in ('failed', 'cancelled')
+        returning s.workspace_id, s.run_id, coalesce(octet_length(s.output), 0) + coalesce(octet_length(s.error), 0) as bytes
       )
-      update run r set steps = r.steps - f.steps, journal_bytes = r.journal_bytes - f.bytes
-      from (select workspace_id, run_id, count(*) as steps, sum(bytes) as bytes from forgotten group by workspace_id, run_id) f
-      where r.workspace_id = any(array[f.workspace_id]) and r.id = f.run_id`,
+      update run r set steps = r.steps - g.steps, journal_bytes = r.journal_bytes - g.bytes
+      from (select workspace_id, run_id, count(*) as steps, sum(bytes) as bytes from gone group by workspace_id, run_id) g
+      where r.workspace_id = any(array[g.workspace_id]) and r.id = g.run_id`,
   );
 }

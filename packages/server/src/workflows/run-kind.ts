@@ -147,8 +147,8 @@ const failureOf = ({ run, outcome: { claim, verdict }, report }: Ended): RunFail
     : [];
 
 const stepsToRepeat = ({ run, outcome: { verdict }, report }: Ended): StepsToRepeat[] => {
-  const { retrySteps = [] } = report ?? {};
-  return verdict.kind === "retry" && retrySteps.length > 0 ? [{ ...run, keys: retrySteps }] : [];
+  const { retrySteps = [], repeats = false } = report ?? {};
+  return verdict.kind === "retry" && repeats && retrySteps.length > 0 ? [{ ...run, keys: retrySteps }] : [];
 };
 
 const unfitOf = ({ run, outcome: { claim, verdict }, report }: Ended): UnfitRun[] => {

@@ -13,6 +13,8 @@ export interface RunReport {
   readonly error?: RunError;
   /** Keys of the steps that a retry of the run executes again. */
   readonly retrySteps?: readonly string[];
+  /** Whether its next attempt does so, too. Older SDKs do not say so, and name steps that it must not. */
+  readonly repeats?: boolean;
   /** Why the journal does not fit the code. */
   readonly unfit?: UnfitReport;
   /** What it said of its progress last. JSON text. */
