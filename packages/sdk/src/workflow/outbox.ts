@@ -114,8 +114,8 @@ export class Outbox {
     try {
       await (typeof what === "function" ? this.#sendCall(what) : this.#sendBatch());
     } catch (error) {
-      this.#items = [];
-      this.#released = 0;
+      this.#items.splice(0, this.#sending);
+      this.#released = Math.max(0, this.#released - this.#sending);
       throw error;
     } finally {
       this.#sending = 0;

@@ -55,7 +55,7 @@ describe("a run whose outcome is refused fails, and its error says why", () => {
   });
 });
 
-test("of a step that is stored beside another, and refused when that has ended, the run fails with the error", async () => {
+test("of a step that is stored beside another, and refused when that has ended, the run fails with the error and keeps the outcome", async () => {
   const ended = Promise.withResolvers<void>();
   const run = new MemoryRun(({ step }) =>
     Promise.all([step.run("work", () => ended.promise), step.http("call", { url: "https://example.com/" })]),
@@ -70,6 +70,7 @@ test("of a step that is stored beside another, and refused when that has ended, 
     ...failed('The service refused step "call": http.url is not allowed.'),
     error_name: "NonRetryableError",
     retry_steps: [],
+    steps: [expect.objectContaining({ key: "work", status: "completed" })],
   });
 });
 
