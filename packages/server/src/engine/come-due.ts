@@ -38,7 +38,9 @@ export class ComeDue {
    * Meanwhile batches move others. What it cannot move is left to them, too.
    */
   async #moveLeft(left: readonly LeftDue[]): Promise<void> {
-    const lane = left.find(({ laneId }) => laneId !== this.#waitedFor) ?? left[0];
+    // In turns.
+    const inOrder = left.toSorted((one, other) => one.laneId - other.laneId);
+    const lane = inOrder.find(({ laneId }) => laneId > (this.#waitedFor ?? 0)) ?? inOrder[0];
     if (!lane) return;
     this.#isWaiting = true;
     this.#waitedFor = lane.laneId;

@@ -48,12 +48,13 @@ export async function rescueAcrossWorkspaces(rescue: Rescue): Promise<0 | undefi
   });
   // A row of one may be locked for long. It is written in the end, and the next pass finds no more of it than this one.
   const late = new AbortController();
-  const settled = Promise.all(expired.map((one) => settleExpired(rescue, one))).finally(() => late.abort());
+  const found = expired.filter(({ claim }) => !rescue.settler.isSettling(claim));
+  const settled = Promise.all(found.map((one) => settleExpired(rescue, one))).finally(() => late.abort());
   await Promise.race([settled, wait(MAX_SETTLE_MS, undefined, { signal: late.signal }).catch(() => {})]);
-  if (expired.length > 0) emit("leases_expired", { count: expired.length });
+  if (found.length > 0) emit("leases_expired", { count: found.length });
   // Last, so that only they wait for the transactions that have locked their keys.
   if (isAnyLeft) await takeBackLost(rescue, true);
-  return expired.length < MAX_EXPIRED ? undefined : 0;
+  return found.length < MAX_EXPIRED ? undefined : 0;
 }
 
 /** Takes back the claims of lost nodes. Returns whether some are left because of their keys. */

@@ -1,7 +1,9 @@
+import { setTimeout as wait } from "node:timers/promises";
 import { type Db, type EmitEvent, row, rows, sql, type Transactional, type WorkspaceId } from "#kernel";
 
 /** A count of millions of jobs takes longer than other statements may. Milliseconds. */
 const TIMEOUT_MS = 300_000;
+const CANCEL_EVERY_MS = 100;
 
 interface RecountOptions {
   readonly db: Transactional;
@@ -60,7 +62,11 @@ export class JobRecount {
   /** Ends a count that runs: a node that stops must not wait for minutes. */
   async cancel(): Promise<void> {
     this.#isCancelled = true;
-    if (this.#backend !== null) await cancelBackend(this.#options.canceller, this.#backend);
+    // Again and again: between two statements there is nothing to cancel.
+    while (this.#backend !== null) {
+      await cancelBackend(this.#options.canceller, this.#backend);
+      await wait(CANCEL_EVERY_MS);
+    }
   }
 }
 

@@ -97,7 +97,7 @@ export const EVENTS = {
     { table: "string", error: "error" },
   ),
   partition_skipped: event(
-    "debug",
+    "warn",
     "Months have no partition, because their rows in the default partition are too many to move while history cannot be read or written. They stay there.",
     { table: "string", months: "strings" },
   ),

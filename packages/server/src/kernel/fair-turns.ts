@@ -9,6 +9,8 @@ import type { Service } from "./service.ts";
 const LOCKED_MS = 50;
 /** The wait when what is due failed. Milliseconds. */
 const FAILED_MS = 1_000;
+/** The wait when only workspaces have something due that took too long: when others have is not known. Milliseconds. */
+const SLOW_MS = 250;
 /** When so many workspaces in a row take too long, the database may, and not their rows: the round ends. */
 const MAX_TIMEOUTS = 3;
 /** After a try that took too long beside the rounds, the next one comes after so many times as long. */
@@ -88,7 +90,8 @@ export class FairTurns implements Service {
     this.#trySlow();
     const line = [...found].filter((workspaceId) => !this.#slow.has(workspaceId));
     let untilMs = clock.elapsedMs() + roundMs;
-    let [hasServed, hasFailed] = [false, this.#slow.size > 0];
+    let [hasServed, hasFailed] = [false, false];
+    const idleMs = this.#slow.size > 0 ? SLOW_MS : LOCKED_MS;
     while (line.length > 0 && clock.elapsedMs() < untilMs) {
       const beganMs = clock.elapsedMs();
       const { served, failed, more } = await this.#serveOrSplit(line.splice(0, maxBatch));
@@ -98,7 +101,7 @@ export class FairTurns implements Service {
       hasServed ||= served;
       hasFailed ||= failed;
     }
-    return hasServed ? 0 : hasFailed ? FAILED_MS : LOCKED_MS;
+    return hasServed ? 0 : hasFailed ? FAILED_MS : idleMs;
   }
 
   /** Tries those that took too long, one after the other, until one does again. */

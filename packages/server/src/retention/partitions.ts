@@ -35,10 +35,13 @@ const LATER = {
 /** What moves while all that reads or writes the table waits: in less than a second. */
 const MAX_MOVED_ROWS = 10_000;
 const MAX_MOVED_BYTES = 32 * 1024 * 1024;
-/** PostgreSQL reads a default partition while it adds another one. Bytes. */
-const MAX_READ_BYTES = 256 * 1024 * 1024;
+/** PostgreSQL reads a default partition while it adds another one: in a second or two. Bytes. */
+const MAX_READ_BYTES = 1024 * 1024 * 1024;
 
-/** When the next pass comes: soon enough for a retention that was made longer; after a step for which there was a lock. Milliseconds. */
+/** Steps of a pass that may take too long. */
+const MAX_TIMEOUTS = 2;
+
+/** When the next pass comes: soon enough for a retention that was made longer; after a step that failed because of a lock. Milliseconds. */
 const [SOON_MS, LATER_MS] = [60_000, 300_000];
 
 /**
@@ -48,29 +51,33 @@ const [SOON_MS, LATER_MS] = [60_000, 300_000];
  * (`partition_failed`), and does not keep the others from their turn. Rows whose month has no partition stay in the default partition, and are
  * deleted there (`clearExpiredRows`).
  *
- * @returns the wait until the next pass, in milliseconds; undefined: the usual one. A step that took too long, or that PostgreSQL refuses, would
- * fail again soon, and may hold up the table each time.
+ * @returns the wait until the next pass, in milliseconds; undefined: the usual one. A step that took too long, that was left out, or that
+ * PostgreSQL refuses, would fail again soon, and may hold up the table each time.
  */
 export async function maintainPartitions(db: Transactional, emit: EmitEvent): Promise<number | undefined> {
   let waitMs: number | undefined = SOON_MS;
+  let timeouts = 0;
   const attempt = async <Result>(table: Expiring, work: (tx: Db) => Promise<Result>): Promise<Result | null> => {
     try {
       return await step(db, work);
     } catch (error) {
       if (!isForLock(emit, table, error)) waitMs = undefined;
       waitMs &&= LATER_MS;
+      if (isTimeout(error)) timeouts += 1;
       return null;
     }
   };
   for (const { table, missing, past } of await findWork(db)) {
     const skipped: string[] = [];
     for (const month of missing) {
+      // It may be the table that is slow, and no month: each try holds it up.
+      if (timeouts === MAX_TIMEOUTS) break;
       const isCreated = await attempt(table, (tx) => create(tx, table, month));
       if (isCreated === false) skipped.push(month.slice(0, "2026-11".length));
     }
     if (skipped.length > 0) {
       emit("partition_skipped", { table, months: skipped });
-      waitMs &&= LATER_MS;
+      waitMs = undefined;
     }
     const dropped = past ? await attempt(table, (tx) => drop(tx, table)) : null;
     if (dropped && dropped.length > 0) emit("history_dropped", { partitions: dropped.map(({ name }) => name) });

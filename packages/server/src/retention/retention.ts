@@ -1,6 +1,6 @@
 import type { Module } from "#http";
 import { type EmitEvent, PeriodicLoop, type Random, type Transactional } from "#kernel";
-import type { PulledWaker } from "#lanes";
+import type { LaneId, PulledWaker } from "#lanes";
 import { foldRunCountsAcrossWorkspaces, sweepEventKeysAcrossWorkspaces, sweepExpiredRunsAcrossWorkspaces } from "#workflows";
 import { clearExpiredRows, maintainPartitions } from "./partitions.ts";
 import { sweepDeletedLanesAcrossWorkspaces } from "./sweep-lanes.ts";
@@ -18,9 +18,11 @@ export interface RetentionOptions {
 /** Deletes the rows of deleted queues and workspaces, and rows whose retention has expired. */
 export function createRetention({ housekeeping, random, emit, waker }: RetentionOptions): Module {
   const loop = (name: string, everyMs: number, pass: () => Promise<unknown>) => new PeriodicLoop({ name, everyMs, pass }, emit, random);
+  const failedLanes = new Set<LaneId>();
+  const sweepLanes = () => sweepDeletedLanesAcrossWorkspaces(housekeeping, (lanes) => waker.wakeWorkflows(lanes), failedLanes);
   return {
     services: [
-      loop("sweep-lanes", 15_000, () => sweepDeletedLanesAcrossWorkspaces(housekeeping, (lanes) => waker.wakeWorkflows(lanes))),
+      loop("sweep-lanes", 15_000, sweepLanes),
       loop("sweep-workspaces", 60_000, () => sweepDeletedWorkspacesAcrossWorkspaces(housekeeping)),
       loop("sweep-runs", HOUR_MS, () => sweepExpiredRunsAcrossWorkspaces(housekeeping)),
       loop("fold-run-counts", 5_000, () => foldRunCountsAcrossWorkspaces(housekeeping)),

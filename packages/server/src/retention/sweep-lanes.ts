@@ -1,6 +1,6 @@
 import { sweepLaneJobs } from "#jobs";
 import type { Transactional } from "#kernel";
-import { findDeletedLanesAcrossWorkspaces, type LaneKey, removeEmptyLane } from "#lanes";
+import { findDeletedLanesAcrossWorkspaces, type LaneId, type LaneKey, removeEmptyLane } from "#lanes";
 import { removeSchedulesOf } from "#schedules";
 import { sweepLaneDeliveries } from "#webhooks";
 import { sweepLaneRuns } from "#workflows";
@@ -14,25 +14,29 @@ const MAX_LANES = 100;
  * has more than a portion, so that a node that stops does not wait for all of it.
  *
  * @param onWoken called with the lanes of runs that waited for a deleted one
+ * @param failed those that failed in the passes before: they come last
  * @returns 0 when there may be more to do, in milliseconds
  */
 export async function sweepDeletedLanesAcrossWorkspaces(
   db: Transactional,
   onWoken: (lanes: LaneKey[]) => void,
+  failed = new Set<LaneId>(),
 ): Promise<number | undefined> {
   const failures: unknown[] = [];
-  let hasMore = false;
-  for (const lane of await findDeletedLanesAcrossWorkspaces(db, MAX_LANES)) {
+  const lanes = await findDeletedLanesAcrossWorkspaces(db, MAX_LANES);
+  const isFailed = ({ laneId }: LaneKey) => failed.has(laneId);
+  for (const lane of [...lanes.filter((one) => !isFailed(one)), ...lanes.filter(isFailed)]) {
     try {
-      hasMore = await sweepLane(db, lane, onWoken);
+      if (await sweepLane(db, lane, onWoken)) return 0;
+      failed.delete(lane.laneId);
     } catch (error) {
       // One that fails does not keep the others from being swept.
       failures.push(error);
+      failed.add(lane.laneId);
     }
-    if (hasMore) break;
   }
   if (failures.length > 0) throw failures[0];
-  return hasMore ? 0 : undefined;
+  return undefined;
 }
 
 /** Returns whether there may be more to delete. */

@@ -33,8 +33,8 @@ export interface FoundSecret {
 }
 
 /**
- * Bytes of ciphertexts that one statement returns. The first request is answered whatever it needs: 100 secrets of 64 KiB at most, and four
- * former values of each.
+ * Bytes of ciphertexts that one statement returns. The first request is answered whatever it needs: 100 secrets of 64 KiB at most, and their
+ * former values.
  */
 const MAX_BYTES = fragment`2097152`;
 
@@ -62,7 +62,7 @@ export async function accessSecretsAcrossWorkspaces(db: Db, requests: readonly S
         select * from (
           select n."group", n.name, n.at, r.workspace_id, secret.id, secret.ciphertext, secret.wrapped_key, secret.master_key_id, secret.allowed_queues,
             secret.allowed_hosts, case when r.with_former then ${FORMER} end as former,
-            greatest(secret.created_at, ${FORMER_SINCE} + interval '1 hour') as missing_before,
+            greatest(secret.created_at, ${FORMER_SINCE} + interval '5 minutes') as missing_before,
             case when r.only_search then null when r.queue <> all(secret.allowed_queues) or (r.queue is null and secret.allowed_queues is not null) then 'queue'
               when r.host <> all(secret.allowed_hosts) then 'host' end as refused,
             sum(coalesce(octet_length(secret.ciphertext), 0) + case when r.with_former then coalesce(octet_length(secret.former), 0) else 0 end)

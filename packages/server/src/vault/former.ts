@@ -2,7 +2,10 @@ import { momentMs, type Timestamp, toMoment } from "#kernel";
 
 /** How long the former values of a secret are kept: twice as long as a lease lasts that is not extended. Hours. */
 export const FORMER_HOURS = 24;
-const MAX_VALUES = 4;
+/** A secret that is rotated every minute is known for a quarter of an hour. */
+const MAX_VALUES = 16;
+/** Of values beyond the newest. A value has 64 KiB at most. Characters. */
+const MAX_LENGTH = 256 * 1024;
 
 /** A value that a secret had, and when it was replaced. */
 export interface FormerValue {
@@ -18,11 +21,16 @@ export interface Former {
   readonly since: Timestamp | null;
 }
 
-/** The same once the secret has another value. Bounded in number and age. */
+/** The same once the secret has another value. Bounded in number, length and age. */
 export function replaced({ values, since }: Former, value: string, now: Timestamp): Former {
   const oldestMs = momentMs(now) - FORMER_HOURS * 3_600_000;
   const all = [{ value, replacedAt: now }, ...values];
-  const kept = all.filter(({ replacedAt }, at) => at < MAX_VALUES && momentMs(replacedAt) > oldestMs);
+  let length = 0;
+  const end = all.findIndex((one, at) => {
+    length += one.value.length;
+    return at > 0 && (at === MAX_VALUES || length > MAX_LENGTH || momentMs(one.replacedAt) <= oldestMs);
+  });
+  const kept = end === -1 ? all : all.slice(0, end);
   const [dropped] = all.slice(kept.length);
   return { values: kept, since: dropped?.replacedAt ?? since };
 }

@@ -6,7 +6,7 @@ import type { Keyring } from "./keyring.ts";
 import { mountSecrets } from "./routes.ts";
 import { forgetFormerAcrossWorkspaces } from "./store.ts";
 
-/** How often it is looked for former values whose time is over. Milliseconds. */
+/** How often former values whose time is over are removed. Milliseconds. */
 const FORGET_FORMER_EVERY_MS = 600_000;
 /** Forms of values that no attempt has used for one to two of these periods are forgotten. */
 const FORGET_FORMS_EVERY_MS = 300_000;

@@ -50,7 +50,7 @@ export async function endDeliveriesAcrossWorkspaces(
     }
     unfinished = more;
   }
-  if (failures.length > 0) throw failures[0];
+  if (failures.length > 0 && unfinished.length === 0) throw failures[0];
   return unfinished.length > 0 || lanes.length === MAX_WEBHOOKS ? 0 : undefined;
 }
 

@@ -45,7 +45,7 @@ export const proveReport =
       return (await findTemplatedInput(db, { workspaceId, id: claim.id as string as RunId })) === null ? { claim, redactor: null } : null;
     const found = await redactorOf(db, row, row.queue, worker ?? ENDPOINT);
     if (!found) {
-      // Secrets of it are not known any more, so it is executed again. The node that holds the execution of an endpoint hears how it ends.
+      // Its secrets may no longer be known, so it is executed again. The node that holds the execution of an endpoint hears how it ends.
       if (worker !== null) await finish([{ claim: row, result: { kind: "withdrawn" }, worker }]);
       return null;
     }

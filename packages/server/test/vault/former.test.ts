@@ -43,12 +43,24 @@ describe("the former values of a secret", () => {
     expect(await stored(service, "OLD")).toEqual({ former: null, since: replaced });
   });
 
-  test("are four at most, and stay with a change of the limits alone", async ({ service }) => {
-    await rotated(service, "MANY", 6);
+  test("are 16 at most, and stay with a change of the limits alone", async ({ service }) => {
+    await rotated(service, "MANY", 16);
+    expect(await stored(service, "MANY")).toMatchObject({ since: null });
+    await service.ok("PATCH", "/v1/secrets/MANY", { value: "another value" });
     const { since } = (await stored(service, "MANY")) ?? {};
     expect(since).not.toBeNull();
     await service.ok("PATCH", "/v1/secrets/MANY", { allowed_queues: ["emails"] });
     expect(await stored(service, "MANY")).toEqual({ former: expect.any(Buffer), since });
+  });
+
+  test("are kept up to 256 KiB", async ({ service }) => {
+    await service.ok("POST", "/v1/secrets", { name: "LONG", value: "0".repeat(60_000) });
+    const missing: boolean[] = [];
+    for (let n = 1; n <= 5; n += 1) {
+      await service.ok("PATCH", "/v1/secrets/LONG", { value: String(n).repeat(60_000) });
+      missing.push((await stored(service, "LONG"))?.since !== null);
+    }
+    expect(missing).toEqual([false, false, false, false, true]);
   });
 
   test("of which one was replaced by itself are not kept", async ({ service }) => {

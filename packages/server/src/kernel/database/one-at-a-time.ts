@@ -9,8 +9,8 @@ interface Turn {
 
 /**
  * Uses one connection of a database at most: a statement or transaction waits until the one before it has ended. When the database turns
- * out to be away, those that wait fail too: each would wait as long as the first. One that takes too long says nothing of the others. The work of a transaction must use its `tx` alone,
- * because another statement would wait for that transaction.
+ * out to be away, those that wait fail too: each would wait as long as the first. One that takes too long says nothing of the others, so those
+ * go on. The work of a transaction must use its `tx` alone, because another statement would wait for that transaction.
  */
 export class OneAtATime implements Transactional {
   readonly #db: Transactional;
