@@ -355,7 +355,7 @@ export class MemoryRun {
 }
 
 const neverEnding = (keys: readonly string[]): string =>
-  `Step ${keys.map((key) => `"${key}"`).join(", ")} does not end, as its mock says, and the run waits for no sleep or timeout that could end beside it.`;
+  `Step ${keys.map((key) => `"${key}"`).join(", ")} does not end, as its mock says, and the run waits for no sleep or timeout that could end beside it. Signals and calls by the service end when no step is in progress.`;
 
 /** What the mock of a step returns that the service executes. */
 function outputOf(key: string, mocked: unknown): unknown {

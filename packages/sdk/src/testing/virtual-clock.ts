@@ -4,7 +4,7 @@ import { turn } from "../workflow/turn.ts";
 interface Timer {
   /** Milliseconds since 1970. */
   readonly atMs: number;
-  /** Whether it passes though functions of steps are executed. */
+  /** Whether it passes though functions of steps are executed, if it is the first. */
   readonly isWait: boolean;
   readonly pass: () => void;
 }
@@ -12,11 +12,12 @@ interface Timer {
 /** Turns of the event loop in which a run goes on after a step has ended. */
 const QUIET_TURNS = 10;
 /** How long nothing may happen while steps do not end. Real milliseconds. */
-const STUCK_MS = 1_000;
+const STUCK_MS = 3_000;
 
 /**
  * A clock that stands still but for what is waited for. Timers pass in their order, each when what the one before has brought about has
- * happened. No time passes while the function of a step is executed, so that how long that takes decides no race; but waits do.
+ * happened. While the function of a step is executed, no sleep ends and no timeout passes: how long it takes by the real clock decides no
+ * race. The wait for another attempt ends meanwhile, unless one of these comes before it.
  */
 export class VirtualClock {
   #ms: number;
@@ -42,7 +43,7 @@ export class VirtualClock {
     this.#ms = Math.max(this.#ms, ms);
   }
 
-  /** Waits, also while functions of steps are executed. Rejects with the signal's reason when it aborts. */
+  /** Waits, also while functions of steps are executed, if no sleep or timeout comes before. Rejects with the signal's reason when it aborts. */
   readonly wait = (ms: number, signal?: AbortSignal): Promise<void> => this.#add(ms, true, signal);
 
   /** Ends when everything that is in progress waits, too, or does not end. Rejects with the signal's reason when it aborts. */
@@ -125,11 +126,12 @@ export class VirtualClock {
     }
   }
 
-  /** The first timer that may pass now. */
+  /** The first timer, if it may pass now. */
   get #next(): Timer | undefined {
     const timers = [...this.#timers].sort((a, b) => a.atMs - b.atMs);
     const allWait = this.#busy === 0 && (this.#endless.size > 0 || timers.some(({ isWait }) => isWait));
-    return timers.find(({ isWait }) => isWait || allWait);
+    const [first] = timers;
+    return first?.isWait || allWait ? first : undefined;
   }
 
   #expectChange(): void {

@@ -2,7 +2,7 @@ import { Deadline } from "../deadline.ts";
 import type { RunHost } from "../workflow/host.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
-/** Timeouts of attempts by a virtual clock. A function that does not end in time by the real one has not ended in time, either. */
+/** Timeouts of attempts by a virtual clock. A function also times out when its timeout has passed in real time. */
 export const virtualDeadlines =
   (clock: VirtualClock): RunHost["deadline"] =>
   (ms, outer, reason) => {

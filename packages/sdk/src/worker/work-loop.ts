@@ -134,7 +134,7 @@ export class WorkLoop {
   get #room(): number {
     const { concurrency } = this.#settings;
     const share = concurrency < MIN_HALVED ? concurrency : Math.ceil(concurrency / 2);
-    return Math.max(0, Math.min(MAX_JOBS, share, concurrency - this.#executing - this.#expected));
+    return Math.max(0, Math.min(MAX_JOBS, share, concurrency - this.#executing - this.#expected - this.#postponed));
   }
 
   /** If it is not known when a call took what it brings, that was at any moment since it was sent: half of the lease is left then. */

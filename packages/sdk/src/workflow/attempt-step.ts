@@ -1,6 +1,5 @@
 import type { ReportedStep } from "@tidemill/contract";
 import { momentText } from "../clock.ts";
-import { chance } from "../random.ts";
 import { retryOf } from "../worker/retry-of.ts";
 import { StepTimeoutError } from "./errors.ts";
 import { failureOf } from "./failure.ts";
@@ -41,7 +40,9 @@ export async function attemptStep(host: RunHost, call: StepCall, signal: AbortSi
         const isFinal = !retry || settings.attempts !== null;
         return { reported: { ...reported, status: "failed", error: failureOf(thrown) }, thrown, isFinal };
       }
-      await host.wait(Math.max(seconds * 1_000, backoffMs(settings, attempt, chance())), signal).catch(() => {});
+      await host
+        .wait(Math.max(seconds * 1_000, backoffMs(settings, attempt, host.random(`${key} after attempt ${attempt}`))), signal)
+        .catch(() => {});
     }
   }
   return null;

@@ -28,7 +28,7 @@ export interface RunHost {
   readonly deadline: (ms: number, outer: AbortSignal, reason: () => Error) => Pick<Deadline, "signal" | "passed" | "end">;
   /** Waits for the end of a sleep beside steps in progress. */
   readonly timer: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** A number from 0 to 1, for the step with this key. */
+  /** A number from 0 to 1, for a value or the wait of a step. */
   readonly random: (key: string) => number;
   /** A UUID, for the step with this key. */
   readonly uuid: (key: string) => string;

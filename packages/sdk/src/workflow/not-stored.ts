@@ -32,9 +32,11 @@ export function refusedStep(steps: readonly ReportedStep[], message: string): st
 export function withoutRefused(steps: readonly ReportedStep[], message: string): ReportedStep[] {
   const { at } = refusalIn(message);
   if (!steps[at]) return [];
-  const hasReturned = ({ type, status }: ReportedStep) => status === "completed" && type !== "value";
   return steps.filter((step, index) => step.status !== "waiting" && (index < at || (index > at && hasReturned(step))));
 }
+
+/** Whether a step has had its effect, whatever the workflow has done since. */
+export const hasReturned = ({ type, status }: ReportedStep): boolean => status === "completed" && type !== "value";
 
 /** Stores steps. If the service refuses one of them, it stores the others: what they did must not be done again. */
 export async function storeOrOthers(

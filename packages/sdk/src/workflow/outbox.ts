@@ -1,5 +1,6 @@
 import type { ReportedStep } from "@tidemill/contract";
 import { countValues } from "./fits-in-body.ts";
+import { hasReturned } from "./not-stored.ts";
 
 /** Steps in one call. */
 export const MAX_STEPS = 100;
@@ -105,8 +106,8 @@ export class Outbox {
   }
 
   /**
-   * Stores what there is. One call at a time: so the journal has the order of this list. What cannot be stored is forgotten. Returns whether it
-   * has stored anything: not while another call is under way.
+   * Stores what there is. One call at a time: so the journal has the order of this list. What cannot be stored is forgotten, and of what comes
+   * after it all but what steps have returned. Returns whether it has stored anything: not while another call is under way.
    */
   async send(): Promise<boolean> {
     if (this.#sending > 0 || this.#items.length === 0) return false;
@@ -114,14 +115,22 @@ export class Outbox {
     try {
       await (typeof what === "function" ? this.#sendCall(what) : this.#sendBatch());
     } catch (error) {
-      this.#items.splice(0, this.#sending);
-      this.#released = Math.max(0, this.#released - this.#sending);
+      this.#forgetSending();
       throw error;
     } finally {
       this.#sending = 0;
     }
     this.#releaseNext();
     return true;
+  }
+
+  /** Forgets what could not be stored, and what the program may have done because of it. */
+  #forgetSending(): void {
+    const isKept = ({ what }: Item) => typeof what !== "function" && hasReturned(what);
+    const isSeen = (_: Item, index: number) => index < this.#released - this.#sending;
+    const rest = this.#items.slice(this.#sending);
+    this.#released = rest.filter(isSeen).filter(isKept).length;
+    this.#items = rest.filter(isKept);
   }
 
   async #sendBatch(): Promise<void> {
@@ -153,7 +162,7 @@ export class Outbox {
     for (const step of lasting) if (!seen.has(step.key)) this.#release(step);
     this.#items = lasting.map((step) => ({ key: step.key, what: step, isFleeting: false }));
     this.#released = this.#items.length;
-    while (this.#items.length > 0) await this.send();
+    while (this.#items.length > 0) if (!(await this.send())) await this.sent();
   }
 
   #batchSize(): number {

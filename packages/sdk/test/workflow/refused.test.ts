@@ -74,6 +74,23 @@ test("of a step that is stored beside another, and refused when that has ended, 
   });
 });
 
+test("what the workflow asked for because of an outcome is forgotten with it, when that is refused", async () => {
+  const asked = Promise.withResolvers<void>();
+  const run = new MemoryRun(async ({ step, run: { now } }) => {
+    await step.run("a", () => 1);
+    await turn();
+    now();
+    asked.resolve();
+    await step.run("b", () => 2);
+  });
+  const store = async () => {
+    await asked.promise;
+    throw new TidemillError({ code: "VALIDATION_ERROR", message: "steps[0].output is nested too deep.", status: 400 });
+  };
+  expect(await run.execute({ store })).not.toHaveProperty("steps");
+  expect(await run.execute()).toMatchObject({ outcome: "completed" });
+});
+
 test("of several steps that could not be stored, the error names the one that was refused", () => {
   const refused = (message: string) => new TidemillError({ code: "VALIDATION_ERROR", message, status: 400 });
   expect(notStored(STEPS, refused("steps[1].output is nested too deep.")).message).toBe(

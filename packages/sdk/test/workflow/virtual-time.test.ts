@@ -73,6 +73,27 @@ describe("a step that never ends", () => {
 });
 
 describe("time", () => {
+  test("of a sleep comes before that of another attempt that is later, also beside a function that is executed", async () => {
+    let calls = 0;
+    const raced = of(async ({ step }) => {
+      const beside = step.run("beside", () => new Promise((resolve) => setTimeout(resolve, 60)));
+      const work = step.run("work", () => (++calls === 1 ? Promise.reject(new Error("No.")) : calls), {
+        attempts: 2,
+        backoff: { delay: "1h" },
+      });
+      const { winner } = await step.race({ work, late: step.sleep("late", "10s") });
+      await beside;
+      return winner;
+    });
+    expect(await testWorkflow(raced, {})).toMatchObject({ result: "late", elapsedMs: 10_000 });
+  });
+
+  test("of a backoff is the same in each test", async () => {
+    const retried = of(({ step }) => step.run("work", () => 1, { attempts: 3, backoff: { delay: "1m" } }));
+    const elapsed = await Promise.all([1, 2, 3].map(async () => (await testWorkflow(retried, { fail: { work: 2 } })).elapsedMs));
+    expect(new Set(elapsed).size).toBe(1);
+  });
+
   test("does not pass while the function of a step is executed: a sleep does not win", async () => {
     const real = of(async ({ step }) => {
       const work = step.run("work", () => new Promise((resolve) => setTimeout(resolve, 20)));
