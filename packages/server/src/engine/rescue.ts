@@ -59,13 +59,11 @@ export async function rescueAcrossWorkspaces(rescue: Rescue): Promise<0 | undefi
 
 /** Takes back the claims of lost nodes. Returns whether some are left because of their keys. */
 const takeBackLost = (rescue: Rescue, waits: boolean): Promise<boolean> =>
-  takeBackAll(rescue, "jobs_rescued", {
-    leaseId: null,
-    outcome: "lost",
-    error: JSON.stringify(NODE_LOST),
-    plainKinds: rescue.kinds.plainKinds,
-    waits,
-  });
+  takeBackAll(
+    rescue,
+    { leaseId: null, outcome: "lost", error: JSON.stringify(NODE_LOST), plainKinds: rescue.kinds.plainKinds, waits },
+    (count) => rescue.emit("jobs_rescued", { count }),
+  );
 
 async function settleExpired(rescue: Rescue, { claim, worker }: ExpiredClaim): Promise<void> {
   if (worker !== null) {
@@ -84,23 +82,25 @@ async function settleExpired(rescue: Rescue, { claim, worker }: ExpiredClaim): P
  */
 export async function giveBackAll(rescue: TakingBackAll, leaseId: number): Promise<void> {
   const giveBack = (waits: boolean) =>
-    takeBackAll(rescue, "jobs_given_back", { leaseId, outcome: "released", error: null, plainKinds: [], waits });
+    takeBackAll(rescue, { leaseId, outcome: "released", error: null, plainKinds: [], waits }, (count) =>
+      rescue.emit("jobs_given_back", { count }),
+    );
   if (await giveBack(false)) await giveBack(true);
 }
 
 type TakingBackAll = Pick<Rescue, "db" | "emit" | "kinds"> & { readonly waker: Waker };
 
 async function takeBackAll(
-  { db, emit, kinds, waker }: TakingBackAll,
-  event: "jobs_rescued" | "jobs_given_back",
+  { db, kinds, waker }: TakingBackAll,
   which: Pick<TakingBack, "leaseId" | "outcome" | "error" | "plainKinds" | "waits">,
+  report: (count: number) => void,
 ): Promise<boolean> {
   for (;;) {
     const found = await takeBackAcrossWorkspaces(db, { ...which, maxLosses: MAX_LOSSES, onceKinds: kinds.onceKinds, limit: MAX_ROWS });
     const taken = found.filter(({ state }) => state !== null);
     const count = taken.reduce((sum, { jobs }) => sum + jobs, 0);
     if (count > 0) {
-      emit(event, { count });
+      report(count);
       waker.wake(taken.map(({ workspace_id, lane_id }) => ({ workspaceId: workspace_id, laneId: lane_id })));
     }
     if (count < MAX_ROWS) return taken.length < found.length;
