@@ -107,6 +107,8 @@ describe("the delivery of an event", () => {
       return !(await receiver.get()).enabled;
     });
     expect(await receiver.get()).toMatchObject({ disabled: { reason: "failing", at: new Date(began + 5 * 86_400_000).toISOString() } });
+    // They are cancelled after the webhook was switched off, in transactions of their own.
+    await until(async () => (await receiver.deliveries()).every(({ state }) => state !== "pending"));
     expect((await receiver.deliveries()).map(({ state }) => state)).toEqual(["cancelled", "failed"]);
     const { status, checks } = await service.ok("GET", "/v1/status");
     expect([status, checks.find(({ name }: { name: string }) => name === "webhooks").status]).toEqual(["degraded", "degraded"]);
