@@ -75,13 +75,15 @@ export const weighRuns = async (db: Db, workspaceId: WorkspaceId, ids: readonly 
   return new Map(found.map(({ id, bytes }) => [id, bytes]));
 };
 
+const INPUT_MAY_HOLD_TEMPLATES = columnMayHoldTemplates(fragment`input`);
+
 /** The input of a run if it may hold templates. Uses the primary key. */
 export const findTemplatedInput = async (db: Db, { workspaceId, id }: RunKey): Promise<string | null> =>
   (
     await row<{ input: string }>(
       db,
       sql`
-        select input from run where workspace_id = ${workspaceId} and id = ${id} and ${columnMayHoldTemplates(fragment`input`)}`,
+        select input from run where workspace_id = ${workspaceId} and id = ${id} and ${INPUT_MAY_HOLD_TEMPLATES}`,
     )
   )?.input ?? null;
 

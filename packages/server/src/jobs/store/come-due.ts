@@ -3,6 +3,8 @@ import type { LaneId, LaneKey } from "#lanes";
 import { COUNT_DUE } from "./counts.ts";
 import { ASSIGN_SLOTS_OF_MOVED, movableOf } from "./fragments.ts";
 
+const MOVABLE_DUE = movableOf(fragment`due`, fragment`false`);
+
 /** The advisory lock of the node that moves jobs while more are due than a batch moves. */
 const CROWD_LOCK = 7305512041;
 
@@ -95,7 +97,7 @@ export async function moveDueAcrossWorkspaces(
         order by run_at limit ${limit}::int for update skip locked
       ), due as (
         select * from uncrowded union all select * from shared
-      ), ${movableOf(fragment`due`, fragment`false`)}, moved as (
+      ), ${MOVABLE_DUE}, moved as (
         update job j set state = 'waiting' from movable due
         where j.workspace_id = any(array[due.workspace_id]) and j.lane_id = due.lane_id and j.id = due.id
         returning j.workspace_id, j.lane_id, j.concurrency_key
@@ -112,8 +114,7 @@ export async function moveDueAcrossWorkspaces(
       (select null, null, 0, null, coalesce((select min(share) from turn), 1), mine,
         (select workspace_id from earliest where step = ${maxWorkspaces}::int), null, null from crowd where crowded)
       union all
-      (select workspace_id, lane_id, 0, null, null, null, null, array_agg(id), null from due
-        where concurrency_key is not null and (lane_id, concurrency_key) not in (select lane_id, concurrency_key from free)
+      (select workspace_id, lane_id, 0, null, null, null, null, array_agg(id), null from locked
         group by workspace_id, lane_id)`,
   );
   const crowd = found.find(({ share }) => share !== null);

@@ -38,7 +38,7 @@ export const ASSIGN_SLOTS_OF_WAITING = slotsOf(fragment`(select * from moved whe
 
 /**
  * CTEs for moves of jobs of many workspaces, which must not wait for one of them: `free` are the concurrency keys of CTE `found` that no other
- * transaction has locked, and `movable` its jobs without those of other keys. Each key is locked with the lock of function `lock_keys`, so
+ * transaction has locked, `movable` its jobs without those of other keys, and `locked` these. Each key is locked with the lock of function `lock_keys`, so
  * that assigning its slots does not wait. With `waits`, all keys are free, and it waits then.
  */
 export const movableOf = (found: Fragment, waits: Fragment) => fragment`
@@ -47,6 +47,8 @@ export const movableOf = (found: Fragment, waits: Fragment) => fragment`
     where ${waits} or pg_try_advisory_xact_lock((lane_id & 511)::integer, hashtext(concurrency_key) & 7)
   ), movable as (
     select * from ${found} where concurrency_key is null or (lane_id, concurrency_key) in (select lane_id, concurrency_key from free)
+  ), locked as (
+    select * from ${found} where concurrency_key is not null and (lane_id, concurrency_key) not in (select lane_id, concurrency_key from free)
   )`;
 
 /** The columns of a claim, without the payload and what was read from the lane. */

@@ -107,6 +107,9 @@ export const removeUnrecorded = (
       select lease_id, attempt, ${ASSIGN_SLOTS_OF_GONE} as assigned from gone`,
   );
 
+const UNLOCKED = fragment`for update skip locked`;
+const ALL_IN_ORDER = fragment`order by id for update`;
+
 const remove = (
   db: Db,
   { workspaceId, laneId }: LaneKey,
@@ -131,7 +134,7 @@ const remove = (
  * Deletes those of these jobs of a lane, which leave no record and have no concurrency key, that no other transaction has locked. So it never
  * waits. Returns them, with the leases of their claims. Uses the primary key.
  */
-export const removeUnlocked = (tx: Db, lane: LaneKey, ids: readonly JobId[]) => remove(tx, lane, ids, fragment`for update skip locked`);
+export const removeUnlocked = (tx: Db, lane: LaneKey, ids: readonly JobId[]) => remove(tx, lane, ids, UNLOCKED);
 
 /** Deletes such jobs, and waits for transactions that have locked some of them. It locks nothing else. Uses the primary key. */
-export const removeWhenUnlocked = (db: Db, lane: LaneKey, ids: readonly JobId[]) => remove(db, lane, ids, fragment`order by id for update`);
+export const removeWhenUnlocked = (db: Db, lane: LaneKey, ids: readonly JobId[]) => remove(db, lane, ids, ALL_IN_ORDER);

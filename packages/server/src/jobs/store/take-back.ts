@@ -25,6 +25,8 @@ export interface TakingBack {
   readonly limit: number;
 }
 
+const MOVABLE_HELD = movableOf(fragment`held`, fragment`(select waits from asked)`);
+
 /** Jobs of a lane that were taken back, or left because of their keys. */
 interface TakenBack {
   readonly workspace_id: WorkspaceId;
@@ -54,7 +56,7 @@ export const takeBackAcrossWorkspaces = (
           and kind::text <> all(${textArray(onceKinds)})
           and not (${outcome === "lost"}::boolean and node_losses + 1 >= ${maxLosses} and kind::text <> all(${textArray(plainKinds)}))
         limit ${limit} for update skip locked
-      ), ${movableOf(fragment`held`, fragment`(select waits from asked)`)}, moved as (
+      ), ${MOVABLE_HELD}, moved as (
         update job j set
           state = case when ${outcome === "lost"}::boolean and node_losses + 1 >= ${maxLosses} then 'failed' else 'waiting' end::job_state,
           finished_at = case when ${outcome === "lost"}::boolean and node_losses + 1 >= ${maxLosses} then moment() end,
@@ -72,8 +74,7 @@ export const takeBackAcrossWorkspaces = (
         ${ASSIGN_SLOTS_OF_MOVED} as assigned
       from moved group by workspace_id, lane_id, state
       union all
-      (select workspace_id, lane_id, null, count(*), null, null, null from held
-        where concurrency_key is not null and (lane_id, concurrency_key) not in (select lane_id, concurrency_key from free)
+      (select workspace_id, lane_id, null, count(*), null, null, null from locked
         group by workspace_id, lane_id)`,
   );
 

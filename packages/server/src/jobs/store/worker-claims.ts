@@ -45,6 +45,8 @@ const IS_HELD = fragment`job.workspace_id = any(array[c.workspace_id]) and job.l
 const IS_LOCKED = fragment`job.workspace_id = any(array(select distinct workspace_id from locked))
   and job.lane_id = any(array(select distinct lane_id from locked)) and job.id = any(array(select id from locked))`;
 
+const MAY_HOLD_TEMPLATES = columnMayHoldTemplates(fragment`job.payload`);
+
 /** Finds those of these claims that are still held. Uses the primary key. */
 export function findHeld(db: Db, workspaceId: WorkspaceId, claims: readonly NamedClaim[]): Promise<FoundClaim[]> {
   const { workspaceIds, laneIds, ids, leaseIds, attempts } = columnsOf(workspaceId, claims);
@@ -53,7 +55,7 @@ export function findHeld(db: Db, workspaceId: WorkspaceId, claims: readonly Name
     sql`
       select ${CLAIMED_COLUMNS}, case when job.kind = 'run' then job.payload else '' end as payload, 0 as revision,
         null::json as probe, true as limited, lane.name as queue, job.lease_until as "leaseUntil",
-        case when job.kind = 'queue' and ${columnMayHoldTemplates(fragment`job.payload`)} then job.payload end as templated
+        case when job.kind = 'queue' and ${MAY_HOLD_TEMPLATES} then job.payload end as templated
       from unnest(${workspaceIds}::uuid[], ${laneIds}::bigint[], ${ids}::uuid[], ${leaseIds}::bigint[], ${attempts}::int[])
         c (workspace_id, lane_id, id, lease_id, attempt)
       join job on ${IS_HELD}
