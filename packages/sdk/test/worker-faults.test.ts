@@ -2,6 +2,7 @@ import { Worker, type WorkerJob } from "@tidemill/sdk";
 import { describe, expect } from "vitest";
 import { joinedBy } from "../../server/test/harness/nodes.ts";
 import { until } from "../../server/test/harness/service.ts";
+import { whileUnreadable } from "../../server/test/harness/unreadable-secrets.ts";
 import { settle, take } from "../../server/test/harness/workers.ts";
 import { type Fault, FaultyProxy } from "./harness/faulty-proxy.ts";
 import { Log, test } from "./harness/worker.ts";
@@ -128,8 +129,7 @@ describe("a worker whose report reaches a node that cannot read the secrets of a
     };
     const one = worker({ [queue]: handler }, { url: proxy.url, concurrency: 2 });
     await taken.promise;
-    await service.database.query("alter table secret rename to secret_away");
-    try {
+    await whileUnreadable(service, async () => {
       node = other;
       end.resolve();
       await service.untilState({ queue, id: plainId }, "completed");
@@ -137,9 +137,7 @@ describe("a worker whose report reaches a node that cannot read the secrets of a
       const settles = () => proxy.passed.filter(({ body }) => body.includes(`"${id}"`));
       await until(() => settles().length === 3, "the outcome to be reported three times");
       expect(await service.job({ queue, id })).toMatchObject({ state: "active" });
-    } finally {
-      await service.database.query("alter table secret_away rename to secret");
-    }
+    });
     await one.done;
     expect(await service.job({ queue, id })).toMatchObject({ state: "completed", attempt: 1, result: "[secret:STRIPE_KEY]" });
   });

@@ -6,6 +6,7 @@ import { test as base } from "../harness/engine.ts";
 import { Handler } from "../harness/handler.ts";
 import { joinedBy } from "../harness/nodes.ts";
 import { type Service, until } from "../harness/service.ts";
+import { whileUnreadable } from "../harness/unreadable-secrets.ts";
 import { putWorkflow, type TestWorkflow } from "../harness/workflows.ts";
 
 const SECRET = "s3cr3t-value-of-the-token";
@@ -125,16 +126,6 @@ describe("templates in the input of a run", () => {
     expect(await audited(service, service.workspaceId, "secret")).toMatchObject([{ type: "secret.created" }, event]);
   });
 });
-
-/** Secrets cannot be read while it goes on. */
-async function whileUnreadable<Result>({ database }: Service, work: () => Promise<Result>): Promise<Result> {
-  await database.query("alter table secret rename to secret_away");
-  try {
-    return await work();
-  } finally {
-    await database.query("alter table secret_away rename to secret");
-  }
-}
 
 describe("what a worker reports of a run with secrets", () => {
   const taken = async (service: Service, flow: TestWorkflow) => {
