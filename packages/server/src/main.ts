@@ -129,6 +129,7 @@ export async function composeNode({
       woken: (lanes) => workers.woken(lanes),
       cancelled: (leaseId, id) => workers.cancelled(leaseId, id),
       laneDeleted: (lane) => workers.laneDeleted(lane),
+      isLimited: (lane) => workers.isLimited(lane),
     },
   });
   const live = createLive({ ...shared, changes, notify: engine.notify, reply: engine.reply });

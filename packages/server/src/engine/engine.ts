@@ -95,6 +95,8 @@ export interface EngineOptions {
     /** A job or run was cancelled while this lease held it. With its id as the API shows it. */
     readonly cancelled: (leaseId: number, id: string) => void;
     readonly laneDeleted: (lane: LaneKey) => void;
+    /** Whether the latest claim from a lane, on this node, has found limits. */
+    readonly isLimited: (lane: LaneKey) => boolean;
   };
 }
 
@@ -332,7 +334,8 @@ export function createEngine(options: EngineOptions): Engine {
       }));
       return claims;
     },
-    finishForWorker: (results) => finishAllForWorker({ clock, random, kinds, settler, waker: dispatcher }, results),
+    finishForWorker: (results) =>
+      finishAllForWorker({ clock, random, kinds, settler, isLimited: onPulled.isLimited, waker: dispatcher }, results),
     drain,
     loops: [
       lookForWork,

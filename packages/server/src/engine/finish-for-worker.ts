@@ -10,6 +10,8 @@ export interface WorkerFinish {
   readonly random: Random;
   readonly kinds: JobKinds;
   readonly settler: Settler;
+  /** Whether the latest claim from a lane has found limits: they may be newer than the claim that ends. Absent: the claim knows them. */
+  readonly isLimited?: (lane: LaneKey) => boolean;
   readonly waker: Pick<Waker, "wakeAt"> & PulledWaker;
 }
 
@@ -31,7 +33,7 @@ export async function finishForWorker(finish: WorkerFinish, result: WorkerResult
 
 /** The same for several attempts, which are settled together as far as they fit. */
 export async function finishAllForWorker(
-  { clock, random, kinds, settler, waker }: WorkerFinish,
+  { clock, random, kinds, settler, isLimited, waker }: WorkerFinish,
   results: readonly WorkerResult[],
 ): Promise<boolean[]> {
   const endings = results.map(({ claim, result, worker }) => ({
@@ -46,7 +48,7 @@ export async function finishAllForWorker(
     const delayMs = delayOf(verdict);
     const isBack = mayBeDue(verdict);
     if (delayMs !== null && !isBack) waker.wakeAt(clock.nowMs() + delayMs);
-    if (isBack || claim.limited || claim.concurrencyKey !== null) freed.set(claim.laneId, claim);
+    if (isBack || claim.limited || claim.concurrencyKey !== null || isLimited?.(claim)) freed.set(claim.laneId, claim);
   }
   // If a lane has got a callback_url meanwhile, the look for work finds what may start: claims of nodes would mostly be in vain.
   if (freed.size > 0) waker.wakePulled([...freed.values()]);

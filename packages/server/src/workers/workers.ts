@@ -40,6 +40,8 @@ export interface Workers extends Module {
   /** A job or run was cancelled while this lease held it. With its id as the API shows it. */
   cancelled(leaseId: number, id: string): void;
   laneDeleted(lane: LaneKey): void;
+  /** Whether the latest claim from a lane has found limits. */
+  isLimited(lane: LaneKey): boolean;
   /** A key of the workspace was revoked, or something else about it changed: its calls that wait end. */
   workspaceChanged(workspaceId: WorkspaceId, keyId: Uuid | null): void;
   /** Ends all calls that wait. */
@@ -87,6 +89,7 @@ export function createWorkers({ engine, database, tenants, secrets, shares, cloc
     wokenAll: () => polls.wakeAll(),
     cancelled: (leaseId, id) => workers.cancelled(leaseId, id),
     laneDeleted: (lane) => void endLane({ db: database, held, workers, polls, emit }, lane),
+    isLimited: ({ laneId }) => polls.lanes.byId(laneId).some(({ limited }) => limited),
     workspaceChanged: (workspaceId, keyId) => polls.endOf(workspaceId, keyId),
     endCalls: () => polls.endAll(),
     prove: proveExecution({ workers, tokens, held }),

@@ -95,7 +95,7 @@ export async function startEngine(
       followersWanted: quiet,
     },
     look: quiet,
-    onPulled: { woken: quiet, cancelled: quiet, laneDeleted: quiet },
+    onPulled: { woken: quiet, cancelled: quiet, laneDeleted: quiet, isLimited: () => false },
   });
   const services = new Services([engine.lease, engine.loops, engine.attempts], quiet);
   await services.start();

@@ -22,6 +22,19 @@ describe("workers keep to a queue's limits", () => {
     expect(await waiting).toMatchObject([{ payload: 1 }]);
   });
 
+  test("to a concurrency that is set while a job is held: a worker that waits gets the next job when that one ends", async ({
+    service,
+  }) => {
+    const queue = await service.queue();
+    for (let n = 0; n < 2; n += 1) await service.enqueue({ queue, payload: n });
+    const held = await takeOne(service, queue);
+    await service.ok("PATCH", `/v1/queues/${queue}`, { concurrency: 1 });
+    expect(await take(service, queue, { worker: "w2" })).toEqual([]);
+    const waiting = take(service, queue, { worker: "w2", wait: 20 });
+    await settle(service, held, { outcome: "completed" });
+    expect(await waiting).toMatchObject([{ payload: 1 }]);
+  });
+
   test("to its concurrency per key", async ({ service }) => {
     const queue = await service.queue();
     for (const [payload, concurrencyKey] of [
