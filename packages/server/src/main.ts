@@ -182,8 +182,8 @@ export async function composeNode({
     guard,
     waker,
     aborter,
-    prove: workers.prove,
-    proveReport: workers.proveReport,
+    verifyExecution: workers.verifyExecution,
+    verifyReport: workers.verifyReport,
     waitingWorkers: workers.waitingWorkers,
     onNextRun: (ms) => schedules.expect(ms),
   });

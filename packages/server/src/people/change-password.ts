@@ -4,7 +4,7 @@ import { networkOfRequest } from "./client-address.ts";
 import { deleteLinksOf } from "./link-store.ts";
 import type { PeopleContext } from "./people-context.ts";
 import { updatePassword } from "./person-store.ts";
-import { provePassword } from "./prove.ts";
+import { verifyPassword } from "./verify-password.ts";
 import { requireConfirmed } from "./require-confirmed.ts";
 import { deleteSessions } from "./session-store.ts";
 import { notSignedIn, type OpenedSession } from "./sessions.ts";
@@ -22,7 +22,7 @@ export async function changePassword(
 ): Promise<OpenedSession> {
   const { database, passwords, sessions, account } = context;
   const session = await sessions.require(request);
-  const takeBack = session.hasPassword ? await provePassword(context, request, session, password) : requireConfirmed(session);
+  const takeBack = session.hasPassword ? await verifyPassword(context, request, session, password) : requireConfirmed(session);
   const hash = await passwords.hash(networkOfRequest(context, request), new_password);
   const opened = await database.transaction(async (tx) => {
     const updated = await updatePassword(tx, session.personId, hash, session.version);

@@ -1,9 +1,9 @@
 import type { Confirm } from "@tidemill/contract";
 import type { FastifyRequest } from "fastify";
 import { problem } from "#kernel";
-import { provePasskey } from "./passkeys.ts";
+import { verifyPasskey } from "./passkeys.ts";
 import type { PeopleContext } from "./people-context.ts";
-import { provePassword } from "./prove.ts";
+import { verifyPassword } from "./verify-password.ts";
 import { notSignedIn, type OpenedSession } from "./sessions.ts";
 import { takeCode, wrongCode } from "./totp.ts";
 
@@ -20,11 +20,11 @@ export async function confirm(
   const session = await context.sessions.require(request);
   let takeBack: (() => Promise<unknown>) | null = null;
   if (passkey !== undefined) {
-    const proven = await provePasskey(context, request, { response: passkey });
+    const proven = await verifyPasskey(context, request, { response: passkey });
     if (proven.id !== session.personId) throw problem("FORBIDDEN", {}, { message: "This passkey is another person's." });
   } else if (code !== undefined) {
     if (!(await takeCode(context, request, session.personId, code))) throw wrongCode();
-  } else takeBack = await provePassword(context, request, session, password);
+  } else takeBack = await verifyPassword(context, request, session, password);
   const renewed = await context.database.transaction((tx) => context.sessions.renew(tx, session));
   if (!renewed) throw notSignedIn();
   await takeBack?.();

@@ -90,7 +90,7 @@ export async function askForPasskey(context: PeopleContext, request: FastifyRequ
 }
 
 /** Whose passkey has answered. @throws UNAUTHORIZED */
-export async function provePasskey(context: PeopleContext, request: FastifyRequest, { response }: PasskeyAnswer): Promise<ProvenPerson> {
+export async function verifyPasskey(context: PeopleContext, request: FastifyRequest, { response }: PasskeyAnswer): Promise<ProvenPerson> {
   const { database } = context;
   const party = requireParty(context, request);
   const answer = response as unknown as AuthenticationResponseJSON;

@@ -11,7 +11,7 @@ import type { Api } from "#http";
 import { notFound, uuidOf } from "#kernel";
 import { networkOfRequest } from "./client-address.ts";
 import { deletePasskey, listPasskeys } from "./passkey-store.ts";
-import { addPasskey, askForPasskey, beginPasskey, provePasskey, showPasskey } from "./passkeys.ts";
+import { addPasskey, askForPasskey, beginPasskey, verifyPasskey, showPasskey } from "./passkeys.ts";
 import type { PeopleContext } from "./people-context.ts";
 import { keepPerson } from "./person-store.ts";
 import { requireConfirmed } from "./require-confirmed.ts";
@@ -85,7 +85,7 @@ export function mountSecondFactors(api: Api, context: PeopleContext): void {
     return askForPasskey(context, request);
   });
   api.post("/dashboard/auth/passkeys/sign-in", { config, schema: hidden({ body: PasskeyAnswer }) }, async (request, reply) => {
-    const person = await provePasskey(context, request, request.body);
+    const person = await verifyPasskey(context, request, request.body);
     const opened = await database.transaction((tx) => sessions.open(tx, request, person, "passkey"));
     if (!opened) throw notSignedIn();
     opened.setCookie(reply);

@@ -35,7 +35,7 @@ export class ExecutionTokens {
   }
 
   /** The claim that a token proves, if it is one of these. */
-  async prove(workspaceId: WorkspaceId, { id, lease_token }: NamedExecution): Promise<NamedClaim | null> {
+  async verify(workspaceId: WorkspaceId, { id, lease_token }: NamedExecution): Promise<NamedClaim | null> {
     const token = readLeaseToken(lease_token);
     const jobId = readWorkId(id);
     const secret = token && jobId !== null ? await this.#secretOf(token.leaseId) : null;

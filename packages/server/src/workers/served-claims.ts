@@ -1,6 +1,6 @@
 import { type Principal, type Served, servedBy } from "#http";
 import type { Db } from "#kernel";
-import type { Proven } from "./prove-claims.ts";
+import type { VerifiedClaim } from "./verify-lease-tokens.ts";
 import { findLanes } from "./store.ts";
 
 /** In which kind of lane jobs of a kind wait. */
@@ -10,7 +10,7 @@ export const servedAs = ({ kind }: { readonly kind: string }): Served => (kind =
 export type MayServe = (job: { readonly kind: string }, name: string) => boolean;
 
 /** Claims in their order, with null for those on work that the key may not serve. */
-export async function servedClaims(db: Db, principal: Principal, claims: readonly (Proven | null)[]): Promise<readonly (Proven | null)[]> {
+export async function servedClaims(db: Db, principal: Principal, claims: readonly (VerifiedClaim | null)[]): Promise<readonly (VerifiedClaim | null)[]> {
   const lanes = new Set<number>();
   for (const kind of ["queue", "workflow"] as const) {
     const names = servedBy(principal, kind);

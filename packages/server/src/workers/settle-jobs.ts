@@ -6,7 +6,7 @@ import { callCharacters, keepProgress, type RunReport, storeProgress } from "#wo
 import type { HeldJob, HeldJobs } from "./held-jobs.ts";
 import type { KnownWorkers } from "./known-workers.ts";
 import { misfitOf, type Reported, readOutcome, readReported, resultText, tooLarge } from "./outcome.ts";
-import { type Proven, proveClaims } from "./prove-claims.ts";
+import { type VerifiedClaim, verifyLeaseTokens } from "./verify-lease-tokens.ts";
 import type { RedactorOf } from "./redactor-of.ts";
 import type { MayServe } from "./served-claims.ts";
 import { type AnsweredOutcome, answerRepeated } from "./settled-before.ts";
@@ -35,7 +35,7 @@ interface SettleCall {
 interface Readied {
   readonly settle: SettleJob;
   readonly job: HeldJob;
-  readonly claim: Proven;
+  readonly claim: VerifiedClaim;
   readonly result: AttemptResult;
 }
 
@@ -54,7 +54,7 @@ export async function settleJobs(
   { mayBeRepeat = false, version = null }: SettleCall = {},
 ): Promise<Settled[]> {
   if (settles.length === 0) return [];
-  const claims = await proveClaims(deps.workers, db, workspaceId, settles);
+  const claims = await verifyLeaseTokens(deps.workers, db, workspaceId, settles);
   const held = claims.map((one) => (one ? heldFor(deps, one.claim) : null));
   const unknown = claims.flatMap((one, index) => (one && !held[index] ? [one.claim] : []));
   const looked = new Map((unknown.length > 0 ? await findHeld(db, workspaceId, unknown) : []).map((row) => [row.id, row]));
@@ -102,7 +102,7 @@ const heldFor = ({ held }: Pick<SettleJobs, "held">, claim: NamedClaim): HeldJob
  * A claim that this node does not remember, as the database has it. Null: a run whose secrets are not known any more. It is given back without an
  * attempt, to be executed again.
  */
-async function lookedUp({ redactorOf, finish }: SettleJobs, db: Db, row: FoundClaim, { worker }: Proven): Promise<HeldJob | null> {
+async function lookedUp({ redactorOf, finish }: SettleJobs, db: Db, row: FoundClaim, { worker }: VerifiedClaim): Promise<HeldJob | null> {
   const found = await redactorOf(db, row, row.queue, worker.name);
   if (found) return { claim: row, response: Symbol(), queue: row.queue, redactor: found.redactor };
   await finish([{ claim: row, result: { kind: "withdrawn" }, worker: worker.name }]);
@@ -117,7 +117,7 @@ export const isSameClaim = (held: HeldJob | undefined, { laneId, leaseId, attemp
 interface Reporting {
   readonly settle: SettleJob;
   readonly version: string | null;
-  readonly claim: Proven | null;
+  readonly claim: VerifiedClaim | null;
   readonly mayServe: MayServe;
 }
 

@@ -2,20 +2,20 @@ import type { AttemptEntry, Settled, SettleJob } from "@tidemill/contract";
 import { findLogsAcrossWorkspaces } from "#jobs";
 import type { Db, WorkspaceId } from "#kernel";
 import { findReportedAcrossWorkspaces } from "#workflows";
-import type { Proven } from "./prove-claims.ts";
+import type { VerifiedClaim } from "./verify-lease-tokens.ts";
 import type { MayServe } from "./served-claims.ts";
 
 /** An outcome that a worker reported, with its answer so far. */
 export interface AnsweredOutcome {
   readonly settle: SettleJob;
-  readonly claim: Proven | null;
+  readonly claim: VerifiedClaim | null;
   readonly answer: Settled;
 }
 
 /** An outcome whose lease is lost, by a token that was right. */
 interface LostOutcome {
   readonly settle: SettleJob;
-  readonly claim: Proven;
+  readonly claim: VerifiedClaim;
 }
 
 /**
@@ -65,7 +65,7 @@ async function reportedOf(db: Db, workspaceId: WorkspaceId, lost: readonly LostO
 }
 
 /** Whether a log says that the worker itself ended the attempt of its claim with this outcome. */
-const isSettledBy = (log: string, { worker, claim }: Proven, outcome: SettleJob["outcome"]): boolean =>
+const isSettledBy = (log: string, { worker, claim }: VerifiedClaim, outcome: SettleJob["outcome"]): boolean =>
   (JSON.parse(`[${log}]`) as AttemptEntry[]).some(
     (entry) =>
       entry.attempt === claim.attempt &&

@@ -8,7 +8,7 @@ import { claimsOf, type GiveJobs, type Given, type GivenJob, type Giving, giveBa
 import type { KnownWorker } from "./known-worker.ts";
 import type { PolledLane, TakenJob } from "./poll.ts";
 import type { Polls } from "./polls.ts";
-import { proveClaims } from "./prove-claims.ts";
+import { verifyLeaseTokens } from "./verify-lease-tokens.ts";
 import { servedAs, servedClaims } from "./served-claims.ts";
 import { type SettleJobs, settleJobs } from "./settle-jobs.ts";
 import { findLanes } from "./store.ts";
@@ -231,8 +231,8 @@ export async function extend(
   const { workspaceId } = principal;
   const db = deps.tenants.of(workspaceId);
   const { leases, lease, wait = 0 } = body;
-  const proven = await servedClaims(db, principal, await proveClaims(deps.workers, db, workspaceId, leases));
-  const claims = proven.flatMap((one) => one?.claim ?? []);
+  const verified = await servedClaims(db, principal, await verifyLeaseTokens(deps.workers, db, workspaceId, leases));
+  const claims = verified.flatMap((one) => one?.claim ?? []);
   const extended = new Map(
     (claims.length > 0 ? await extendClaims(db, workspaceId, claims, lease ?? LEASE_SECONDS, lease !== undefined) : []).map((one) => [
       one.id,
@@ -240,16 +240,16 @@ export async function extend(
     ]),
   );
   const lost = claims.filter(({ id }) => !extended.has(id));
-  const workers = new Set(proven.flatMap((one) => one?.worker ?? []));
+  const workers = new Set(verified.flatMap((one) => one?.worker ?? []));
   for (const { leaseId } of workers) deps.versions.isBusy(leaseId);
   const gone = new Set(lost.length > 0 ? await findCancelled(db, workspaceId, lost) : []);
-  const cancelled = leases.flatMap(({ id }, index) => (gone.has(proven[index]?.claim.id as JobId) ? id : []));
+  const cancelled = leases.flatMap(({ id }, index) => (gone.has(verified[index]?.claim.id as JobId) ? id : []));
   if (lost.length === 0 && wait > 0) await untilCancelled(workers, wait * 1_000, signal);
   // Without a client, the next call is told.
   const notified = signal.aborted ? [] : await takeCancelledOf(db, workers);
   return {
     leases: leases.map(({ id }, index) => {
-      const jobId = proven[index]?.claim.id;
+      const jobId = verified[index]?.claim.id;
       const until = jobId && extended.get(jobId);
       return { id, ok: until !== undefined, lease_expires_at: until ?? null };
     }),

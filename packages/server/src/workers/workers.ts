@@ -4,7 +4,7 @@ import type { Clock, Database, EmitEvent, Random, Shares, Tenants, Uuid, Workspa
 import { PeriodicLoop } from "#kernel";
 import type { LaneKey } from "#lanes";
 import type { SecretAccess } from "#vault";
-import type { ProveExecution, ProveReport, WaitingWorkers } from "#workflows";
+import type { VerifyExecution, VerifyReport, WaitingWorkers } from "#workflows";
 import { CodeVersions } from "./code-versions.ts";
 import { endLane } from "./end-lane.ts";
 import { ExecutionTokens } from "./execution-tokens.ts";
@@ -13,7 +13,7 @@ import { waitingWorkers } from "./hand-over.ts";
 import { HeldJobs } from "./held-jobs.ts";
 import { KnownWorkers } from "./known-workers.ts";
 import { Polls } from "./polls.ts";
-import { proveExecution, proveReport } from "./prove-report.ts";
+import { verifyExecution, verifyReport } from "./verify-report.ts";
 import { redactorOf } from "./redactor-of.ts";
 import { mountWork } from "./routes.ts";
 import type { WorkDeps } from "./work.ts";
@@ -47,9 +47,9 @@ export interface Workers extends Module {
   /** Ends all calls that wait. */
   endCalls(): void;
   /** Checks that a token proves the execution of a run. */
-  readonly prove: ProveExecution;
+  readonly verifyExecution: VerifyExecution;
   /** The same for a report of steps. */
-  readonly proveReport: ProveReport;
+  readonly verifyReport: VerifyReport;
   readonly waitingWorkers: WaitingWorkers;
   /** Ends the requests that wait for jobs. */
   drain(): void;
@@ -92,8 +92,8 @@ export function createWorkers({ engine, database, tenants, secrets, shares, cloc
     isLimited: ({ laneId }) => polls.lanes.byId(laneId).some(({ limited }) => limited),
     workspaceChanged: (workspaceId, keyId) => polls.endOf(workspaceId, keyId),
     endCalls: () => polls.endAll(),
-    prove: proveExecution({ workers, tokens, held }),
-    proveReport: proveReport({ ...deps, tokens }),
+    verifyExecution: verifyExecution({ workers, tokens, held }),
+    verifyReport: verifyReport({ ...deps, tokens }),
     waitingWorkers: waitingWorkers(polls, () => engine.lease.heldBy),
     drain: () => polls.close(),
   };

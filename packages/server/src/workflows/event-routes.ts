@@ -28,8 +28,8 @@ export interface EventRoutes extends StepRequestOptions {
 const { tags, security } = routeDefaults("Events");
 
 /** The endpoints of events. Source: contract §11. */
-export function mountEvents(api: Api, { tenants, ids, clock, shares, waker, proveReport }: EventRoutes): void {
-  const carryOut = stepRequests({ tenants, shares, proveReport });
+export function mountEvents(api: Api, { tenants, ids, clock, shares, waker, verifyReport }: EventRoutes): void {
+  const carryOut = stepRequests({ tenants, shares, verifyReport });
 
   api.post(
     "/v1/events",

@@ -9,7 +9,7 @@ export { keepProgress, readProgress, storeProgress } from "./progress.ts";
 export { pushHook } from "./push-hook.ts";
 export { pushRuns } from "./push-runs.ts";
 export { redactError, redactSteps } from "./redact-steps.ts";
-export { type ProveExecution, type ProveReport, readSteps } from "./report-steps.ts";
+export { type VerifyExecution, type VerifyReport, readSteps } from "./report-steps.ts";
 export { findReportedAcrossWorkspaces } from "./reported-store.ts";
 export { isOfRun, showRunId } from "./run.ts";
 export { runKind } from "./run-kind.ts";

@@ -3,19 +3,19 @@ import { type Api, JSON_TYPE, jsonText, principalOf, readPage, replies, routeDef
 import { PAGE_RESPONSE_BYTES, problem, type RunId, runAtOnce, type Tenants } from "#kernel";
 import { lockExecution } from "./execution-store.ts";
 import { type JournalPlace, readJournalPage } from "./journal-store.ts";
-import type { ProveExecution } from "./report-steps.ts";
+import type { VerifyExecution } from "./report-steps.ts";
 import { readRunId, runNotFound, showJournal } from "./run.ts";
 import { findRun } from "./run-store.ts";
 
 export interface JournalRoutes {
   readonly tenants: Tenants;
-  readonly prove: ProveExecution;
+  readonly verifyExecution: VerifyExecution;
 }
 
 const { tags, security } = routeDefaults("Runs");
 
 /** Mounts how programs fetch journals that are too large to be sent. Source: docs/run-protocol.md. */
-export function mountJournal(api: Api, { tenants, prove }: JournalRoutes): void {
+export function mountJournal(api: Api, { tenants, verifyExecution }: JournalRoutes): void {
   api.get(
     "/v1/runs/:id/journal",
     {
@@ -40,7 +40,7 @@ export function mountJournal(api: Api, { tenants, prove }: JournalRoutes): void 
       const page = readPage(request.query, readPlace);
       const db = tenants.of(workspaceId);
       const run = { workspaceId, id: readRunId(id) as RunId };
-      const claim = await prove(db, principalOf(request), { id, lease_token });
+      const claim = await verifyExecution(db, principalOf(request), { id, lease_token });
       const found =
         claim &&
         (await db.transaction(async (tx) =>

@@ -3,7 +3,7 @@ import type { FastifyRequest } from "fastify";
 import { runForRequest, workspaceOf } from "#http";
 import { invalid, type Shares, type SlicedWork } from "#kernel";
 import type { TextRedactor } from "#redaction";
-import type { ProvenReport } from "./report-steps.ts";
+import type { VerifiedReport } from "./report-steps.ts";
 
 const RULE = "must not contain a secret of the run's input: give its template, like ${{ secrets.NAME }}, in its place";
 
@@ -30,11 +30,11 @@ export const refuserOf =
   ({ loopTime }: Pick<Shares, "loopTime">) =>
   async (
     request: FastifyRequest,
-    proven: ProvenReport | null,
+    verified: VerifiedReport | null,
     fields: Readonly<Record<string, string>>,
     payload: Readonly<Record<string, string>>,
   ): Promise<void> => {
-    const redactor = proven?.redactor ?? null;
+    const redactor = verified?.redactor ?? null;
     if (!redactor) return;
     await runForRequest(loopTime, request, workspaceOf(request), Number.POSITIVE_INFINITY, refuseSecrets(fields, payload, redactor));
   };

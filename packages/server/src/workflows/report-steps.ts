@@ -14,16 +14,16 @@ import { journalTooLarge } from "./store-step.ts";
 import { isUndoKey, MAX_UNDOABLE_KEY_LENGTH, RESERVED_KEY, UNDO_BEGUN } from "./undo/key.ts";
 
 /** Checks that a token proves the execution of a run, and that the caller may serve its workflow. Null: not so. */
-export type ProveExecution = (
+export type VerifyExecution = (
   db: Db,
   principal: Principal,
   execution: { readonly id: string; readonly lease_token: string },
 ) => Promise<NamedClaim | null>;
 
 /** The same for a report, with what takes the secrets of the run's input out of it. */
-export type ProveReport = (...of: Parameters<ProveExecution>) => Promise<ProvenReport | null>;
+export type VerifyReport = (...of: Parameters<VerifyExecution>) => Promise<VerifiedReport | null>;
 
-export interface ProvenReport {
+export interface VerifiedReport {
   readonly claim: NamedClaim;
   readonly redactor: TextRedactor | null;
 }

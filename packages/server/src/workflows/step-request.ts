@@ -3,7 +3,7 @@ import { principalOf, workspaceOf } from "#http";
 import type { NamedClaim } from "#jobs";
 import { invalid, problem, type RunId, type Shares, type Tenants, type Transactional } from "#kernel";
 import { refuserOf } from "./refuse-secrets.ts";
-import type { ProveReport } from "./report-steps.ts";
+import type { VerifyReport } from "./report-steps.ts";
 import { type RunKey, readRunId, runNotFound } from "./run.ts";
 import { findRun } from "./run-store.ts";
 import { isUndoKey, RESERVED_KEY } from "./undo/key.ts";
@@ -11,7 +11,7 @@ import { isUndoKey, RESERVED_KEY } from "./undo/key.ts";
 export interface StepRequestOptions {
   readonly tenants: Tenants;
   readonly shares: Pick<Shares, "loopTime">;
-  readonly proveReport: ProveReport;
+  readonly verifyReport: VerifyReport;
 }
 
 /** A request of a program for one of its steps: the run, its lease, and what is handed on, by its path in the request. */
@@ -28,7 +28,7 @@ export interface StepRequest {
  *
  * @throws VALIDATION_ERROR for secrets, and for the key of an undo; LEASE_LOST, also when it returns null; NOT_FOUND when there is no such run
  */
-export function stepRequests({ tenants, shares, proveReport }: StepRequestOptions) {
+export function stepRequests({ tenants, shares, verifyReport }: StepRequestOptions) {
   const refuse = refuserOf(shares);
   return async <Done>(
     request: FastifyRequest,
@@ -39,11 +39,11 @@ export function stepRequests({ tenants, shares, proveReport }: StepRequestOption
     const workspaceId = workspaceOf(request);
     const db = tenants.of(workspaceId);
     const run = { workspaceId, id: readRunId(id) as RunId };
-    const proven = await proveReport(db, principalOf(request), { id, lease_token });
-    await refuse(request, proven, texts, payload);
-    const done = proven && (await carryOut(db, run, proven.claim));
+    const verified = await verifyReport(db, principalOf(request), { id, lease_token });
+    await refuse(request, verified, texts, payload);
+    const done = verified && (await carryOut(db, run, verified.claim));
     // A token that is proven is that of a worker. Its run may be deleted.
-    if (done === null) throw proven || (await findRun(db, run)) ? problem("LEASE_LOST") : runNotFound(id);
+    if (done === null) throw verified || (await findRun(db, run)) ? problem("LEASE_LOST") : runNotFound(id);
     return done;
   };
 }

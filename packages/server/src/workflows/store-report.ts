@@ -5,7 +5,7 @@ import type { Waker } from "#lanes";
 import { callCharacters, checkCallTemplates } from "./calls/index.ts";
 import { keepProgress, storeProgress } from "./progress.ts";
 import { redactSteps } from "./redact-steps.ts";
-import { type ProvenReport, type ProveReport, reportSteps } from "./report-steps.ts";
+import { type VerifiedReport, type VerifyReport, reportSteps } from "./report-steps.ts";
 import { type RunKey, readRunId } from "./run.ts";
 import type { StepToInsert } from "./step-store.ts";
 import type { StepWriter } from "./step-writer.ts";
@@ -14,7 +14,7 @@ export interface StoreReports {
   readonly tenants: Tenants;
   readonly ids: UuidSource;
   readonly waker: Pick<Waker, "wake">;
-  readonly proveReport: ProveReport;
+  readonly verifyReport: VerifyReport;
   readonly steps: StepWriter;
   readonly shares: Pick<Shares, "loopTime">;
 }
@@ -35,7 +35,7 @@ export interface Report {
  * template of a call
  */
 export async function storeReport(
-  { tenants, ids, waker, proveReport, steps: writer, shares }: StoreReports,
+  { tenants, ids, waker, verifyReport, steps: writer, shares }: StoreReports,
   request: FastifyRequest,
   workspaceId: WorkspaceId,
   { id, lease_token, steps, progress }: Report,
@@ -43,18 +43,18 @@ export async function storeReport(
   const db = tenants.of(workspaceId);
   const key: RunKey = { workspaceId, id: readRunId(id) as RunId };
   await runForRequest(shares.loopTime, request, workspaceId, callCharacters(steps), checkCallTemplates(steps));
-  const proven = await proveReport(db, principalOf(request), { id, lease_token });
-  if (!proven) return null;
+  const verified = await verifyReport(db, principalOf(request), { id, lease_token });
+  if (!verified) return null;
   const stored = steps.length > 0 ? await storeSteps() : null;
   if (steps.length > 0 && stored === null) throw problem("LEASE_LOST");
   // After the steps, so that readers of the run's events see it in this order.
-  const said = progress === null ? null : await say(db, proven, progress);
+  const said = progress === null ? null : await say(db, verified, progress);
   const count = stored ?? said;
   if (count === null) throw problem("LEASE_LOST");
   return count;
 
   async function storeSteps(): Promise<number | null> {
-    const { claim, redactor } = proven as ProvenReport;
+    const { claim, redactor } = verified as VerifiedReport;
     // Searching for secrets takes long, however short an output is.
     const kept = redactor
       ? await runForRequest(shares.loopTime, request, workspaceId, Number.POSITIVE_INFINITY, redactSteps(steps, redactor))
@@ -64,7 +64,7 @@ export async function storeReport(
     return journal?.steps ?? null;
   }
 
-  async function say(tenant: Db, { claim, redactor }: ProvenReport, text: string): Promise<number | null> {
+  async function say(tenant: Db, { claim, redactor }: VerifiedReport, text: string): Promise<number | null> {
     const kept = redactor
       ? await runForRequest(shares.loopTime, request, workspaceId, Number.POSITIVE_INFINITY, keepProgress(text, redactor))
       : text;

@@ -19,7 +19,7 @@ import { mountEvents } from "./event-routes.ts";
 import { recordSlowHooks } from "./hook-kind.ts";
 import { mountInvoke } from "./invoke-routes.ts";
 import { mountJournal } from "./journal-routes.ts";
-import type { ProveExecution, ProveReport } from "./report-steps.ts";
+import type { VerifyExecution, VerifyReport } from "./report-steps.ts";
 import { mountWorkflows } from "./routes.ts";
 import type { RunKey } from "./run.ts";
 import { mountRuns } from "./run-routes.ts";
@@ -49,8 +49,8 @@ export interface WorkflowsOptions {
   readonly emit: EmitEvent;
   readonly waker: Waker & PulledWaker;
   readonly aborter: Aborter;
-  readonly prove: ProveExecution;
-  readonly proveReport: ProveReport;
+  readonly verifyExecution: VerifyExecution;
+  readonly verifyReport: VerifyReport;
   readonly waitingWorkers: WaitingWorkers;
   readonly onNextRun: (ms: number) => void;
 }
@@ -82,8 +82,8 @@ export function createWorkflows({
   emit,
   waker,
   aborter,
-  prove,
-  proveReport,
+  verifyExecution,
+  verifyReport,
   waitingWorkers,
   onNextRun,
 }: WorkflowsOptions): Workflows {
@@ -95,13 +95,13 @@ export function createWorkflows({
     routes(api) {
       mountWorkflows(api, { tenants, audit, calendars, clock, random, guard, waker, aborter, emit, onNextRun });
       mountTriggers(api, { triggers, clock, shares, waker });
-      mountEvents(api, { tenants, ids, clock, shares, waker, proveReport });
-      mountJournal(api, { tenants, prove });
-      mountSignals(api, { tenants, audit, shares, waker, proveReport });
+      mountEvents(api, { tenants, ids, clock, shares, waker, verifyReport });
+      mountJournal(api, { tenants, verifyExecution });
+      mountSignals(api, { tenants, audit, shares, waker, verifyReport });
       mountJournals(api, { tenants, shares });
-      mountInvoke(api, { tenants, ids, shares, waker, proveReport });
+      mountInvoke(api, { tenants, ids, shares, waker, verifyReport });
       mountRuns(api, { tenants, audit, ids, shares, waker, aborter });
-      mountSteps(api, { tenants, ids, waker, shares, proveReport, steps });
+      mountSteps(api, { tenants, ids, waker, shares, verifyReport, steps });
       mountRunEvents(api, { tenants, followed });
     },
     runChanged: (run) => followed.changed(run),

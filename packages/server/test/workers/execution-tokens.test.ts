@@ -23,8 +23,8 @@ test("a token that names the lease of a later node is refused, and that node's o
   const tokens = new ExecutionTokens(engine);
   const [last] = await database.query<{ id: number }>("select max(id)::int as id from lease");
   const claim: NamedClaim = { id: JOB, laneId: 1 as LaneId, leaseId: (last?.id ?? 0) + 1, attempt: 1 };
-  const prove = (lease_token: string) => tokens.prove(WORKSPACE, { id: `job_${"0".repeat(26)}`, lease_token });
-  expect(await prove(leaseToken(claim, "A".repeat(22)))).toBeNull();
+  const verify = (lease_token: string) => tokens.verify(WORKSPACE, { id: `job_${"0".repeat(26)}`, lease_token });
+  expect(await verify(leaseToken(claim, "A".repeat(22)))).toBeNull();
   await engine.query(sql`select setval(pg_get_serial_sequence('lease', 'id'), ${claim.leaseId}, false)`);
   await registerNode(engine, { ...NODE, leaseSeconds: 60, ageSeconds: 0 }, { memoryBytes: 1, isDraining: false });
   expect(await tokens.of({ ...claim, workspaceId: WORKSPACE })).toMatch(/^[0-9a-z]+-1-1-[A-Za-z0-9_-]{22}$/);

@@ -2,18 +2,18 @@ import type { Engine } from "#engine";
 import { type Principal, servedBy } from "#http";
 import { findHeld, type NamedClaim } from "#jobs";
 import type { Db, RunId } from "#kernel";
-import { findTemplatedInput, type ProveExecution, type ProveReport } from "#workflows";
+import { findTemplatedInput, type VerifyExecution, type VerifyReport } from "#workflows";
 import type { ExecutionTokens } from "./execution-tokens.ts";
 import type { HeldJob, HeldJobs } from "./held-jobs.ts";
 import type { KnownWorkers } from "./known-workers.ts";
-import { proveClaims } from "./prove-claims.ts";
+import { verifyLeaseTokens } from "./verify-lease-tokens.ts";
 import type { RedactorOf } from "./redactor-of.ts";
 import { isSameClaim } from "./settle-jobs.ts";
 import { findLanes } from "./store.ts";
 
-export interface ProveReports {
+export interface VerifyReports {
   readonly workers: KnownWorkers;
-  readonly tokens: Pick<ExecutionTokens, "prove">;
+  readonly tokens: Pick<ExecutionTokens, "verify">;
   readonly held: HeldJobs;
   readonly redactorOf: RedactorOf;
   readonly finish: Engine["finishForWorker"];
@@ -23,20 +23,20 @@ export interface ProveReports {
 export const ENDPOINT = "endpoint";
 
 /** Checks that a token proves the execution of a run of a workflow that the caller may serve. */
-export const proveExecution =
-  (deps: Tokens): ProveExecution =>
+export const verifyExecution =
+  (deps: Tokens): VerifyExecution =>
   async (db, principal, execution) =>
-    (await provenOf(deps, db, principal, execution))?.claim ?? null;
+    (await verify(deps, db, principal, execution))?.claim ?? null;
 
 /** The same, and finds what takes the secrets of the run's input out of what the worker reports. */
-export const proveReport =
-  (deps: ProveReports): ProveReport =>
+export const verifyReport =
+  (deps: VerifyReports): VerifyReport =>
   async (db, principal, execution) => {
     const { held, redactorOf, finish } = deps;
     const { workspaceId } = principal;
-    const proven = await provenOf(deps, db, principal, execution);
-    if (!proven) return null;
-    const { claim, worker, known } = proven;
+    const verified = await verify(deps, db, principal, execution);
+    if (!verified) return null;
+    const { claim, worker, known } = verified;
     if (known) return { claim, redactor: known.redactor };
     // The run was given out by another node. It is remembered, so that its next report finds it here.
     const [row] = await findHeld(db, workspaceId, [claim]);
@@ -54,10 +54,10 @@ export const proveReport =
     return { claim, redactor };
   };
 
-type Tokens = Pick<ProveReports, "workers" | "tokens" | "held">;
+type Tokens = Pick<VerifyReports, "workers" | "tokens" | "held">;
 
 /** A claim that a token proves, the name of its worker, and what this node remembers of it. */
-interface ProvenExecution {
+interface VerifiedExecution {
   readonly claim: NamedClaim;
   /** Null: a node holds it, and has sent it to an endpoint. */
   readonly worker: string | null;
@@ -65,22 +65,22 @@ interface ProvenExecution {
 }
 
 /** Null: it proves none that the caller may serve. */
-async function provenOf(
+async function verify(
   { workers, tokens, held }: Tokens,
   db: Db,
   principal: Principal,
-  execution: Parameters<ProveExecution>[2],
-): Promise<ProvenExecution | null> {
+  execution: Parameters<VerifyExecution>[2],
+): Promise<VerifiedExecution | null> {
   const { workspaceId } = principal;
-  const sent = await tokens.prove(workspaceId, execution);
-  const [proven] = sent ? [] : await proveClaims(workers, db, workspaceId, [execution]);
-  const claim = sent ?? proven?.claim;
+  const sent = await tokens.verify(workspaceId, execution);
+  const [verified] = sent ? [] : await verifyLeaseTokens(workers, db, workspaceId, [execution]);
+  const claim = sent ?? verified?.claim;
   if (!claim) return null;
   const remembered = held.get(claim.id);
   const known = remembered && isSameClaim(remembered, claim) ? remembered : null;
   // Workers of one name share the secret of their tokens, whatever their keys are bound to.
   if (!(await mayServeLane(db, principal, claim, known))) return null;
-  return { claim, worker: proven?.worker.name ?? null, known };
+  return { claim, worker: verified?.worker.name ?? null, known };
 }
 
 async function mayServeLane(db: Db, principal: Principal, { laneId }: NamedClaim, known: HeldJob | null): Promise<boolean> {

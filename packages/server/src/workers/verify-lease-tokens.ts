@@ -6,32 +6,32 @@ import { claimOf, isSameSecret, type ReadToken, readLeaseToken } from "./lease-t
 import { readWorkId } from "./work-id.ts";
 
 /** A job that a worker names, and its claim if the token is right. */
-export interface Proven {
+export interface VerifiedClaim {
   readonly worker: KnownWorker;
   readonly claim: NamedClaim;
 }
 
 /** Checks the tokens of jobs. Null for one that does not prove a claim of a worker of the workspace. */
-export async function proveClaims(
+export async function verifyLeaseTokens(
   workers: KnownWorkers,
   db: Db,
   workspaceId: WorkspaceId,
   jobs: readonly { readonly id: string; readonly lease_token: string }[],
-): Promise<(Proven | null)[]> {
+): Promise<(VerifiedClaim | null)[]> {
   const tokens = jobs.map((job) => readLeaseToken(job.lease_token));
   const leases = new Set(tokens.flatMap((token) => token?.leaseId ?? []));
   const known = await workers.withLeases(db, workspaceId, leases);
   const right = new Map<KnownWorker, string>();
-  return jobs.map(({ id }, index) => proven(id, tokens[index] ?? null, known, right));
+  return jobs.map(({ id }, index) => verified(id, tokens[index] ?? null, known, right));
 }
 
 /** @param right secrets of the call that were right: who has sent one learns nothing when it is compared with another of theirs */
-function proven(
+function verified(
   id: string,
   token: ReadToken | null,
   known: ReadonlyMap<number, KnownWorker>,
   right: Map<KnownWorker, string>,
-): Proven | null {
+): VerifiedClaim | null {
   const jobId = readWorkId(id);
   const worker = token && known.get(token.leaseId);
   if (!token || !worker || jobId === null) return null;

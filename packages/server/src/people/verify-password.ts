@@ -12,7 +12,7 @@ import { throttle } from "./throttle.ts";
  * @returns what takes the try back
  * @throws FORBIDDEN when it is wrong; RATE_LIMITED
  */
-export async function provePassword(
+export async function verifyPassword(
   context: PeopleContext,
   request: FastifyRequest,
   session: SessionRow,
