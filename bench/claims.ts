@@ -33,6 +33,6 @@ export async function timeClaim(database: Database, leaseId: number, lane: LaneK
   return tookMs;
 }
 
-/** Gives back what was claimed of a queue, so that it has as many waiting jobs as before. */
-export const giveBack = (database: Database, { laneId }: LaneKey): Promise<unknown> =>
+/** Releases what was claimed of a queue, so that it has as many waiting jobs as before. */
+export const release = (database: Database, { laneId }: LaneKey): Promise<unknown> =>
   rows(database, sql`update job set state = 'waiting', lease_id = null, attempt = 0 where state = 'active' and lane_id = ${laneId}`);

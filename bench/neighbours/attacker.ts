@@ -86,8 +86,8 @@ export class Attacker {
   }
 }
 
-/** Runs `work` up to `times` times, at most `atOnce` of them at once. */
-export async function repeat(times: number, atOnce: number, work: (index: number) => Promise<unknown>): Promise<void> {
+/** Runs `work` up to `times` times, at most `inOneStatement` of them at once. */
+export async function repeat(times: number, inOneStatement: number, work: (index: number) => Promise<unknown>): Promise<void> {
   let next = 0;
   const lane = async () => {
     while (next < times) {
@@ -96,5 +96,5 @@ export async function repeat(times: number, atOnce: number, work: (index: number
       await work(index);
     }
   };
-  await Promise.all(Array.from({ length: atOnce }, lane));
+  await Promise.all(Array.from({ length: inOneStatement }, lane));
 }

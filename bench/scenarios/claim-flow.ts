@@ -84,7 +84,7 @@ async function overAllQueues(fixture: FlowFixture, plain: FlowFixture, plainLane
     claimFigure(name, measured, yardstick, null, "of as many from one"),
     settleFigure(`settle of ${LANES_PER_CLAIM} × ${TAKE_PER_LANE} from 10,000 queues`, measured, yardstick),
     {
-      name: "look for work with 10,000 queues that have some",
+      name: "scan for work with 10,000 queues that have some",
       measured: `${median(looks.many).toFixed(1)} ms`,
       yardstick: `${median(looks.one).toFixed(2)} ms with one`,
       ratio: "",

@@ -1,6 +1,6 @@
 import { Database, rows, sql } from "../../packages/server/src/kernel/index.ts";
 import { register } from "../../packages/server/test/harness/node-leases.ts";
-import { fillQueue, giveBack, TAKE, timeClaim } from "../claims.ts";
+import { fillQueue, release, TAKE, timeClaim } from "../claims.ts";
 import type { Environment } from "../environment.ts";
 import { type Figure, median } from "../table.ts";
 
@@ -22,7 +22,7 @@ export async function claim(environment: Environment): Promise<Figure[]> {
   for (let round = 0; round < CLAIMS; round += 1) {
     few.push(await timeClaim(database, lease.id, small));
     many.push(await timeClaim(database, lease.id, large));
-    await giveBack(database, small);
+    await release(database, small);
   }
   await database.close();
   const ratio = median(many) / median(few);

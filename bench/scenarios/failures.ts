@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { foldGroupsAcrossWorkspaces } from "../../packages/server/src/dead-letters/groups-store.ts";
-import { claimAcrossWorkspaces, refuseAcrossWorkspaces } from "../../packages/server/src/jobs/index.ts";
+import { claimAcrossWorkspaces, settleNotCompletedAcrossWorkspaces } from "../../packages/server/src/jobs/index.ts";
 import { Database, row, sql } from "../../packages/server/src/kernel/index.ts";
 import { register } from "../../packages/server/test/harness/node-leases.ts";
 import type { Environment } from "../environment.ts";
@@ -40,7 +40,7 @@ export async function failures(environment: Environment): Promise<Figure[]> {
         const { claims } = await claimAcrossWorkspaces(database, { leaseId: lease.id, served: "push" }, [{ ...lane, take: BATCH }]);
         const settled = claims.map((claim, index) => refusalOf(claim, outcome, done + index));
         const before = processorMs(backend.pid);
-        await refuseAcrossWorkspaces(database, settled);
+        await settleNotCompletedAcrossWorkspaces(database, settled);
         spentMs += processorMs(backend.pid) - before;
       }
       // The groups are known from the second round on, as those of most failures are.

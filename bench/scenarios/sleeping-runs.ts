@@ -3,7 +3,7 @@ import { type WorkflowContext, workflow } from "@tidemill/sdk";
 import { Database, Fragment, row, rows, sql } from "../../packages/server/src/kernel/index.ts";
 import type { LaneKey } from "../../packages/server/src/lanes/index.ts";
 import { register } from "../../packages/server/test/harness/node-leases.ts";
-import { fillQueue, giveBack, TAKE, timeClaim } from "../claims.ts";
+import { fillQueue, release, TAKE, timeClaim } from "../claims.ts";
 import type { BenchNode, Environment } from "../environment.ts";
 import { insertJobs } from "../insert-jobs.ts";
 import { type Figure, median, quantile } from "../table.ts";
@@ -113,7 +113,7 @@ async function timeClaims(database: Database, lane: LaneKey): Promise<number[]> 
   const took: number[] = [];
   for (let round = 0; round < CLAIMS; round += 1) {
     took.push(await timeClaim(database, lease.id, lane));
-    await giveBack(database, lane);
+    await release(database, lane);
   }
   await setPaused(true);
   return took;

@@ -12,7 +12,7 @@ const Attempts = Type.Object(
   },
   {
     title: "AttemptCounts",
-    description: "Attempts that ended. Those that were cancelled, given back, or lost with their node are not counted.",
+    description: "Attempts that ended. Those that were cancelled, released, or lost with their node are not counted.",
   },
 );
 

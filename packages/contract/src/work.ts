@@ -38,7 +38,7 @@ const WaitSeconds = Type.Integer({
 
 const settleFields = {
   outcome: Type.Enum(["completed", "failed", "released"], {
-    description: "How the attempt ended. `released`: the worker gives the job back without using an attempt, for example because it stops.",
+    description: "How the attempt ended. `released`: the worker releases the job without using an attempt, for example because it stops.",
   }),
   result: Type.Optional(Type.Unknown({ description: "With `completed`: any JSON value of at most 64 KiB, stored with the job." })),
   error: Type.Optional(

@@ -1,8 +1,8 @@
-import { type PatientTimeout, setPatientTimeout } from "./patient-timeout.ts";
+import { type StallTolerantTimeout, setStallTolerantTimeout } from "./stall-tolerant-timeout.ts";
 
 /** The end of something: after a time, or with another signal. Its timer must be stopped by `end`. */
 export class Deadline {
-  readonly #timer: PatientTimeout;
+  readonly #timer: StallTolerantTimeout;
   readonly #outer: AbortSignal | undefined;
   readonly #reasonOf: (() => Error) | undefined;
   readonly #abortWithOuter = (): void => this.#abort(this.#outer?.reason);
@@ -16,7 +16,7 @@ export class Deadline {
   constructor(ms: number, outer: AbortSignal | undefined, reason?: () => Error) {
     this.#outer = outer;
     this.#reasonOf = reason;
-    this.#timer = setPatientTimeout(() => this.pass(), ms);
+    this.#timer = setStallTolerantTimeout(() => this.pass(), ms);
     if (outer?.aborted) this.#abortWithOuter();
     else outer?.addEventListener("abort", this.#abortWithOuter, { once: true });
   }

@@ -55,7 +55,7 @@ function faultOf(value: unknown, fields: Fields): string | null {
 }
 
 /** In words; null if the response fits. */
-function misfitOf(response: unknown, { body, fields }: Shape, status: number): string | null {
+function invalidFieldOf(response: unknown, { body, fields }: Shape, status: number): string | null {
   const isEmpty = response === undefined && status === 204;
   if (isEmpty && body !== "always") return null;
   if (body === "never") return "it is not empty, or has another status than 204";
@@ -66,7 +66,7 @@ function misfitOf(response: unknown, { body, fields }: Shape, status: number): s
 
 /** @throws {TidemillError} UNEXPECTED_RESPONSE, for example of a proxy */
 export function checkShape(response: unknown, shape: Shape, status: number): void {
-  const what = misfitOf(response, shape, status);
+  const what = invalidFieldOf(response, shape, status);
   if (what === null) return;
   throw new TidemillError({
     code: "UNEXPECTED_RESPONSE",

@@ -15,7 +15,7 @@ test.for([
   expect(whenLeasesEnd(times, waitedMs, LEASE_MS)).toBe(fromMs + LEASE_MS);
 });
 
-test("nothing is left of a lease when the worker's clock stood still during the wait", () => {
+test("nothing is left of a lease when the worker's clock was stopped during the wait", () => {
   // The machine was suspended after 2 s, for a minute. The service took the job after 20 s, and had given it to another worker after 50 s.
   expect(whenLeasesEnd({ firstSentMs: 0, lastSentMs: 0, respondedMs: 2_000 }, 20_000, LEASE_MS)).toBe(2_000);
 });

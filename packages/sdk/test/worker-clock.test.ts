@@ -192,7 +192,7 @@ describe("a job that comes at the end of a long wait", () => {
       return response;
     };
     loop({ [queue]: ({ attempt }: WorkerJob) => void attempts.push(attempt) }, { fetch: suspended });
-    // Time passes for the service only: the clock of the worker stands still.
+    // Time passes for the service only: the clock of the worker is stopped.
     await waitLong(service, queue, { ms: 0 }, 20);
     const { id } = await service.enqueue({ queue });
     await until(() => isResumed, "the worker to get the job");

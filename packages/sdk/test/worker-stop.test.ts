@@ -73,7 +73,7 @@ describe("signals", () => {
 });
 
 describe("a worker that stops", () => {
-  test("gives back what a call brings that was under way, without an attempt", async ({ service, worker }) => {
+  test("releases what a call brings that was under way, without an attempt", async ({ service, worker }) => {
     const queue = await service.queue();
     const handled: string[] = [];
     const stopping: typeof fetch = async (input, init) => {
@@ -97,7 +97,7 @@ describe("a worker that stops", () => {
     await one.stop();
     await one.done;
     const { id } = await service.enqueue({ queue, attempts: 1 });
-    // The node may see the end of the call only after it has taken the job for it: then it gives the job back, and no attempt is used.
+    // The node may see the end of the call only after it has taken the job for it: then it releases the job, and no attempt is used.
     expect(await take(service, queue, { worker: "other", wait: 10 })).toMatchObject([{ id }]);
   });
 

@@ -204,7 +204,7 @@ describe("a worker", () => {
     expect(await service.job({ queue, id: jobs[1].id })).toMatchObject({ state: "waiting", attempt: 0 });
   });
 
-  test("gives back jobs that do not end when it stops, without using an attempt", async ({ service, worker }) => {
+  test("releases jobs that do not end when it stops, without using an attempt", async ({ service, worker }) => {
     const queue = await service.queue();
     const started = Promise.withResolvers<void>();
     const handler = ({ signal }: WorkerJob) =>
@@ -227,7 +227,7 @@ describe("a worker", () => {
     expect(await service.job({ queue, id })).toMatchObject({ result: null });
   });
 
-  test("gives back a job whose handler does not end when the worker stops", async ({ service, worker }) => {
+  test("releases a job whose handler does not end when the worker stops", async ({ service, worker }) => {
     const queue = await service.queue();
     const started = Promise.withResolvers<void>();
     const one = worker({ [queue]: () => new Promise(() => started.resolve()) }, { stopTimeoutMs: 4_000 });

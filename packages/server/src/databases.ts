@@ -3,8 +3,8 @@ import {
   type Connection,
   Database,
   type EmitEvent,
-  OneAtATime,
   rows,
+  SerialDatabase,
   type Shares,
   sql,
   Tenants,
@@ -92,7 +92,7 @@ export async function openDatabases(
     await Promise.all([api.close(), writes.close(), tenants.close(), engine.close(), claims.close(), lease.close()]);
     await embedded?.stop();
   };
-  const housekeeping = new OneAtATime(engine);
+  const housekeeping = new SerialDatabase(engine);
   const recounts = sizes.engine > 2 ? engine : housekeeping;
   try {
     await rows(api, sql`select 1`);

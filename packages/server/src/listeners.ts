@@ -3,8 +3,8 @@ import {
   type Api,
   type Authenticator,
   checkHostOf,
-  closeAtOnce,
   closeGently,
+  closeImmediately,
   createApi,
   listen,
   type Module,
@@ -89,7 +89,7 @@ export async function createListeners(options: ListenersOptions): Promise<Listen
         url = await listen(api, config.host, config.port, portSockets(readFileLimit()));
         internalUrl = await listen(internal, config.internalHost, config.internalPort, INTERNAL_SOCKETS);
       },
-      stop: () => Promise.all([closeAtOnce(api), closeAtOnce(internal)]),
+      stop: () => Promise.all([closeImmediately(api), closeImmediately(internal)]),
     },
     requests: {
       start: () => {

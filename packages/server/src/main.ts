@@ -62,7 +62,7 @@ interface ComposedNode {
 
 /**
  * Composes a node of its modules. Its services start in the order of the list below, and stop in the opposite order: requests first,
- * then attempts, loops, and the lease, which gives back what is still claimed.
+ * then attempts, loops, and the lease, which releases what is still claimed.
  */
 export async function composeNode({
   config,

@@ -31,7 +31,7 @@ export interface Node {
   readonly firstKey: string | null;
   /** The link for the first person of the dashboard while there is nobody, else null. */
   readonly setupUrl: string | null;
-  /** Finishes what is under way, gives back the rest, and closes. */
+  /** Finishes what is under way, releases the rest, and closes. */
   stop(): Promise<void>;
   /** Looks for work now instead of at the next poll. */
   wake(): void;

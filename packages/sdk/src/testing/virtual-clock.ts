@@ -15,7 +15,7 @@ const QUIET_TURNS = 10;
 const STUCK_MS = 3_000;
 
 /**
- * A clock that stands still but for what is waited for. Timers pass in their order, each when what the one before has brought about has
+ * A clock that stands still except for what is waited for. Timers pass in their order, each when what the one before has brought about has
  * happened. While the function of a step is executed, no sleep ends and no timeout passes: how long it takes by the real clock decides no
  * race. The wait for another attempt ends meanwhile, unless one of these comes before it.
  */

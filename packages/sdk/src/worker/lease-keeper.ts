@@ -67,7 +67,7 @@ export class LeaseKeeper {
 
   async #extendAll(): Promise<void> {
     const { held, leaseSeconds, elapsedMs } = this.#options;
-    // After this process stood still, the response must not come after a lease has ended.
+    // After this process was stalled, the response must not come after a lease has ended.
     const soonMs = elapsedMs() + (leaseSeconds * 1_000) / 2;
     const all = [...held];
     const waitSeconds = all.some(({ endsMs }) => endsMs < soonMs) ? 0 : Math.min(MAX_WAIT_SECONDS, Math.floor(leaseSeconds / 4));

@@ -1,4 +1,4 @@
-import { type PatientTimeout, setPatientTimeout } from "../patient-timeout.ts";
+import { type StallTolerantTimeout, setStallTolerantTimeout } from "../stall-tolerant-timeout.ts";
 import type { HeldLeases, Lease } from "./held-leases.ts";
 
 /** Notices by the clock of this process that leases have ended, so that a worker which cannot reach the service notices it, too. */
@@ -6,7 +6,7 @@ export class LeaseWatch {
   readonly #held: HeldLeases;
   readonly #elapsedMs: () => number;
   readonly #onEnd: (lease: Lease) => void;
-  #timer: PatientTimeout | undefined;
+  #timer: StallTolerantTimeout | undefined;
   #nextMs = Number.POSITIVE_INFINITY;
 
   /** @param onEnd is called with each lease that has ended */
@@ -21,7 +21,7 @@ export class LeaseWatch {
     if (endsMs >= this.#nextMs) return;
     this.#timer?.clear();
     this.#nextMs = endsMs;
-    this.#timer = setPatientTimeout(() => this.#look(), Math.max(1, Math.ceil(endsMs - this.#elapsedMs())));
+    this.#timer = setStallTolerantTimeout(() => this.#look(), Math.max(1, Math.ceil(endsMs - this.#elapsedMs())));
   }
 
   stop(): void {

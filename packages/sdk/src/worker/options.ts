@@ -43,7 +43,7 @@ export interface WorkerOptions extends Pick<TidemillOptions, "url" | "key" | "fe
   readonly leaseSeconds?: number;
   /**
    * How long a stop may take. In its last 5 s, or its last half if that is less, the signals of jobs and runs that go on are aborted, then those
-   * that have not ended are given back. At the end, the worker gives up what it could not report. Milliseconds; 30,000 by default.
+   * that have not ended are released. At the end, the worker gives up what it could not report. Milliseconds; 30,000 by default.
    */
   readonly stopTimeoutMs?: number;
   /** Signals that stop the worker, where the runtime has them; a second one ends the process at once. SIGTERM and SIGINT by default. */

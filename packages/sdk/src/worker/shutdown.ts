@@ -2,7 +2,7 @@
 interface ShutdownSteps {
   /** Handlers and workflows are asked to end. */
   readonly abort: () => void;
-  /** Jobs and runs that have not ended are given back. */
+  /** Jobs and runs that have not ended are released. */
   readonly release: () => void;
   /** Nothing more is reported. */
   readonly giveUp: () => void;

@@ -7,7 +7,7 @@ export interface Source {
 }
 
 /** The queues and workflows of a call. With none, it takes nothing. */
-export interface AskedSources {
+export interface RequestedSources {
   readonly queues: string[];
   readonly workflows?: string[];
 }
@@ -26,12 +26,12 @@ export class Sources {
   }
 
   /** Those that are not refused. */
-  get accepted(): AskedSources {
+  get accepted(): RequestedSources {
     return asked(this.#all.filter((source) => !this.#againMs.has(source)));
   }
 
   /** Those that are not refused, and those that are asked for again. */
-  due(nowMs: number): AskedSources {
+  due(nowMs: number): RequestedSources {
     return asked(this.#all.filter((source) => (this.#againMs.get(source) ?? 0) <= nowMs));
   }
 
@@ -55,7 +55,7 @@ export class Sources {
   }
 
   /** The service has accepted these. Returns those that were refused before. */
-  accept({ queues, workflows = [] }: AskedSources): Source[] {
+  accept({ queues, workflows = [] }: RequestedSources): Source[] {
     const back = [...this.#againMs.keys()].filter(({ kind, name }) => (kind === "queue" ? queues : workflows).includes(name));
     for (const source of back) this.#againMs.delete(source);
     return back;
@@ -64,15 +64,15 @@ export class Sources {
 
 const named = (kind: Source["kind"], names: Iterable<string>): Source[] => Array.from(names, (name) => ({ kind, name }));
 
-function asked(sources: readonly Source[]): AskedSources {
+function asked(sources: readonly Source[]): RequestedSources {
   const workflows = sources.flatMap(({ kind, name }) => (kind === "workflow" ? [name] : []));
   return { queues: sources.flatMap(({ kind, name }) => (kind === "queue" ? [name] : [])), ...(workflows.length > 0 && { workflows }) };
 }
 
-export const isEmpty = ({ queues, workflows = [] }: AskedSources): boolean => queues.length + workflows.length === 0;
+export const isEmpty = ({ queues, workflows = [] }: RequestedSources): boolean => queues.length + workflows.length === 0;
 
 /** The queue or workflow for which the service refuses a call; null if it refuses it for something else. */
-export function refusedSource({ code, details }: TidemillError, { queues, workflows = [] }: AskedSources): Source | null {
+export function refusedSource({ code, details }: TidemillError, { queues, workflows = [] }: RequestedSources): Source | null {
   const { resource, name, queue, workflow } = details as Partial<Record<string, unknown>>;
   if (code === "NOT_FOUND" && resource === "queue" && isOneOf(queues, name)) return { kind: "queue", name };
   if (code === "NOT_FOUND" && resource === "workflow" && isOneOf(workflows, name)) return { kind: "workflow", name };

@@ -14,7 +14,7 @@ const MAX_DRIFT = 0.01;
  * The service took it `waitedMs` after it received the last try, at the earliest, which was not before that try was sent. Without `waitedMs`,
  * it may have been as soon as the first try was sent.
  *
- * If the call took less than `waitedMs` by the worker's clock, that clock stood still meanwhile, for example since the machine was suspended.
+ * If the call took less than `waitedMs` by the worker's clock, that clock was stopped meanwhile, for example since the machine was suspended.
  * It is not known for how long, and the leases may have ended: nothing is left of them when the response comes. A shorter stop is not noticed
  * if the response comes late enough, nor any stop without `waitedMs`: then the leases end earlier than this says, by as long as it was.
  */

@@ -9,7 +9,7 @@ import { LeaseWatch } from "./lease-watch.ts";
 import type { WorkerSettings } from "./options.ts";
 import { atStop, kindOf, Outcomes, type WorkOutcome, workOutcome } from "./outcomes.ts";
 import { settleOutcomes } from "./settle-outcomes.ts";
-import { type AskedSources, isEmpty, refusedSource, Sources } from "./sources.ts";
+import { isEmpty, type RequestedSources, refusedSource, Sources } from "./sources.ts";
 import { type Taken, takenFrom } from "./taken.ts";
 
 /** Jobs and runs in one call. */
@@ -103,7 +103,7 @@ export class WorkLoop {
     this.#held.abortAll("shutdown");
   }
 
-  /** Gives back the jobs and runs that have not ended. Hooks have failed. */
+  /** Releases the jobs and runs that have not ended. Hooks have failed. */
   release(): void {
     for (const held of [...this.#held]) void this.#release(held);
     this.#pump();
@@ -233,7 +233,7 @@ export class WorkLoop {
     }
   }
 
-  #asked(sources: AskedSources): typeof NOTHING {
+  #asked(sources: RequestedSources): typeof NOTHING {
     const limit = this.#room;
     return limit === 0 || isEmpty(sources) ? NOTHING : { ...sources, limit };
   }
@@ -247,7 +247,7 @@ export class WorkLoop {
     return response;
   }
 
-  /** Executes what a call has brought. While the worker stops, it is given back. */
+  /** Executes what a call has brought. While the worker stops, it is released. */
   async #begin(taken: readonly Taken[], endsMs: number): Promise<void> {
     const isLate = endsMs - this.#settings.elapsedMs() < this.#settings.leaseSeconds * 1_000 * MIN_LEFT;
     const sure = isLate && !this.#isStopping ? await this.#extend(taken, endsMs) : { taken, endsMs };
@@ -294,7 +294,7 @@ export class WorkLoop {
     const { lease } = held;
     const kind = kindOf(lease);
     const outcome = atStop(lease);
-    const what = outcome.outcome === "released" ? "It is given back." : "It has failed.";
+    const what = outcome.outcome === "released" ? "It is released." : "It has failed.";
     this.#log("warn", `A ${kind} did not end in time. ${what}`, { [kind]: lease.id });
     this.#outcomes.add(workOutcome(lease, outcome));
     this.#pumpSoon();
@@ -307,7 +307,7 @@ export class WorkLoop {
   }
 
   /** Leaves out the queue or workflow for which the service refuses a call. Returns whether it is one. */
-  #leaveOut(asked: AskedSources, error: unknown): boolean {
+  #leaveOut(asked: RequestedSources, error: unknown): boolean {
     const source = this.#calls.wasAnswered && error instanceof TidemillError ? refusedSource(error, asked) : null;
     if (!source || !(error instanceof TidemillError)) return false;
     const isNew = this.#sources.refuse(source, this.#settings.elapsedMs());
@@ -316,7 +316,7 @@ export class WorkLoop {
     return true;
   }
 
-  #accept(asked: AskedSources): void {
+  #accept(asked: RequestedSources): void {
     for (const { kind, name } of this.#sources.accept(asked)) this.#log("info", `A ${kind} is served again.`, { [kind]: name });
   }
 

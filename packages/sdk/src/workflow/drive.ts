@@ -1,6 +1,6 @@
 import { wait } from "../wait.ts";
 import { JournalMismatchError } from "./errors.ts";
-import { type Execution, isLeaseLost, isStuck } from "./execution.ts";
+import { awaitsCancelledStep, type Execution, isLeaseLost } from "./execution.ts";
 import { notStored } from "./not-stored.ts";
 import type { ReplayCheck } from "./replay-check.ts";
 import { SleepTimers } from "./sleep-timers.ts";
@@ -41,7 +41,7 @@ export async function drive(execution: Execution, { check = null, onlyUndoes = f
         since.begin(execution);
         continue;
       }
-      if (execution.journal.unasked > 0 || isStuck(execution)) misfit.watch();
+      if (execution.journal.unreached > 0 || awaitsCancelledStep(execution)) misfit.watch();
       else if (onlyUndoes) execution.finish({ kind: "suspended" });
       else if (check?.isDue(execution)) {
         const error = await check.afterStep(execution);
@@ -78,19 +78,19 @@ class Turn {
 }
 
 function advance(execution: Execution, since: Turn): void {
-  const { unbegun, waiting, executing, outbox } = execution;
+  const { notStarted, waiting, executing, outbox } = execution;
   if (!outbox.hasSeen) {
-    for (const begin of unbegun.values()) begin();
-    unbegun.clear();
+    for (const begin of notStarted.values()) begin();
+    notStarted.clear();
     // A sleep beside a step in progress begins now, not when the execution is suspended.
     if (executing.size > 0) storeWaiting(execution);
   }
   // What the service refuses decides how the execution ends.
-  const isBusy = executing.size > 0 || unbegun.size > 0 || outbox.hasCalls || outbox.isSending;
+  const isBusy = executing.size > 0 || notStarted.size > 0 || outbox.hasCalls || outbox.isSending;
   if (!isBusy && [...waiting.keys()].some((step) => step.isAwaited)) {
     if (since.asked === execution.asked.length) execution.finish({ kind: "suspended" });
     else since.begin(execution);
-  } else if (outbox.hasFinal || outbox.hasCalls || unbegun.size > 0 || mustStoreWaiting(execution)) void send(execution);
+  } else if (outbox.hasFinal || outbox.hasCalls || notStarted.size > 0 || mustStoreWaiting(execution)) void send(execution);
 }
 
 const mustStoreWaiting = ({ executing, waiting }: Execution): boolean =>
@@ -129,16 +129,16 @@ class MisfitWatch {
   /** Gives the program time: it may be busy with something else than steps. Each step that it comes to gives it more. */
   watch(): void {
     const { journal, keys, cancelled, host } = this.#execution;
-    const now = () => `${journal.unasked} ${cancelled.size}`;
+    const now = () => `${journal.unreached} ${cancelled.size}`;
     const seen = now();
     if (!keys.hasOpen || seen === this.#seen) return;
     this.#seen = seen;
     const check = () => {
       if (now() !== seen || !keys.hasOpen) return;
       const [stuck] = cancelled;
-      const unasked = journal.firstUnasked;
+      const unreached = journal.firstUnreached;
       const error =
-        unasked === undefined && stuck ? JournalMismatchError.cancelled(stuck.key) : JournalMismatchError.neverAsked(unasked ?? "");
+        unreached === undefined && stuck ? JournalMismatchError.cancelled(stuck.key) : JournalMismatchError.neverReached(unreached ?? "");
       this.#execution.finish({ kind: "threw", error });
     };
     void wait(host.misfitAfterMs, this.#signal).then(check, () => {});

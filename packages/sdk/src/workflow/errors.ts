@@ -125,7 +125,7 @@ export class JournalMismatchError extends Error {
     return new JournalMismatchError(step, `${what} ${ADVICE}`);
   }
 
-  static neverAsked(step: string): JournalMismatchError {
+  static neverReached(step: string): JournalMismatchError {
     return new JournalMismatchError(step, `The journal has step "${step}", but the code does not come to it. ${ADVICE}`);
   }
 

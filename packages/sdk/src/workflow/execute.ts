@@ -52,15 +52,15 @@ async function checkedEnd(execution: Execution, run: TakenRun, end: End, check: 
  * attempts try again, since what it threw may pass.
  */
 function checkMisfit(execution: Execution, run: TakenRun, end: Extract<End, { kind: "threw" }>): End {
-  const { firstUnasked } = execution.journal;
-  if (firstUnasked === undefined || hasNextAttempt(execution, run, end.error)) return end;
-  return { kind: "threw", error: JournalMismatchError.threwBefore(firstUnasked, failureOf(end.error)) };
+  const { firstUnreached } = execution.journal;
+  if (firstUnreached === undefined || hasNextAttempt(execution, run, end.error)) return end;
+  return { kind: "threw", error: JournalMismatchError.threwBefore(firstUnreached, failureOf(end.error)) };
 }
 
 /** Returns the error with which a program fails that did not await its steps. Code that does not fit the journal fails with that. */
-function checkAwaited({ host, journal, leftAlone }: Execution): UnawaitedStepError | null {
-  if (leftAlone.length === 0 || journal.unasked > 0) return null;
-  const error = new UnawaitedStepError(leftAlone);
+function checkAwaited({ host, journal, unawaitedSteps }: Execution): UnawaitedStepError | null {
+  if (unawaitedSteps.length === 0 || journal.unreached > 0) return null;
+  const error = new UnawaitedStepError(unawaitedSteps);
   if (host.onUnawaited === "fail") return error;
   host.onUnawaited(error);
   return null;
@@ -100,7 +100,7 @@ const mustUndo = ({ undos }: Execution, { attempt, attempts }: TakenRun, outcome
 
 /** Undoes the steps of a run that fails for good, before it says so. What they did is stored before. */
 async function failUndone(execution: Execution, run: TakenRun, outcome: Failed): Promise<RunOutcome> {
-  const isStored = await execution.outbox.sendLasting().then(
+  const isStored = await execution.outbox.sendKept().then(
     () => true,
     () => false,
   );
@@ -111,8 +111,8 @@ async function failUndone(execution: Execution, run: TakenRun, outcome: Failed):
 }
 
 function completed(execution: Execution, run: TakenRun, value: unknown): RunOutcome {
-  const { firstUnasked } = execution.journal;
-  if (firstUnasked !== undefined) return failed(execution, run, JournalMismatchError.neverAsked(firstUnasked));
+  const { firstUnreached } = execution.journal;
+  if (firstUnreached !== undefined) return failed(execution, run, JournalMismatchError.neverReached(firstUnreached));
   try {
     const unsent = execution.outbox.unsent.filter(({ status }) => status !== "waiting");
     return { outcome: "completed", result: remember(value, "the workflow"), ...(unsent.length > 0 && { steps: unsent }) };
@@ -124,21 +124,21 @@ function completed(execution: Execution, run: TakenRun, value: unknown): RunOutc
 function failed(execution: Execution, run: TakenRun, error: unknown): RunOutcome {
   if (error instanceof JournalMismatchError) return { outcome: "unfit", step: error.step, error: error.message };
   const { name, message } = failureOf(error);
-  const lasting = execution.outbox.lasting.filter(({ status }) => status !== "waiting");
-  const steps = lasting.length > 0 && { steps: lasting };
+  const kept = execution.outbox.kept.filter(({ status }) => status !== "waiting");
+  const steps = kept.length > 0 && { steps: kept };
   const retry = retryOfRun(execution, error);
   const said = { outcome: "failed", error: message || name, error_name: name, ...retry, ...steps } as const;
-  const stored = execution.failedForNow.filter((key) => !execution.outbox.isFleeting(key));
+  const stored = execution.stepsToRepeat.filter((key) => !execution.outbox.isProvisional(key));
   if (stored.length > 0 && hasNextAttempt(execution, run, error))
     return { ...said, retry: true, retry_steps: stored.slice(0, MAX_RETRY_STEPS) };
   // None is said, too: the service would take failures with the same words for what a retry executes again.
   return { ...said, retry_steps: execution.retrySteps(error).slice(0, MAX_RETRY_STEPS) };
 }
 
-function retryOfRun({ outbox, thrown, failedForNow }: Execution, error: unknown): { retry?: boolean; retry_in?: number } {
+function retryOfRun({ outbox, thrown, stepsToRepeat }: Execution, error: unknown): { retry?: boolean; retry_in?: number } {
   if (!(error instanceof StepError)) return retryOf(error);
   // A replay throws a remembered failure again.
-  const isForgotten = outbox.isFleeting(error.step) || failedForNow.includes(error.step);
+  const isForgotten = outbox.isProvisional(error.step) || stepsToRepeat.includes(error.step);
   return isForgotten ? retryOf(thrown.get(error.step)) : { retry: false };
 }
 
@@ -148,7 +148,7 @@ async function release({ executing, outbox, host }: Execution): Promise<RunOutco
   const isHeld = reason instanceof RunAbortedError && reason.why === "shutdown";
   const store = async () => {
     await outbox.sent();
-    if (isHeld) await outbox.sendLasting().catch(() => {});
+    if (isHeld) await outbox.sendKept().catch(() => {});
   };
   await store();
   await executing.ended();

@@ -1,7 +1,6 @@
 import type { ReportedStep, RunError, RunStep, StepType } from "@tidemill/contract";
 import { momentMs, momentText } from "../clock.ts";
 import { TidemillError } from "../error.ts";
-import { AskedStep } from "./asked-step.ts";
 import type { StepOutcome } from "./attempt-step.ts";
 import {
   HttpError,
@@ -20,6 +19,7 @@ import { invokeError } from "./invoke-errors.ts";
 import { Journal } from "./journal.ts";
 import { isJournalTooLarge } from "./not-stored.ts";
 import { Outbox } from "./outbox.ts";
+import { RequestedStep } from "./requested-step.ts";
 import { StepKeys, stepBase } from "./step-keys.ts";
 import { StepPromise } from "./step-promise.ts";
 import { Changes } from "./turn.ts";
@@ -41,10 +41,10 @@ const HTTP_ERROR = "HttpError";
 export const isLeaseLost = (error: unknown): boolean => error instanceof TidemillError && error.code === "LEASE_LOST";
 
 /** Whether the program waits for a step that it had cancelled. */
-export const isStuck = ({ cancelled }: Execution): boolean => [...cancelled].some((step) => step.isAwaited);
+export const awaitsCancelledStep = ({ cancelled }: Execution): boolean => [...cancelled].some((step) => step.isAwaited);
 
 /** A step or value that a program has asked for. */
-export interface AskedFor {
+export interface StepRequest {
   readonly key: string;
   readonly type: StepType;
   /** The signal or event that it is about. */
@@ -84,32 +84,32 @@ export class Execution {
   readonly executing: ExecutingSteps;
   readonly changes = new Changes();
   /** Steps that are not in the journal and have not begun, and what begins them. */
-  readonly unbegun = new Map<AskedStep, () => void>();
+  readonly notStarted = new Map<RequestedStep, () => void>();
   /** Steps that wait, with what is to be stored of them; null: they are in the journal. */
-  readonly waiting = new Map<AskedStep, ReportedStep | null>();
+  readonly waiting = new Map<RequestedStep, ReportedStep | null>();
   /** When sleeps end that wait. Milliseconds since 1970. */
-  readonly sleepsUntil = new Map<AskedStep, number>();
+  readonly sleepsUntil = new Map<RequestedStep, number>();
   /** Steps that the program has cancelled in an earlier execution, and asks for again. It cancels them again. */
-  readonly cancelled = new Set<AskedStep>();
+  readonly cancelled = new Set<RequestedStep>();
   /** What failed steps of this execution threw. */
   readonly thrown = new Map<string, unknown>();
   /** What undoes steps that the program has asked for, by their keys. */
   readonly undos = new Map<string, Undo>();
   /** What the program has asked for, in that order. */
-  readonly asked: AskedFor[] = [];
+  readonly asked: StepRequest[] = [];
   /** Outcomes of this execution that the program may see. */
   readonly released: RunStep[] = [];
   end: End | null = null;
-  readonly #steps = new Map<string, AskedStep>();
+  readonly #steps = new Map<string, RequestedStep>();
   /** Failures that the program has seen, with how much it had asked for and cancelled by then. The last one last. */
   readonly #seenFailures = new Map<string, { readonly asked: number; readonly cancels: number }>();
   /** Keys of steps that the program has cancelled, in that order. */
   readonly #cancels: string[] = [];
   /** Steps whose failures count only if the program goes on after them. */
-  readonly #fleeting = new Set<string>();
+  readonly #provisional = new Set<string>();
   /** Failures of steps that the program does not wait for yet. */
-  readonly #unawaited = new Map<AskedStep, ReportedStep>();
-  readonly #byPromise = new WeakMap<object, AskedStep>();
+  readonly #unawaited = new Map<RequestedStep, ReportedStep>();
+  readonly #byPromise = new WeakMap<object, RequestedStep>();
   /** Outcomes in the order of the journal; those before `#next` have been delivered. */
   readonly #outcomes: Outcome[];
   #next = 0;
@@ -143,7 +143,7 @@ export class Execution {
     type: StepType,
     name: string,
     key: string | number | undefined,
-    prepare: () => (step: AskedStep) => void,
+    prepare: () => (step: RequestedStep) => void,
     about?: string,
   ): Promise<unknown> {
     try {
@@ -151,7 +151,7 @@ export class Execution {
       if (this.end) return new Promise(() => {});
       const begin = checked(name, prepare);
       const base = stepBase(name, key);
-      const step = new AskedStep(type, this.keys.open(base), base, () => this.#awaited(step));
+      const step = new RequestedStep(type, this.keys.open(base), base, () => this.#awaited(step));
       const remembered = this.journal.ask(step.key, type);
       this.asked.push({ key: step.key, type, about });
       this.#steps.set(step.key, step);
@@ -174,7 +174,7 @@ export class Execution {
     if (step) this.undos.set(step.key, undo());
   }
 
-  hasAsked(key: string): boolean {
+  hasRequested(key: string): boolean {
     return this.#steps.has(key);
   }
 
@@ -188,20 +188,20 @@ export class Execution {
 
   /** Whether the program has steps or outcomes of the journal before it, or the execution has ended. */
   get isReplaying(): boolean {
-    return this.end !== null || this.journal.unasked > 0 || this.#next < this.#remembered;
+    return this.end !== null || this.journal.unreached > 0 || this.#next < this.#remembered;
   }
 
   /** Whether the program has got all outcomes, and has asked for a step that has not begun. */
   get goesOn(): boolean {
-    return this.unbegun.size > 0 && this.#next === this.#outcomes.length && this.journal.unasked === 0 && !isStuck(this);
+    return this.notStarted.size > 0 && this.#next === this.#outcomes.length && this.journal.unreached === 0 && !awaitsCancelledStep(this);
   }
 
   /**
    * Keys of steps that have not completed, and that the program has never awaited, nor given to `Promise.all`, `Promise.race` or `step.race`.
    * A run that such a step has started goes on.
    */
-  get leftAlone(): string[] {
-    const goesOn = (step: AskedStep) => step.type === "invoke" && this.waiting.get(step) === null;
+  get unawaitedSteps(): string[] {
+    const goesOn = (step: RequestedStep) => step.type === "invoke" && this.waiting.get(step) === null;
     const left = [...this.#steps.values()].filter((step) => !step.isAwaited && !goesOn(step));
     if (left.length === 0) return [];
     const completed = [...this.#outcomes, ...this.outbox.unsent].filter(({ status }) => status === "completed");
@@ -209,11 +209,11 @@ export class Execution {
     return left.flatMap(({ key }) => (keys.has(key) ? [] : [key]));
   }
 
-  #awaited(step: AskedStep): void {
+  #awaited(step: RequestedStep): void {
     if (this.end) return;
     const failed = this.#unawaited.get(step);
     this.#unawaited.delete(step);
-    if (failed) this.outbox.add(failed, { isFleeting: true });
+    if (failed) this.outbox.add(failed, { isProvisional: true });
     this.changes.notify();
   }
 
@@ -222,7 +222,7 @@ export class Execution {
     return [...this.#unawaited.values()];
   }
 
-  wait(step: AskedStep, reported: ReportedStep | null): void {
+  wait(step: RequestedStep, reported: ReportedStep | null): void {
     this.waiting.set(step, reported);
     if (reported?.type !== "sleep") return;
     const { sleepUntil, sleepFor = 0 } = reported;
@@ -230,7 +230,7 @@ export class Execution {
   }
 
   /** Ends a sleep whose time has come while other steps are in progress. */
-  endSleep(step: AskedStep): void {
+  endSleep(step: RequestedStep): void {
     if (!this.waiting.has(step) || this.end) return;
     this.#forgetWait(step);
     this.outbox.remove(step.key);
@@ -238,7 +238,7 @@ export class Execution {
     this.changes.notify();
   }
 
-  #forgetWait(step: AskedStep): void {
+  #forgetWait(step: RequestedStep): void {
     this.waiting.delete(step);
     this.sleepsUntil.delete(step);
   }
@@ -249,7 +249,7 @@ export class Execution {
   }
 
   /** As `call`, for a step that waits then for what the service has begun. */
-  callAndWait(step: AskedStep, call: () => Promise<unknown>): void {
+  callAndWait(step: RequestedStep, call: () => Promise<unknown>): void {
     const { type, key } = step;
     this.#addCall(type, key, async () => {
       await call();
@@ -268,7 +268,7 @@ export class Execution {
       } catch (error) {
         if (this.host.signal.aborted || isLeaseLost(error) || isJournalTooLarge(error)) throw error;
         this.thrown.set(key, error);
-        this.#fleeting.add(key);
+        this.#provisional.add(key);
         return { step: { ...reported, status: "failed", error: refusalOf(error) }, isStored: false };
       }
     });
@@ -316,7 +316,7 @@ export class Execution {
     if (!step || step.hasEnded || this.end) return;
     this.#cancels.push(step.key);
     const reason = new StepCancelledError(step.key);
-    this.unbegun.delete(step);
+    this.notStarted.delete(step);
     this.executing.cancel(step.key, reason);
     this.#unawaited.delete(step);
     const wasUnsent = this.outbox.remove(step.key);
@@ -371,9 +371,9 @@ export class Execution {
    * The steps that the run's next attempt executes again, also if they are stored, as they are when another step beside them has ended: those
    * whose failures are not final, if the program has asked for nothing since it saw them, and what it has cancelled since.
    */
-  get failedForNow(): string[] {
-    const seen = [...this.#seenFailures].filter(([key, { asked }]) => this.#fleeting.has(key) && asked === this.asked.length);
-    const unseen = this.#outcomes.slice(this.#next).flatMap(({ key }) => (this.#fleeting.has(key) ? [key] : []));
+  get stepsToRepeat(): string[] {
+    const seen = [...this.#seenFailures].filter(([key, { asked }]) => this.#provisional.has(key) && asked === this.asked.length);
+    const unseen = this.#outcomes.slice(this.#next).flatMap(({ key }) => (this.#provisional.has(key) ? [key] : []));
     const [, first] = seen[0] ?? [];
     return [...seen.map(([key]) => key), ...(first ? this.#cancels.slice(first.cancels) : []), ...unseen];
   }
@@ -382,10 +382,10 @@ export class Execution {
   #report({ reported, thrown, isFinal }: StepOutcome): void {
     const hasFailed = reported.status === "failed";
     if (hasFailed) this.thrown.set(reported.key, thrown);
-    if (hasFailed && !isFinal) this.#fleeting.add(reported.key);
+    if (hasFailed && !isFinal) this.#provisional.add(reported.key);
     const step = this.#steps.get(reported.key);
     if (hasFailed && !isFinal && step && !step.isAwaited) this.#unawaited.set(step, reported);
-    else this.outbox.add(reported, { isFleeting: hasFailed && !isFinal });
+    else this.outbox.add(reported, { isProvisional: hasFailed && !isFinal });
     this.changes.notify();
   }
 

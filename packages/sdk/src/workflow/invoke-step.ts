@@ -21,8 +21,8 @@ export const invokeStep =
       key,
       () => {
         const invocation = { workflow: idOf(workflow), input: remember(input, `step "${name}"`), timeout: invokeTimeoutMs(timeout) };
-        const { host, unbegun } = execution;
-        return (step) => unbegun.set(step, () => execution.callAndWait(step, () => host.invoke({ name, key: step.key }, invocation)));
+        const { host, notStarted } = execution;
+        return (step) => notStarted.set(step, () => execution.callAndWait(step, () => host.invoke({ name, key: step.key }, invocation)));
       },
       typeof workflow === "string" ? workflow : workflow?.id,
     );

@@ -9,12 +9,12 @@ export const patchKey = (name: string): string => `${PATCHED}${name})`;
 /** What the steps of earlier executions have done. */
 export class Journal {
   readonly #steps: ReadonlyMap<string, RunStep>;
-  readonly #unasked: Set<string>;
+  readonly #unreached: Set<string>;
 
   constructor(steps: readonly RunStep[]) {
     this.#steps = new Map(steps.map((step) => [step.key, step]));
     const asked = steps.filter(({ key, type }) => type !== "undo" && !key.startsWith(PATCHED));
-    this.#unasked = new Set(asked.map(({ key }) => key));
+    this.#unreached = new Set(asked.map(({ key }) => key));
   }
 
   /** Outcomes that the program waits for, in the order in which they were stored. */
@@ -25,13 +25,13 @@ export class Journal {
   }
 
   /** How many steps the program has not asked for. */
-  get unasked(): number {
-    return this.#unasked.size;
+  get unreached(): number {
+    return this.#unreached.size;
   }
 
   /** The first one of them. */
-  get firstUnasked(): string | undefined {
-    const [first] = this.#unasked;
+  get firstUnreached(): string | undefined {
+    const [first] = this.#unreached;
     return first;
   }
 
@@ -53,7 +53,7 @@ export class Journal {
   ask(key: string, type: StepType): RunStep | undefined {
     const step = this.#steps.get(key);
     if (step && step.type !== type) throw JournalMismatchError.otherType(key, step.type, type);
-    this.#unasked.delete(key);
+    this.#unreached.delete(key);
     return step;
   }
 }

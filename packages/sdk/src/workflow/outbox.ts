@@ -17,12 +17,12 @@ interface Item {
   /** The outcome, or the call that brings it. */
   readonly what: ReportedStep | StepCall;
   /** A failure that counts only if the program goes on after it: otherwise the run's next attempt executes the step again. */
-  readonly isFleeting: boolean;
+  readonly isProvisional: boolean;
 }
 
 const isValue = ({ what }: Item): boolean => typeof what !== "function" && what.type === "value";
 
-const isFinal = (item: Item): boolean => typeof item.what !== "function" && !isValue(item) && !item.isFleeting;
+const isFinal = (item: Item): boolean => typeof item.what !== "function" && !isValue(item) && !item.isProvisional;
 
 const isCancel = ({ what }: Item): boolean => typeof what !== "function" && what.status === "cancelled";
 
@@ -50,14 +50,14 @@ export class Outbox {
     this.#release = release;
   }
 
-  add(step: ReportedStep, { isFleeting = false }: { readonly isFleeting?: boolean } = {}): void {
-    this.#items.push({ key: step.key, what: step, isFleeting });
+  add(step: ReportedStep, { isProvisional = false }: { readonly isProvisional?: boolean } = {}): void {
+    this.#items.push({ key: step.key, what: step, isProvisional });
     this.#releaseNext();
   }
 
   /** Adds a step that a call of its own stores when those before it are stored. */
   addCall(key: string, call: StepCall): void {
-    this.#items.push({ key, what: call, isFleeting: false });
+    this.#items.push({ key, what: call, isProvisional: false });
   }
 
   /** Takes back an outcome that is not being stored, and that need not be undone. Returns whether there was one. */
@@ -87,7 +87,7 @@ export class Outbox {
 
   /** Whether there is an outcome that must not be lost. */
   get hasFinal(): boolean {
-    return lastingOf(this.#items).some(isFinal);
+    return keptOf(this.#items).some(isFinal);
   }
 
   /** Outcomes that are neither stored nor being stored. */
@@ -96,13 +96,13 @@ export class Outbox {
   }
 
   /** Those of them that count although the execution fails or is given up. */
-  get lasting(): ReportedStep[] {
-    return stepsOf(lastingOf(this.#items.slice(this.#sending)));
+  get kept(): ReportedStep[] {
+    return stepsOf(keptOf(this.#items.slice(this.#sending)));
   }
 
   /** Whether a step has a failure that does not count if the execution ends now. */
-  isFleeting(key: string): boolean {
-    return this.#items.some((item) => item.key === key && item.isFleeting);
+  isProvisional(key: string): boolean {
+    return this.#items.some((item) => item.key === key && item.isProvisional);
   }
 
   /**
@@ -146,7 +146,7 @@ export class Outbox {
     const called = call();
     this.#call = called;
     const { step, isStored } = await called;
-    this.#items.splice(0, 1, ...(isStored ? [] : [{ key: step.key, what: step, isFleeting: true }]));
+    this.#items.splice(0, 1, ...(isStored ? [] : [{ key: step.key, what: step, isProvisional: true }]));
     if (isStored) this.#release(step);
   }
 
@@ -156,11 +156,11 @@ export class Outbox {
   }
 
   /** Stores all outcomes that count although the execution is given up, when no call is under way. */
-  async sendLasting(): Promise<void> {
-    const { lasting } = this;
+  async sendKept(): Promise<void> {
+    const { kept } = this;
     const seen = new Set(this.#items.slice(0, this.#released).map(({ key }) => key));
-    for (const step of lasting) if (!seen.has(step.key)) this.#release(step);
-    this.#items = lasting.map((step) => ({ key: step.key, what: step, isFleeting: false }));
+    for (const step of kept) if (!seen.has(step.key)) this.#release(step);
+    this.#items = kept.map((step) => ({ key: step.key, what: step, isProvisional: false }));
     this.#released = this.#items.length;
     while (this.#items.length > 0) if (!(await this.send())) await this.sent();
   }
@@ -199,10 +199,10 @@ export const bodyValuesOf = ({ http }: ReportedStep): number => (http?.body === 
 
 const lengthOf = (value: unknown): number => (value === undefined ? 0 : JSON.stringify(value).length);
 
-/** What came after a fleeting failure may be different next time: also what lost a race to the step that failed. */
-function lastingOf(items: readonly Item[]): readonly Item[] {
-  const fleeting = items.findIndex((item) => item.isFleeting);
-  return items.filter((item, index) => fleeting === -1 || index < fleeting || (isFinal(item) && !isCancel(item)));
+/** What came after a provisional failure may be different next time: also what lost a race to the step that failed. */
+function keptOf(items: readonly Item[]): readonly Item[] {
+  const provisional = items.findIndex((item) => item.isProvisional);
+  return items.filter((item, index) => provisional === -1 || index < provisional || (isFinal(item) && !isCancel(item)));
 }
 
 const stepsOf = (items: readonly Item[]): ReportedStep[] => items.flatMap(({ what }) => (typeof what === "function" ? [] : [what]));

@@ -1,6 +1,6 @@
 import type { RunStep } from "@tidemill/contract";
 import { NondeterminismError } from "./errors.ts";
-import type { AskedFor, Execution } from "./execution.ts";
+import type { Execution, StepRequest } from "./execution.ts";
 import { failureOf } from "./failure.ts";
 import { remember } from "./remembered.ts";
 import { type Replay, replay } from "./replay.ts";
@@ -51,7 +51,7 @@ export class ReplayCheck {
   }
 
   /** Null: nothing can be compared. */
-  async #replay({ released }: Execution, asked: readonly AskedFor[]): Promise<Replay | null> {
+  async #replay({ released }: Execution, asked: readonly StepRequest[]): Promise<Replay | null> {
     const journal = journalOf(this.#run.journal, released);
     if (journal.length > MAX_STEPS) return null;
     const expected = asked.filter(({ type }) => type !== "value").map(({ key }) => key);
@@ -67,7 +67,7 @@ function journalOf(before: readonly RunStep[], released: readonly RunStep[]): Ru
   return [...kept.filter(({ status }) => status !== "waiting"), ...released, ...kept.filter(({ status }) => status === "waiting")];
 }
 
-function differenceOf(asked: readonly AskedFor[], replayed: Replay, last: string | undefined): NondeterminismError | null {
+function differenceOf(asked: readonly StepRequest[], replayed: Replay, last: string | undefined): NondeterminismError | null {
   const after = last === undefined ? "At its beginning" : `After step "${last}"`;
   if (replayed.kind === "unfit") return new NondeterminismError(replayed.step, `A replay does not come to step "${replayed.step}".`);
   const again = new Map(replayed.asked.map((one) => [one.key, one]));
@@ -89,7 +89,7 @@ const endOf = (replayed: Replay): string => {
   return replayed.kind === "threw" ? `a replay threw ${shown(failureOf(replayed.error).message)}` : "a replay did not";
 };
 
-const textOf = ({ key, type, about }: AskedFor): string =>
+const textOf = ({ key, type, about }: StepRequest): string =>
   `step "${key}"${type === "run" ? "" : ` (${type}${about === undefined ? "" : ` ${JSON.stringify(about)}`})`}`;
 
 const shown = (text = "nothing"): string => (text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text);

@@ -1,6 +1,6 @@
 import { wait } from "../wait.ts";
 import { JournalMismatchError } from "./errors.ts";
-import { type AskedFor, Execution, isStuck } from "./execution.ts";
+import { awaitsCancelledStep, Execution, type StepRequest } from "./execution.ts";
 import { failureOf } from "./failure.ts";
 import { liveHost } from "./host.ts";
 import { remember } from "./remembered.ts";
@@ -17,9 +17,9 @@ export type Replay = HowFar & {
 
 type HowFar =
   /** `asked`: all steps and values that it asked for, in that order. */
-  | { readonly kind: "goesOn"; readonly asked: readonly AskedFor[] }
-  | { readonly kind: "returned"; readonly asked: readonly AskedFor[]; readonly result: unknown }
-  | { readonly kind: "threw"; readonly asked: readonly AskedFor[]; readonly error: unknown }
+  | { readonly kind: "goesOn"; readonly asked: readonly StepRequest[] }
+  | { readonly kind: "returned"; readonly asked: readonly StepRequest[]; readonly result: unknown }
+  | { readonly kind: "threw"; readonly asked: readonly StepRequest[]; readonly error: unknown }
   /** The journal has a step that the code does not come to, or that is of another type there. */
   | { readonly kind: "unfit"; readonly step: string; readonly reason: string };
 
@@ -60,20 +60,20 @@ export async function replay(workflow: AnyWorkflow, run: ExecutedRun, { patience
 
 /** Whether the program has come through the journal, and waits for a step that is not in it. */
 function isThrough(execution: Execution, expected: readonly string[]): boolean {
-  const { journal, unbegun, waiting, asked } = execution;
-  if (journal.unasked > 0 || isStuck(execution) || unbegun.size + waiting.size === 0) return false;
+  const { journal, notStarted, waiting, asked } = execution;
+  if (journal.unreached > 0 || awaitsCancelledStep(execution) || notStarted.size + waiting.size === 0) return false;
   const keys = new Set(asked.map(({ key }) => key));
   return expected.every((key) => keys.has(key));
 }
 
 function replayOf(execution: Execution): HowFar {
   const { end, journal, asked, cancelled } = execution;
-  const { firstUnasked } = journal;
+  const { firstUnreached } = journal;
   const unfit = ({ step, message }: JournalMismatchError): HowFar => ({ kind: "unfit", step, reason: message });
   if (end?.kind === "threw" && end.error instanceof JournalMismatchError) return unfit(end.error);
-  if (firstUnasked !== undefined && end?.kind === "threw")
-    return unfit(JournalMismatchError.threwBefore(firstUnasked, failureOf(end.error)));
-  if (firstUnasked !== undefined) return unfit(JournalMismatchError.neverAsked(firstUnasked));
+  if (firstUnreached !== undefined && end?.kind === "threw")
+    return unfit(JournalMismatchError.threwBefore(firstUnreached, failureOf(end.error)));
+  if (firstUnreached !== undefined) return unfit(JournalMismatchError.neverReached(firstUnreached));
   if (end?.kind === "threw") return { kind: "threw", asked, error: end.error };
   const stuck = [...cancelled].find((step) => step.isAwaited);
   if (end?.kind !== "returned" && stuck) return unfit(JournalMismatchError.cancelled(stuck.key));

@@ -20,7 +20,7 @@ export function runValues(
   /** Where the journal has steps that the program has not come to yet, the old code went on from here. */
   const decidePatch = (name: string): boolean => {
     const key = stepBase(patchKey(name), undefined);
-    return (journal.has(key) || journal.unasked === 0) && value(key, () => true) === true;
+    return (journal.has(key) || journal.unreached === 0) && value(key, () => true) === true;
   };
 
   return {

@@ -1,11 +1,11 @@
-import type { AskedStep } from "./asked-step.ts";
 import type { Execution } from "./execution.ts";
+import type { RequestedStep } from "./requested-step.ts";
 
 /** Ends sleeps while other steps are in progress, so that a sleep can win a race against them. Other sleeps are ended by the service. */
 export class SleepTimers {
   readonly #execution: Execution;
   readonly #signal: AbortSignal;
-  readonly #started = new Set<AskedStep>();
+  readonly #started = new Set<RequestedStep>();
 
   /** @param signal aborted when the execution has ended */
   constructor(execution: Execution, signal: AbortSignal) {

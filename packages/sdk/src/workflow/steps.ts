@@ -32,7 +32,7 @@ export function stepsOf(execution: Execution, runId: string): Step {
         const { key } = step;
         const replaced = host.replace?.({ name, key }, fn) ?? fn;
         const call = { key, fn: replaced, settings, undoable: undo !== undefined, idempotencyKey: idempotencyKey(runId, key) };
-        execution.unbegun.set(step, () => execution.executing.start(call));
+        execution.notStarted.set(step, () => execution.executing.start(call));
       };
     });
     if (undo) execution.undoWith(promise, () => ({ fn: undo as Undo["fn"], settings: stepSettings(options) }));
@@ -47,7 +47,7 @@ export function stepsOf(execution: Execution, runId: string): Step {
       () => {
         const event = { name: eventName(of), data: remember(data, `step "${name}"`, "data"), ...(ts !== undefined && { ts }) };
         return (step) =>
-          execution.unbegun.set(step, () => execution.call("event", step.key, () => host.sendEvent({ name, key: step.key }, event)));
+          execution.notStarted.set(step, () => execution.call("event", step.key, () => host.sendEvent({ name, key: step.key }, event)));
       },
       typeof of === "string" ? of : of?.name,
     );
@@ -60,7 +60,7 @@ export function stepsOf(execution: Execution, runId: string): Step {
       () => {
         const checked = signalId(id);
         return (step) =>
-          execution.unbegun.set(step, () =>
+          execution.notStarted.set(step, () =>
             execution.call("signal", step.key, () => host.registerSignal({ name, key: step.key }, checked)),
           );
       },

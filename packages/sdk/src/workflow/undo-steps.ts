@@ -17,7 +17,7 @@ export async function undoRun(execution: Execution, run: TakenRun, end: End): Pr
   if (
     end.kind === "threw" &&
     !(end.error instanceof JournalMismatchError) &&
-    execution.toUndo.some(({ key }) => !execution.hasAsked(key))
+    execution.toUndo.some(({ key }) => !execution.hasRequested(key))
   ) {
     const { name, message } = begun ?? failureOf(end.error);
     return { outcome: "failed", error: message || name, error_name: name, ...(begun && { retry: false }) };

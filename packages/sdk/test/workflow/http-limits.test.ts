@@ -4,7 +4,7 @@ import { testWorkflow } from "@tidemill/sdk/testing";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { compileCheck } from "../../../server/src/http/index.ts";
-import { runAtOnce } from "../../../server/src/kernel/index.ts";
+import { runSynchronously } from "../../../server/src/kernel/index.ts";
 import { checkCallTemplates, readCall } from "../../../server/src/workflows/calls/index.ts";
 import { httpCall } from "../../src/workflow/http-call.ts";
 
@@ -14,7 +14,7 @@ const faultOf = compileCheck(HttpCall);
 function isTaken(call: object): boolean {
   try {
     if (faultOf(call)) return false;
-    runAtOnce(checkCallTemplates([{ call: readCall(call as HttpCall, "http") }]));
+    runSynchronously(checkCallTemplates([{ call: readCall(call as HttpCall, "http") }]));
     return true;
   } catch {
     return false;

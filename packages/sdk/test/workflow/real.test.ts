@@ -255,7 +255,7 @@ describe("a worker executes runs of the service", () => {
     expect(executed).toEqual(["first", "second", "third"]);
   });
 
-  test("and stores what a step has returned before the run is given back at a stop, however long that takes", async ({
+  test("and stores what a step has returned before the run is released at a stop, however long that takes", async ({
     service,
     client,
     worker,
@@ -263,8 +263,8 @@ describe("a worker executes runs of the service", () => {
   }) => {
     const proxy = await FaultyProxy.to(service.node.url);
     onTestFinished(() => proxy.close());
-    const [begun, othersGivenBack] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    proxy.onRequest = ({ path }) => (path.endsWith("/steps") ? othersGivenBack.promise : undefined);
+    const [begun, othersReleased] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    proxy.onRequest = ({ path }) => (path.endsWith("/steps") ? othersReleased.promise : undefined);
     const stuck = (isFirst: boolean) =>
       workflow({ id: "stuck" }, ({ step }) => step.run("stuck", () => (isFirst ? new Promise(quiet) : "free")));
     const executed: string[] = [];
@@ -284,7 +284,7 @@ describe("a worker executes runs of the service", () => {
     const stopped = first.stop();
     worker([stuck(false)], { name: "second" });
     await untilStatus(client, stuckId, "completed");
-    othersGivenBack.resolve();
+    othersReleased.resolve();
     await stopped;
     worker([slow], { name: "third" });
     await untilStatus(client, slowId, "completed");

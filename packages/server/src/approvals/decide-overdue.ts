@@ -12,9 +12,9 @@ import {
 import {
   type Clock,
   type EmitEvent,
-  FairTurns,
   momentMs,
   type ReportChange,
+  RoundRobinLoop,
   type ServedBatch,
   type Transactional,
   type WorkspaceId,
@@ -41,15 +41,15 @@ export interface Deciding {
  * Decides jobs whose approval timed out, as their queue says now. Every node does so without a leader: it skips what another node has
  * locked. While nothing is due it reads one index entry. Source: contract §5.
  */
-export const decisionsAcrossWorkspaces = (deciding: Deciding): FairTurns =>
-  new FairTurns({
+export const decisionsAcrossWorkspaces = (deciding: Deciding): RoundRobinLoop =>
+  new RoundRobinLoop({
     clock: deciding.clock,
     maxBatch: MAX_WORKSPACES,
     roundMs: ROUND_MS,
     findNextInMs: () => findNextDecisionAcrossWorkspaces(deciding.db),
     findWorkspaces: () => findOverdueAcrossWorkspaces(deciding.db),
     serve: (batch) => decideShares(deciding, batch),
-    onFailure: (workspaces, error) => deciding.emit("approvals_failed", { workspaces, error }),
+    onFailure: (workspaces, error) => deciding.emit("approval_decisions_not_written", { workspaces, error }),
   });
 
 async function decideShares(deciding: Deciding, workspaceIds: readonly WorkspaceId[]): Promise<ServedBatch> {

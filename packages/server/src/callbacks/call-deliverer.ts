@@ -24,7 +24,7 @@ export interface CallDelivererOptions extends Omit<DelivererOptions, "endpoints"
 /** How much of the node's memory for payloads workspaces use. */
 interface PayloadMemory {
   tryTake(workspaceId: Claim["workspaceId"], characters: number): boolean;
-  giveBack(workspaceId: Claim["workspaceId"], characters: number): void;
+  release(workspaceId: Claim["workspaceId"], characters: number): void;
 }
 
 /** A response of up to this many bytes is not counted against its workspace, like those of callbacks. */
@@ -51,9 +51,9 @@ export class CallDeliverer implements Deliverer {
     return { result, abort: () => call.abort() };
   }
 
-  sweep(stoodStillMs: number): void {
+  enforceDeadlines(stalledMs: number): void {
     const nowMs = this.#options.clock.elapsedMs();
-    for (const call of this.#running) call.endIfOverdue(nowMs, stoodStillMs);
+    for (const call of this.#running) call.endIfOverdue(nowMs, stalledMs);
   }
 }
 
@@ -85,7 +85,7 @@ class HttpCall {
       const { shares, hosts } = this.#options;
       if (this.#work) shares.loopTime.drop(this.#work);
       if (this.#host !== undefined) hosts.end(this.#host);
-      if (this.#counted > 0) shares.payloadMemory.giveBack(this.#claim.workspaceId, this.#counted);
+      if (this.#counted > 0) shares.payloadMemory.release(this.#claim.workspaceId, this.#counted);
     }
   }
 
@@ -96,8 +96,8 @@ class HttpCall {
     this.#endRequest?.(reason);
   }
 
-  endIfOverdue(nowMs: number, stoodStillMs: number): void {
-    if (this.#deadline.isOver(nowMs, stoodStillMs)) this.#endRequest?.(new CallbackTimeoutError("The response did not come in time."));
+  endIfOverdue(nowMs: number, stalledMs: number): void {
+    if (this.#deadline.isOver(nowMs, stalledMs)) this.#endRequest?.(new CallbackTimeoutError("The response did not come in time."));
   }
 
   async #attempt(): Promise<AttemptResult> {

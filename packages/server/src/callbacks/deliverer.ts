@@ -65,9 +65,9 @@ export class CallbackDeliverer implements Deliverer {
     return callback;
   }
 
-  sweep(stoodStillMs: number): void {
+  enforceDeadlines(stalledMs: number): void {
     const nowMs = this.#options.clock.elapsedMs();
-    for (const callback of this.#running) callback.endIfOverdue(nowMs, stoodStillMs);
+    for (const callback of this.#running) callback.endIfOverdue(nowMs, stalledMs);
   }
 }
 
@@ -120,8 +120,8 @@ class Callback implements Attempt {
     this.#withdrawn?.abort(reason);
   }
 
-  endIfOverdue(nowMs: number, stoodStillMs: number): void {
-    if (this.#deadline.isOver(nowMs, stoodStillMs)) this.#abort?.(new CallbackTimeoutError("The handler did not answer in time."));
+  endIfOverdue(nowMs: number, stalledMs: number): void {
+    if (this.#deadline.isOver(nowMs, stalledMs)) this.#abort?.(new CallbackTimeoutError("The handler did not answer in time."));
   }
 
   /**

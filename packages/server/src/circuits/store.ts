@@ -119,7 +119,7 @@ export const RECORD_SPENT_PROBES = fragment`
   where c.workspace_id = any(array[p.workspace_id]) and c.lane_id = p.lane_id`;
 
 /** Deletes what is known of circuits past the retention of their workspace, and past a year. */
-export const forgetCircuitChangesAcrossWorkspaces = (db: Db): Promise<unknown> =>
+export const deleteOldCircuitChangesAcrossWorkspaces = (db: Db): Promise<unknown> =>
   row(
     db,
     sql`

@@ -9,9 +9,9 @@ export class AttemptDeadline {
     this.#untilMs = nowMs + timeoutMs;
   }
 
-  /** @param stoodStillMs for how long the node stood still since the last look: as far as that was after the beginning, it does not count */
-  isOver(nowMs: number, stoodStillMs: number): boolean {
-    if (nowMs > this.#beganMs) this.#untilMs += Math.min(stoodStillMs, nowMs - this.#beganMs);
+  /** @param stalledMs for how long the node was stalled since the last look: as far as that was after the beginning, it does not count */
+  isOver(nowMs: number, stalledMs: number): boolean {
+    if (nowMs > this.#beganMs) this.#untilMs += Math.min(stalledMs, nowMs - this.#beganMs);
     return nowMs >= this.#untilMs;
   }
 }

@@ -8,7 +8,7 @@ const MAX_ROWS = 250;
 const LOCKED_MS = 50;
 
 /** Moves delayed jobs to `waiting` when they are due. */
-export class ComeDue {
+export class PromoteDelayed {
   readonly #db: Db;
   readonly #waker: Waker;
   #position: DuePosition = FIRST_DUE;

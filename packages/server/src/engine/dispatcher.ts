@@ -1,6 +1,14 @@
 import { setImmediate } from "node:timers/promises";
-import { type Claim, claimAcrossWorkspaces, findHeldAcrossWorkspaces, type Outlet, type StartedJob } from "#jobs";
-import { type Db, isAway, type JobId, Line, type PatientTimeout, setPatientTimeout, type WorkspaceId } from "#kernel";
+import { type Claim, claimAcrossWorkspaces, type EnqueueEngine, findHeldAcrossWorkspaces, type StartedJob } from "#jobs";
+import {
+  type Db,
+  isAway,
+  type JobId,
+  RoundRobinQueue,
+  type StallTolerantTimeout,
+  setStallTolerantTimeout,
+  type WorkspaceId,
+} from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import { CancelTombstones } from "./cancel-tombstones.ts";
 import { ClaimReconciler } from "./claim-reconciler.ts";
@@ -33,8 +41,8 @@ interface AttemptUnderWay {
 }
 
 const TICK_MS = 100;
-/** Ticks that are this late: the node stood still. It had too much to do if they were less late. Milliseconds. */
-const STOOD_STILL_MS = 1_000;
+/** Ticks that are this late: the node was stalled. It had too much to do if they were less late. Milliseconds. */
+const STALL_MS = 1_000;
 /** How many attempts of a claim start in one turn of the event loop, of its workspaces in turn. Each takes 0.1 to 0.2 ms, and may open a connection. */
 const STARTS_IN_A_TURN = 16;
 const PAUSE_AFTER_FAILURE_MS = 250;
@@ -42,10 +50,10 @@ const PAUSE_AFTER_FAILURE_MS = 250;
 const BESIDE_AFTER_MS = 5;
 
 /**
- * Claims jobs for this node and takes each through one attempt: claim, deliver, judge, settle. An aborted attempt gives its job back,
+ * Claims jobs for this node and takes each through one attempt: claim, deliver, judge, settle. An aborted attempt releases its job,
  * which changes nothing if the job is gone or under another lease by then.
  */
-export class Dispatcher implements Outlet {
+export class Dispatcher implements EnqueueEngine {
   readonly #options: DispatcherOptions;
   readonly #lanes: LaneShares;
   readonly #finisher: AttemptFinisher;
@@ -58,7 +66,7 @@ export class Dispatcher implements Outlet {
   /** Claims beside the one under way, for workspaces that it is not for. */
   #beside: Promise<void> | undefined;
   #besideTimer: NodeJS.Timeout | undefined;
-  /** Jobs of unknown claims are given back. No claim begins meanwhile. */
+  /** Jobs of unknown claims are released. No claim begins meanwhile. */
   #reconciling = false;
   /** Jobs whose write may send them straight through, with the value of `CancelTombstones.now` when it was sent. */
   readonly #expected = new Map<JobId, number>();
@@ -68,7 +76,7 @@ export class Dispatcher implements Outlet {
   #ended = false;
   #ticker: NodeJS.Timeout | undefined;
   #tickedMs = 0;
-  #hasLeftSweepOut = false;
+  #hasSkippedDeadlines = false;
   #retryTimer: NodeJS.Timeout | undefined;
   /** While this is set, the node lacks what attempts need. It claims nothing, and leaves the jobs to other nodes. */
   #shortage: NodeJS.Timeout | undefined;
@@ -204,7 +212,7 @@ export class Dispatcher implements Outlet {
     for (const { attempt } of this.#attempts.values()) attempt.abort();
   }
 
-  /** Aborts all attempts and starts none any more: what a claim under way brings is given back. */
+  /** Aborts all attempts and starts none any more: what a claim under way brings is released. */
   endAttempts(): void {
     this.#ended = true;
     this.abortAll();
@@ -223,10 +231,10 @@ export class Dispatcher implements Outlet {
   /** Waits until no attempt is under way, for at most `seconds`. */
   async idle(seconds: number): Promise<void> {
     if (this.#isIdle) return;
-    let timer: PatientTimeout | undefined;
+    let timer: StallTolerantTimeout | undefined;
     await new Promise<void>((resolve) => {
       this.#onIdle.push(resolve);
-      timer = setPatientTimeout(resolve, seconds * 1000);
+      timer = setStallTolerantTimeout(resolve, seconds * 1000);
     });
     timer?.clear();
   }
@@ -298,7 +306,7 @@ export class Dispatcher implements Outlet {
   async #claimOnce(): Promise<boolean> {
     const { leaseId } = this;
     if (leaseId === null) return false;
-    if (this.#reconciler.takeDue()) await this.#giveBackUnknown(leaseId);
+    if (this.#reconciler.takeDue()) await this.#releaseUnknown(leaseId);
     const shares = this.#nextShares();
     if (shares.length === 0) return false;
     await this.#claimShares(leaseId, shares);
@@ -331,7 +339,7 @@ export class Dispatcher implements Outlet {
     const { claims, found } = await claimAcrossWorkspaces(this.#options.claims, { leaseId, served: "push" }, lanes, limited);
     const brought = new Map<LaneId, { jobs: number; payloadLength: number }>();
     const held = new Set<LaneId>();
-    const line = new Line<Claim>();
+    const line = new RoundRobinQueue<Claim>();
     for (const claim of claims) line.add(claim);
     let starts = 0;
     for (const claim of line.inTurns()) {
@@ -357,25 +365,25 @@ export class Dispatcher implements Outlet {
     }
   }
 
-  /** No claim is under way meanwhile. Known jobs are read after the response, so that none of them is given back. */
-  async #giveBackUnknown(leaseId: number): Promise<void> {
+  /** No claim is under way meanwhile. Known jobs are read after the response, so that none of them is released. */
+  async #releaseUnknown(leaseId: number): Promise<void> {
     const { db, settler } = this.#options;
     this.#reconciling = true;
     try {
       await this.#beside;
       const held = await findHeldAcrossWorkspaces(db, leaseId);
       const unknown = held.filter((claim) => !this.#attempts.has(claim.id) && !settler.isSettling(claim) && !this.#expected.has(claim.id));
-      for (const claim of unknown) this.#finisher.giveBack(claim);
+      for (const claim of unknown) this.#finisher.release(claim);
     } finally {
       this.#reconciling = false;
     }
   }
 
-  /** During a claim its job can be cancelled (I4), its lease lost (I3), and all attempts ended. Then the job is given back without an attempt. */
+  /** During a claim its job can be cancelled (I4), its lease lost (I3), and all attempts ended. Then the job is released without an attempt. */
   #startIfStillHeld(sent: number, claim: Claim): void {
     const held = !this.#ended && this.#options.lease.heldBy === claim.leaseId;
     if (held && !this.#cancelled.holds(claim, sent)) this.#start(claim);
-    else this.#finisher.giveBack(claim);
+    else this.#finisher.release(claim);
   }
 
   #start(claim: Claim): void {
@@ -419,7 +427,7 @@ export class Dispatcher implements Outlet {
   }
 
   #tick(): void {
-    this.#sweep();
+    this.#enforceDeadlines();
     this.#lanes.widen(this.#options.clock.elapsedMs());
     this.#claimSoon();
     if (this.#attempts.size > 0) return;
@@ -431,14 +439,14 @@ export class Dispatcher implements Outlet {
    * After a late tick, timers come before the responses that have arrived meanwhile, and before requests that were not written yet. The clock of
    * the process, as a test that moves the node's clock does not make a tick late.
    */
-  #sweep(): void {
+  #enforceDeadlines(): void {
     const nowMs = performance.now();
     const lateMs = nowMs - this.#tickedMs - TICK_MS;
     this.#tickedMs = nowMs;
-    const stoodStillMs = lateMs >= STOOD_STILL_MS ? lateMs : 0;
-    this.#hasLeftSweepOut = !this.#hasLeftSweepOut && stoodStillMs === 0 && lateMs >= TICK_MS;
-    if (this.#hasLeftSweepOut) return;
-    for (const { deliverer } of this.#options.kinds) deliverer.sweep(stoodStillMs);
+    const stalledMs = lateMs >= STALL_MS ? lateMs : 0;
+    this.#hasSkippedDeadlines = !this.#hasSkippedDeadlines && stalledMs === 0 && lateMs >= TICK_MS;
+    if (this.#hasSkippedDeadlines) return;
+    for (const { deliverer } of this.#options.kinds) deliverer.enforceDeadlines(stalledMs);
   }
 
   get #isIdle(): boolean {

@@ -2,9 +2,9 @@ import type { Module } from "#http";
 import {
   claimForWorkersAcrossWorkspaces,
   claimFromBacklogAcrossWorkspaces,
+  type EnqueueEngine,
   type Holder,
   type LaneFound,
-  type Outlet,
   showJobId,
   type VersionFilter,
   WORK_MAY_WAIT,
@@ -33,7 +33,7 @@ import {
 import type { Aborter, LaneKey, PulledWaker, Waker } from "#lanes";
 import { reassignKeySlotsAcrossWorkspaces } from "./assign-key-slots.ts";
 import { Broadcaster, handleMessages, type Message, type MessageHandlers, WAKE_CHANNEL } from "./broadcast.ts";
-import { ComeDue } from "./come-due.ts";
+import { PromoteDelayed } from "./come-due.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { finishAllForWorker, type WorkerResult } from "./finish-for-worker.ts";
 import { type JobKind, JobKinds } from "./kinds.ts";
@@ -42,10 +42,10 @@ import { factsOfNode } from "./leases/node-facts.ts";
 import { NodeLease } from "./leases/node-lease.ts";
 import { mountNodes } from "./leases/node-routes.ts";
 import { removeOldLeases } from "./leases/store.ts";
-import { WorkLook } from "./look-for-work.ts";
 import { recordsOf, reportingWaker } from "./report-changes.ts";
-import { giveBackAll, rescueAcrossWorkspaces } from "./rescue.ts";
+import { releaseAll, rescueAcrossWorkspaces } from "./rescue.ts";
 import { Settler } from "./settle.ts";
+import { WorkScan } from "./work-scan.ts";
 
 const HOUR_MS = 3_600_000;
 /** How long a stopping node waits for a database that is away. After that, other nodes take its claims back. */
@@ -110,8 +110,8 @@ interface ClaimedForWorkers {
 export interface Engine extends Required<Pick<Module, "due" | "operatorRoutes">> {
   readonly waker: Waker & PulledWaker;
   readonly aborter: Aborter;
-  readonly outlet: Outlet;
-  /** The node's lease. Stopping it gives back all claims under it. */
+  readonly outlet: EnqueueEngine;
+  /** The node's lease. Stopping it releases all claims under it. */
   readonly lease: Pick<NodeLease, "id" | "heldBy" | "refresh"> & Service;
   /** Looks for work, takes back claims, and listens to other nodes. */
   readonly loops: readonly Service[];
@@ -208,10 +208,10 @@ export function createEngine(options: EngineOptions): Engine {
 
   const deadlineLoop = (name: string, pass: () => Promise<unknown>) =>
     new DeadlineLoop({ name, horizonMs: config.pollEveryMs, pass }, clock, emit, random);
-  const dueJobs = new ComeDue(db, moving);
+  const dueJobs = new PromoteDelayed(db, moving);
   const comeDue = deadlineLoop("come-due", () => dueJobs.pass());
-  const workLook = new WorkLook(db, clock, dispatcher);
-  const lookForWork = deadlineLoop("look-for-work", () => workLook.pass());
+  const workScan = new WorkScan(db, clock, dispatcher);
+  const lookForWork = deadlineLoop("scan-for-work", () => workScan.pass());
   const reassign = deadlineLoop("reassign-key-slots", () => reassignKeySlotsAcrossWorkspaces(db, dispatcher));
   const periodic = (name: string, everyMs: number, pass: () => Promise<unknown>, isPatient = false) =>
     new PeriodicLoop({ name, everyMs, pass, isPatient }, emit, random);
@@ -257,12 +257,12 @@ export function createEngine(options: EngineOptions): Engine {
       await lease.stop();
       await tolerate(
         async () => {
-          if (lease.id !== null) await giveBackAll(rescue, lease.id);
+          if (lease.id !== null) await releaseAll(rescue, lease.id);
           await lease.release();
-          // Last, so that other nodes learn of every job that was given back.
+          // Last, so that other nodes learn of every job that was released.
           await broadcaster.flush();
         },
-        (error) => emit("give_back_failed", { error }),
+        (error) => emit("release_failed", { error }),
       );
     },
   };

@@ -50,7 +50,7 @@ export async function finishAllForWorker(
     if (delayMs !== null && !isBack) waker.wakeAt(clock.nowMs() + delayMs);
     if (isBack || claim.limited || claim.concurrencyKey !== null || isLimited?.(claim)) freed.set(claim.laneId, claim);
   }
-  // If a lane has got a callback_url meanwhile, the look for work finds what may start: claims of nodes would mostly be in vain.
+  // If a lane has got a callback_url meanwhile, the scan for work finds what may start: claims of nodes would mostly be in vain.
   if (freed.size > 0) waker.wakePulled([...freed.values()]);
   return wereHeld;
 }

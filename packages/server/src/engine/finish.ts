@@ -53,9 +53,9 @@ export class AttemptFinisher {
     return verdict.kind;
   }
 
-  /** Gives back a job whose attempt never began. */
-  giveBack(claim: Claim): void {
-    void this.#settle(claim, { kind: "giveBack", waitMs: 0 }, 0, { kind: claim.probe ? "releasesProbe" : "none" });
+  /** Releases a job whose attempt never began. */
+  release(claim: Claim): void {
+    void this.#settle(claim, { kind: "release", waitMs: 0 }, 0, { kind: claim.probe ? "releasesProbe" : "none" });
   }
 
   async #settle(claim: Claim, verdict: Verdict, tookMs: number, circuit: CircuitEffect): Promise<void> {

@@ -21,7 +21,7 @@ export class HeldMemory implements AttemptMemory {
     return true;
   }
 
-  /** Takes no more. Returns how many characters are to be given back. */
+  /** Takes no more. Returns how many characters are to be released. */
   end(): number {
     this.#isOver = true;
     return this.#characters;

@@ -63,8 +63,8 @@ export type Verdict =
   | { readonly kind: "retry"; readonly waitMs: number; readonly error: LastError; readonly report?: string }
   | { readonly kind: "fail"; readonly error: LastError; readonly report?: string }
   /** The attempt is spared, because the circuit is open. With a wait of 0 the job goes back to `waiting`. */
-  | { readonly kind: "hold"; readonly waitMs: number; readonly error: LastError; readonly report?: string }
-  | { readonly kind: "giveBack"; readonly waitMs: number; readonly report?: string };
+  | { readonly kind: "defer"; readonly waitMs: number; readonly error: LastError; readonly report?: string }
+  | { readonly kind: "release"; readonly waitMs: number; readonly report?: string };
 
 const MAX_WAIT_MS = 24 * 60 * 60 * 1000;
 const JITTER = 0.2;
@@ -78,10 +78,10 @@ export const delayOf = (verdict: Verdict): number | null => {
 };
 
 /**
- * Whether the job is given back, and may be due at once: also one that waits for what was reported. When that is due later, its kind says so.
+ * Whether the job is released, and may be due at once: also one that waits for what was reported. When that is due later, its kind says so.
  */
 export const mayBeDue = (verdict: Verdict): boolean =>
-  verdict.kind === "giveBack" && (delayOf(verdict) === null || verdict.report !== undefined);
+  verdict.kind === "release" && (delayOf(verdict) === null || verdict.report !== undefined);
 
 export interface JudgeOptions {
   /** Whether an attempt that may have begun is not repeated, also if the circuit is open (`JobKind`). */
@@ -104,9 +104,9 @@ export function judge(
 ): Verdict {
   const report = "report" in result && result.report !== undefined ? { report: result.report } : {};
   if (result.kind === "accepted") return { kind: "complete", status: result.status, result: result.result, ...report };
-  if (result.kind === "withdrawn") return { kind: "giveBack", waitMs: 0 };
-  if (result.kind === "suspended") return { kind: "giveBack", waitMs: MAX_WAIT_MS, ...report };
-  if (result.kind === "postponed") return { kind: "giveBack", waitMs: result.waitMs };
+  if (result.kind === "withdrawn") return { kind: "release", waitMs: 0 };
+  if (result.kind === "suspended") return { kind: "release", waitMs: MAX_WAIT_MS, ...report };
+  if (result.kind === "postponed") return { kind: "release", waitMs: result.waitMs };
   const error: LastError = { code: result.code, message: result.message, status: "status" in result ? result.status : null };
   const counted = claim.attempt - claim.spared;
   const notBeforeSeconds = "retryAfterSeconds" in result ? (result.retryAfterSeconds ?? 0) : 0;
@@ -114,7 +114,7 @@ export function judge(
   const waitMs = Math.max(backoffMs(claim.backoffDelayMs, counted, fraction), notBeforeMs);
   const mayRepeat = !once || result.kind === "unsendable" || ("unsent" in result && result.unsent === true);
   if (heldForMs !== null && mayRepeat)
-    return { kind: "hold", waitMs: heldForMs === 0 ? 0 : Math.min(Math.max(heldForMs, waitMs), MAX_WAIT_MS), error, ...report };
+    return { kind: "defer", waitMs: heldForMs === 0 ? 0 : Math.min(Math.max(heldForMs, waitMs), MAX_WAIT_MS), error, ...report };
   const forGood = !mayRepeat || ("forGood" in result && result.forGood);
   return forGood || counted >= claim.attempts ? { kind: "fail", error, ...report } : { kind: "retry", waitMs, error, ...report };
 }

@@ -9,7 +9,7 @@ export interface Attempt {
   abort(): void;
 }
 
-/** Memory of the node for what an attempt reads besides the payload of its claim. It is given back when the attempt has ended. */
+/** Memory of the node for what an attempt reads besides the payload of its claim. It is released when the attempt has ended. */
 export interface AttemptMemory {
   /** Takes memory for so many characters. Returns false, and takes none, when the workspace has no room for any. */
   tryTake(characters: number): boolean;
@@ -21,9 +21,9 @@ export interface Deliverer {
   /**
    * Ends attempts that take too long. Called every 100 ms while there are any.
    *
-   * @param stoodStillMs for how long the node stood still since the last call: that time does not count
+   * @param stalledMs for how long the node was stalled since the last call: that time does not count
    */
-  sweep(stoodStillMs: number): void;
+  enforceDeadlines(stalledMs: number): void;
 }
 
 /** The outcome of a claim that was still valid when its settle was written. */
@@ -33,7 +33,7 @@ export interface Outcome {
 }
 
 /** Settles outcomes that change little, by one statement. */
-export interface SettlesAtOnce {
+export interface SingleStatementSettle {
   /** Whether the statement may settle an outcome. */
   accepts(outcome: Outcome): boolean;
   /** Returns for each outcome whether it is settled. Of the others, nothing is changed. */
@@ -67,7 +67,7 @@ export interface JobKind {
    */
   readonly settled?: (tx: Db, outcomes: readonly Outcome[], enqueued: (lane: EnqueuedLane) => void) => Promise<void>;
   /** Settles most outcomes without a transaction, in place of `settled`. A transaction settles the others. */
-  readonly atOnce?: SettlesAtOnce;
+  readonly inOneStatement?: SingleStatementSettle;
   /**
    * Which of these outcomes, which were reported by programs, are stored already. For kinds whose attempts are not recorded. None unless
    * given.

@@ -1,5 +1,5 @@
 import { LIMITS } from "@tidemill/contract";
-import { type FairShare, Line, type WorkspaceId } from "#kernel";
+import { type FairShare, RoundRobinQueue, type WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 
 /** What a node knows of a lane that has, or just had, something to do. */
@@ -78,9 +78,9 @@ export interface AttemptShares {
 export class LaneShares {
   readonly #lanes = new Map<LaneId, BusyLane>();
   /** Lanes in which unclaimed jobs may wait, in the order of their turns. */
-  readonly #ready = new Line<BusyLane>();
+  readonly #ready = new RoundRobinQueue<BusyLane>();
   /** Those of them that had nothing to do before. They come first, once: else a job in a quiet queue would wait for all busy ones. */
-  readonly #fresh = new Line<BusyLane>();
+  readonly #fresh = new RoundRobinQueue<BusyLane>();
   /** How long payloads in new lanes of workspaces are expected to be: about as long as the longest of late. */
   readonly #expectedPayload = new Map<WorkspaceId, number>();
   readonly #attempts: FairShare;
@@ -164,8 +164,8 @@ export class LaneShares {
       lane.window *= 2;
       lane.answered = 0;
     }
-    this.#attempts.giveBack(key.workspaceId, 1);
-    this.#payload.giveBack(key.workspaceId, payloadLength);
+    this.#attempts.release(key.workspaceId, 1);
+    this.#payload.release(key.workspaceId, payloadLength);
   }
 
   /** An attempt is settled. Returns whether its lane is to be woken: it has limits, as the latest claim found, or room again. */
@@ -236,7 +236,7 @@ export class LaneShares {
   /** The lanes to claim from: fresh ones first, for at most half of the claim if others wait, then the others in turn. */
   #next(nowMs: number, underWay: UnderWay): BusyLane[] {
     const open = new Set<BusyLane>();
-    const add = (line: Line<BusyLane>, limit: number) => {
+    const add = (line: RoundRobinQueue<BusyLane>, limit: number) => {
       for (const lane of line.inTurns((workspaceId) => this.roomFor(workspaceId) < 1 || underWay.has(workspaceId))) {
         if (open.size >= limit) break;
         if (this.#worthClaiming(lane, nowMs)) open.add(lane);

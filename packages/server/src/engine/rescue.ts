@@ -77,15 +77,15 @@ async function settleExpired(rescue: Rescue, { claim, worker }: ExpiredClaim): P
 }
 
 /**
- * Gives back the claims of a stopping node, without using an attempt, and wakes their lanes. Those of kinds whose attempts must not be
+ * Releases the claims of a stopping node, without using an attempt, and wakes their lanes. Those of kinds whose attempts must not be
  * repeated end with its lease: it is not known whether they have begun.
  */
-export async function giveBackAll(rescue: TakingBackAll, leaseId: number): Promise<void> {
-  const giveBack = (waits: boolean) =>
+export async function releaseAll(rescue: TakingBackAll, leaseId: number): Promise<void> {
+  const release = (waits: boolean) =>
     takeBackAll(rescue, { leaseId, outcome: "released", error: null, plainKinds: [], waits }, (count) =>
-      rescue.emit("jobs_given_back", { count }),
+      rescue.emit("jobs_released", { count }),
     );
-  if (await giveBack(false)) await giveBack(true);
+  if (await release(false)) await release(true);
 }
 
 type TakingBackAll = Pick<Rescue, "db" | "emit" | "kinds"> & { readonly waker: Waker };

@@ -10,7 +10,7 @@ import {
   logEntry,
   MAX_WEIGHT,
   type NotCompleted,
-  refuseAcrossWorkspaces,
+  settleNotCompletedAcrossWorkspaces,
   weightOf,
 } from "#jobs";
 import {
@@ -64,7 +64,7 @@ interface Settlement {
 }
 
 /** What one statement has made of a settlement. Unknown: it failed, perhaps after its commit. */
-type AtOnce = "settled" | "left" | "unknown";
+type SingleStatementResult = "settled" | "left" | "unknown";
 
 /** A settlement that is written alone, and how. */
 interface Single {
@@ -105,7 +105,7 @@ export class Settler {
   readonly #keyed: Batcher<Settlement, boolean>;
   readonly #withEffects: Batcher<Settlement, boolean>;
   readonly #lockingOthers: Batcher<Settlement, boolean>;
-  readonly #atOnce: Batcher<Settlement, AtOnce>;
+  readonly #oneStatement: Batcher<Settlement, SingleStatementResult>;
   readonly #singles: Batcher<Single, boolean>;
   readonly #blocked: Batcher<Single, boolean>;
   /** Lanes in which a settlement timed out. */
@@ -115,7 +115,7 @@ export class Settler {
   /** Settlements that are written alone, by the names of their claims. */
   readonly #unwritten = new Map<string, Promise<boolean>>();
   /** What one statement does not settle, a transaction does. */
-  readonly #atOnceFirst: Adder = { addAll: (settlements) => this.#addAtOnce(settlements) };
+  readonly #oneStatementFirst: Adder = { addAll: (settlements) => this.#addForOneStatement(settlements) };
   readonly #report: ReportChange;
   #givenUp = false;
   /** Outcomes that are not written yet, by their claims: what to wait for. */
@@ -156,7 +156,7 @@ export class Settler {
     this.#keyed = lasting((settlements) => this.#writeRecords(settlements));
     this.#withEffects = lasting(withEffects);
     this.#lockingOthers = lasting(withEffects);
-    this.#atOnce = batcher<AtOnce>((settlements) => this.#writeAtOnce(settlements));
+    this.#oneStatement = batcher<SingleStatementResult>((settlements) => this.#writeInOneStatement(settlements));
     const alone = (write: (single: Single) => Promise<Valid[]>) =>
       new Batcher<Single, boolean>({
         maxWeight: 1,
@@ -212,8 +212,8 @@ export class Settler {
     return { name, claim, verdict, circuit, entry, isReported: worker !== null, recorded };
   }
 
-  async #addAtOnce(settlements: readonly Settlement[]): Promise<boolean[]> {
-    const done = await this.#atOnce.addAll(settlements);
+  async #addForOneStatement(settlements: readonly Settlement[]): Promise<boolean[]> {
+    const done = await this.#oneStatement.addAll(settlements);
     const others = settlements.flatMap((one, index): Settlement[] => {
       if (done[index] === "settled") return [];
       return [done[index] === "unknown" ? { ...one, mayBeStored: true } : one];
@@ -228,7 +228,7 @@ export class Settler {
 
   #adderOf({ claim, verdict }: Ending): Adder {
     const kind = this.#kinds.of(claim);
-    if (!this.#slowLanes.has(claim.laneId) && kind?.atOnce?.accepts({ claim, verdict })) return this.#atOnceFirst;
+    if (!this.#slowLanes.has(claim.laneId) && kind?.inOneStatement?.accepts({ claim, verdict })) return this.#oneStatementFirst;
     if (kind?.locksOthers) return this.#lockingOthers;
     if (kind && (!kind.recorded || kind.settled)) return this.#withEffects;
     return claim.concurrencyKey === null ? this.#plain : this.#keyed;
@@ -240,7 +240,7 @@ export class Settler {
   }
 
   async settled(): Promise<void> {
-    await this.#atOnce.settled();
+    await this.#oneStatement.settled();
     await Promise.all([this.#plain, this.#keyed, this.#withEffects, this.#lockingOthers].map((batcher) => batcher.settled()));
     while (this.#unwritten.size > 0) await Promise.all(this.#unwritten.values());
   }
@@ -363,12 +363,13 @@ export class Settler {
       return this.#writeTogether([{ ...first, verdict: UNSTORABLE, circuit: NO_EFFECT, entry }], writer);
     }
     // Without `settled` of its kind, which may be what fails.
-    if (first && !first.isBare) return this.#writeTogether([{ ...first, isBare: true }], { write: (ones) => refuse(this.#db, ones) });
+    if (first && !first.isBare)
+      return this.#writeTogether([{ ...first, isBare: true }], { write: (ones) => writeNotCompleted(this.#db, ones) });
     return settlements.map(() => false);
   }
 
   /** Returns what became of these. If a statement fails, a transaction finds out what is wrong. */
-  async #writeAtOnce(settlements: readonly Settlement[]): Promise<AtOnce[]> {
+  async #writeInOneStatement(settlements: readonly Settlement[]): Promise<SingleStatementResult[]> {
     const settled = new Set<Settlement>();
     const unknown = new Set<Settlement>();
     for (const kind of this.#kinds) {
@@ -376,7 +377,7 @@ export class Settler {
       if (outcomes.length === 0) continue;
       await tolerate(
         async () => {
-          const done = await kind.atOnce?.settle(this.#db, outcomes);
+          const done = await kind.inOneStatement?.settle(this.#db, outcomes);
           for (const [at, one] of outcomes.entries()) if (done?.[at]) settled.add(one);
         },
         (error) => {
@@ -392,14 +393,14 @@ export class Settler {
 
   async #writeRecords(settlements: readonly Settlement[]): Promise<Written> {
     const completed = settlements.flatMap(completionOf);
-    const refused = settlements.filter(({ verdict }) => verdict.kind !== "complete");
+    const notCompleted = settlements.filter(({ verdict }) => verdict.kind !== "complete");
     const withIds = settlements.some(({ isReported, mayBeStored }) => isReported || mayBeStored);
-    const [done, refusals] = await Promise.all([
+    const [done, others] = await Promise.all([
       completed.length > 0 ? completeAcrossWorkspaces(this.#db, completed, withIds) : NOTHING_MOVED,
-      refuse(this.#db, refused, [], withIds),
+      writeNotCompleted(this.#db, notCompleted, [], withIds),
     ]);
-    const ids = withIds ? [...(done.ids ?? []), ...(refusals.ids ?? [])] : null;
-    return { moved: done.moved + refusals.moved, ids, opened: refusals.opened };
+    const ids = withIds ? [...(done.ids ?? []), ...(others.ids ?? [])] : null;
+    return { moved: done.moved + others.moved, ids, opened: others.opened };
   }
 
   /** Those that failed while another node has opened their circuit do not use an attempt: what their kind makes of them depends on it. */
@@ -413,7 +414,7 @@ export class Settler {
     const open = await findOpenAcrossWorkspaces(tx, [...lanes.values()]);
     if (open.size === 0) return settlements;
     const held = new Set(failing.filter(({ claim }) => open.has(claim.laneId)));
-    return settlements.map((one) => (held.has(one) ? { ...one, verdict: { ...one.verdict, kind: "hold", waitMs: 0 } as Verdict } : one));
+    return settlements.map((one) => (held.has(one) ? { ...one, verdict: { ...one.verdict, kind: "defer", waitMs: 0 } as Verdict } : one));
   }
 
   async #writeWithEffects(tx: Db, all: readonly Settlement[]): Promise<Written> {
@@ -421,15 +422,15 @@ export class Settler {
     const ends = ({ verdict }: Settlement) => verdict.kind === "complete" || verdict.kind === "fail";
     const discarded = settlements.filter((one) => ends(one) && !one.recorded);
     const completed = settlements.filter((one) => one.verdict.kind === "complete" && one.recorded);
-    const refused = settlements.filter((one) => !discarded.includes(one) && !completed.includes(one));
+    const notCompleted = settlements.filter((one) => !discarded.includes(one) && !completed.includes(one));
     const related = settlements.flatMap(({ claim }) => this.#kinds.of(claim)?.related?.(claim) ?? []);
     const locked = [...settlements.map(keyOf), ...related];
     // One job needs no order.
     if (locked.length > 1) await lockJobsAcrossWorkspaces(tx, locked);
     const gone = discarded.length > 0 ? await discardAcrossWorkspaces(tx, discarded.map(keyOf)) : NOTHING_MOVED;
     const done = completed.length > 0 ? await completeAcrossWorkspaces(tx, completed.flatMap(completionOf), true) : NOTHING_MOVED;
-    const refusals = await refuse(tx, refused, discarded, true);
-    const moved = new Set<JobId>([gone, done, refusals].flatMap(({ ids }) => ids ?? []));
+    const others = await writeNotCompleted(tx, notCompleted, discarded, true);
+    const moved = new Set<JobId>([gone, done, others].flatMap(({ ids }) => ids ?? []));
     const enqueued = new Map<LaneId, EnqueuedLane>();
     for (const kind of this.#kinds) {
       const outcomes = settlements.filter(({ claim }) => claim.kind === kind.name && moved.has(claim.id));
@@ -438,7 +439,7 @@ export class Settler {
           enqueued.set(laneId, { workspaceId, laneId, ...(served && { served }) }),
         );
     }
-    return { moved: moved.size, ids: [...moved], opened: refusals.opened, enqueued: [...enqueued.values()] };
+    return { moved: moved.size, ids: [...moved], opened: others.opened, enqueued: [...enqueued.values()] };
   }
 }
 
@@ -464,7 +465,7 @@ type Valid = boolean | Promise<boolean>;
 const NOTHING_MOVED: Written = { moved: 0, ids: null, opened: [] };
 
 /** Writes outcomes of jobs that did not complete, and the effects on circuits of these and of `discarded` jobs. */
-async function refuse(
+async function writeNotCompleted(
   db: Db,
   settlements: readonly Settlement[],
   discarded: readonly Settlement[] = [],
@@ -473,7 +474,7 @@ async function refuse(
   const all = [...settlements, ...discarded];
   const [openings, probes] = [all.flatMap(openingOf), all.flatMap(spentProbeOf)];
   if (settlements.length + openings.length + probes.length === 0) return NOTHING_MOVED;
-  return refuseAcrossWorkspaces(db, settlements.map(refusalOf), openings, probes, withIds);
+  return settleNotCompletedAcrossWorkspaces(db, settlements.map(notCompletedOf), openings, probes, withIds);
 }
 
 const UNSTORABLE: Verdict = {
@@ -495,20 +496,20 @@ const completionOf = (settlement: Settlement) => {
   return verdict.kind === "complete" ? [{ ...keyOf(settlement), logEntry: entry, result: verdict.result }] : [];
 };
 
-function refusalOf(settlement: Settlement): NotCompleted {
+function notCompletedOf(settlement: Settlement): NotCompleted {
   const { verdict, circuit, entry, recorded } = settlement;
   const common = { ...keyOf(settlement), logEntry: entry, recorded };
   const error = "error" in verdict ? verdict.error : null;
   // A job alone in its lane must also be the next probe: no other job can find out that the endpoint is back.
   const aloneWaitMs = circuit.kind === "probeFails" ? circuit.probeInMs : null;
-  const refusal = { ...common, aloneWaitMs, error: error && JSON.stringify(error), errorCode: error?.code ?? null };
-  if (verdict.kind === "hold" || verdict.kind === "giveBack") {
-    return { ...refusal, to: verdict.waitMs > 0 ? "delayed" : "waiting", waitMs: verdict.waitMs, spared: true };
+  const columns = { ...common, aloneWaitMs, error: error && JSON.stringify(error), errorCode: error?.code ?? null };
+  if (verdict.kind === "defer" || verdict.kind === "release") {
+    return { ...columns, to: verdict.waitMs > 0 ? "delayed" : "waiting", waitMs: verdict.waitMs, spared: true };
   }
   const spared = circuit.kind === "fails" || circuit.kind === "opens" ? null : false;
   return verdict.kind === "retry"
-    ? { ...refusal, to: "delayed", waitMs: verdict.waitMs, spared }
-    : { ...refusal, to: "failed", waitMs: 0, spared };
+    ? { ...columns, to: "delayed", waitMs: verdict.waitMs, spared }
+    : { ...columns, to: "failed", waitMs: 0, spared };
 }
 
 function openingOf({ claim, verdict, circuit }: Settlement): Opening[] {
@@ -526,7 +527,7 @@ function spentProbeOf({ claim, verdict, circuit }: Settlement): SpentProbe[] {
   return [{ workspaceId, laneId, failed, probeInMs: failed ? circuit.probeInMs : 0, error }];
 }
 
-const OUTCOMES = { complete: "completed", retry: "failed", fail: "failed", hold: "failed", giveBack: "released" } as const;
+const OUTCOMES = { complete: "completed", retry: "failed", fail: "failed", defer: "failed", release: "released" } as const;
 
 function entryOf(claim: Claim, verdict: Verdict, tookMs: number, worker: string | null): AttemptEntry {
   const error = "error" in verdict ? verdict.error : null;

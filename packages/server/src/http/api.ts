@@ -19,8 +19,8 @@ export interface StreamReader {
   readonly personId: Uuid | null;
 }
 
-/** Makes sure, in a transaction, that the sender of a request still may do what it is about to do (`holdAccess`). */
-export type HoldAccess = (tx: Db) => Promise<void>;
+/** Makes sure, in a transaction, that the sender of a request still may do what it is about to do (`lockAccess`). */
+export type LockAccess = (tx: Db) => Promise<void>;
 
 declare module "fastify" {
   interface FastifyInstance {
@@ -31,7 +31,7 @@ declare module "fastify" {
     /** Who reads the stream that a request opens. */
     readerOf(request: FastifyRequest): StreamReader;
     /** For changes that give somebody rights. */
-    holdAccess(request: FastifyRequest): HoldAccess;
+    lockAccess(request: FastifyRequest): LockAccess;
   }
   interface FastifyRequest {
     /** Whether no route has its path. */

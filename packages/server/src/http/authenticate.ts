@@ -14,7 +14,7 @@ export interface Authenticator {
   /** A promise, unless the principal is known at once. */
   readonly findPrincipal: (key: string) => Promise<Principal | null> | Principal | null;
   /** Locks a key until the transaction ends: it cannot be revoked before. Returns false if it is not valid any more. */
-  readonly holdKey?: (tx: Db, workspaceId: WorkspaceId, keyId: Uuid) => Promise<boolean>;
+  readonly lockKey?: (tx: Db, workspaceId: WorkspaceId, keyId: Uuid) => Promise<boolean>;
   /** Null closes the operator API. */
   readonly operatorToken: string | null;
 }
@@ -98,7 +98,7 @@ export async function reauthenticate(authenticator: Authenticator, request: Fast
  *
  * @throws UNAUTHORIZED, FORBIDDEN or NOT_FOUND, as for a new request
  */
-export async function holdAccess({ pages, holdKey }: Authenticator, request: FastifyRequest, tx: Db): Promise<void> {
+export async function lockAccess({ pages, lockKey }: Authenticator, request: FastifyRequest, tx: Db): Promise<void> {
   const scope = pages ? pageScopeOf(request) : null;
   if (pages && scope) {
     Object.assign(request, await pages.hold(tx, request, scope));
@@ -106,7 +106,7 @@ export async function holdAccess({ pages, holdKey }: Authenticator, request: Fas
     return;
   }
   const { principal } = request;
-  if (principal?.keyId && holdKey && !(await holdKey(tx, principal.workspaceId, principal.keyId))) throw unauthorized();
+  if (principal?.keyId && lockKey && !(await lockKey(tx, principal.workspaceId, principal.keyId))) throw unauthorized();
 }
 
 /** Authenticates a request for an unknown route if it has a valid key, so that it counts against the rate limit. */

@@ -1,6 +1,6 @@
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
-import { type EmitEvent, problem, RECENT_MS, standStills } from "#kernel";
+import { type EmitEvent, problem, RECENT_MS, stalls } from "#kernel";
 import { JSON_TYPE } from "./json-text.ts";
 import { closeLater } from "./linger.ts";
 
@@ -55,7 +55,7 @@ export const refuseBadHttp = (emit: EmitEvent, nextRequestId: () => string) => {
   };
   return (error: Error & { code?: string }, socket: Socket): void => {
     if (error.code === "ECONNRESET") return;
-    if (error.code === LATE && standStills.isRecent) {
+    if (error.code === LATE && stalls.isRecent) {
       // The rest of the request may have come in time. Node does not look at it again.
       const isStillLate = lateRequest(socket);
       setTimeout(() => isStillLate() && refuse(error, socket), RECENT_MS).unref();

@@ -46,7 +46,7 @@ export class BodyMemory {
   }
 
   /** Gives memory back that was taken. Nothing may read it from now on: others write to it. */
-  giveBack({ buffer, byteOffset }: Buffer): void {
+  release({ buffer, byteOffset }: Buffer): void {
     if (buffer !== (this.#memory as unknown)) {
       (buffer as ArrayBuffer).transfer(0);
       return;

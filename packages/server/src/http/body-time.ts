@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyRequest } from "fastify";
-import { standStills } from "#kernel";
+import { stalls } from "#kernel";
 import type { Api } from "./api.ts";
 
 /** Larger bodies have the time of a request. */
@@ -26,7 +26,7 @@ export function limitBodyTime(api: Api, maxMs: number): ExpectBody {
   const requests = new Map<Socket, Started>();
   const look = () => {
     // Bodies may have come that are not read yet.
-    if (standStills.isRecent) return;
+    if (stalls.isRecent) return;
     for (const [socket, { raw, atMs }] of requests) {
       const isOver = raw.complete || raw.destroyed;
       if (!isOver && performance.now() - atMs < maxMs) continue;

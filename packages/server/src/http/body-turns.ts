@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import { Line, type WorkspaceId } from "#kernel";
+import { RoundRobinQueue, type WorkspaceId } from "#kernel";
 
 /** What is read of all bodies together in one turn of the event loop. Bytes: 1 MiB takes about a millisecond. */
 const TURN_BYTES = 1024 * 1024;
@@ -19,7 +19,7 @@ interface Reading {
  */
 export class BodyTurns {
   /** Bodies of which no more is read until their next turn. */
-  readonly #line = new Line<Reading>();
+  readonly #line = new RoundRobinQueue<Reading>();
 
   /** Returns what is to be called with the length of each piece that has come, unless it is the last. */
   begin(workspaceId: WorkspaceId, payload: Readable): (bytes: number) => void {

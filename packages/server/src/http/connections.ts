@@ -116,7 +116,7 @@ export class Connections {
     if (!this.#open.has(connection.socket)) return;
     connection.requests -= 1;
     if (connection.requests > 0) return;
-    this.#giveBack(connection);
+    this.#release(connection);
     this.#enterLine(connection);
   }
 
@@ -132,9 +132,9 @@ export class Connections {
     this.#enterLine(connection);
   }
 
-  #giveBack(connection: Connection): void {
+  #release(connection: Connection): void {
     if (connection.workspaceId === null) return;
-    this.#options.share?.giveBack(connection.workspaceId);
+    this.#options.share?.release(connection.workspaceId);
     connection.workspaceId = null;
   }
 
@@ -167,7 +167,7 @@ export class Connections {
 
   #remove(connection: Connection): void {
     connection.line?.delete(connection);
-    if (this.#open.delete(connection.socket)) this.#giveBack(connection);
+    if (this.#open.delete(connection.socket)) this.#release(connection);
   }
 
   #refuse(socket: Socket): void {

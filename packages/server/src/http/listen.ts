@@ -15,7 +15,7 @@ const UNFINISHED_MS = 1_000;
 const CUT_EVERY_MS = 20;
 
 /** Closes a listener. Cuts connections that are still open, for example one that never sent anything. */
-export async function closeAtOnce(api: Api): Promise<void> {
+export async function closeImmediately(api: Api): Promise<void> {
   const cutting = setInterval(() => api.server.closeAllConnections(), CUT_EVERY_MS);
   await api.close().finally(() => clearInterval(cutting));
 }

@@ -52,7 +52,7 @@ export function receiveBody(payload: Readable, { limit, announced, memory, onPie
     payload.off("data", onData).off("end", onEnd).off("error", end).off("close", onClose);
     const [first] = pieces;
     if (error) {
-      if (whole) memory.giveBack(whole);
+      if (whole) memory.release(whole);
       done(error);
     } else done(null, whole?.subarray(0, length) ?? (first && pieces.length === 1 ? first : Buffer.concat(pieces)));
   };
@@ -69,7 +69,7 @@ function move(piece: Buffer, whole: Buffer, at: number): number {
 
 /** Gives the memory of a large body back. Nothing may read it from now on. */
 export function freeBody(body: Buffer, memory: BodyMemory): void {
-  if (body.length > MIN_GATHERED_BYTES) memory.giveBack(body);
+  if (body.length > MIN_GATHERED_BYTES) memory.release(body);
 }
 
 const tooLarge = (limit: number): Error => problem("PAYLOAD_TOO_LARGE", { limit_bytes: limit });

@@ -72,7 +72,7 @@ export class RequestMemory {
       this.#memory.take(workspaceId, more);
       this.#hold(request, reply, workspaceId, more);
     } else if (more < 0) {
-      this.#memory.giveBack(workspaceId, -more);
+      this.#memory.release(workspaceId, -more);
       request.heldBytes += more;
     }
   }
@@ -83,7 +83,7 @@ export class RequestMemory {
     if (workspaceId === undefined) return;
     if (bytes < 0) {
       const less = Math.min(-bytes, request.heldBytes);
-      this.#memory.giveBack(workspaceId, less);
+      this.#memory.release(workspaceId, less);
       request.heldBytes -= less;
     } else if (request.heldBytes + bytes >= MIN_COUNTED_BYTES) {
       this.#memory.take(workspaceId, bytes);
@@ -104,16 +104,16 @@ export class RequestMemory {
     this.#hold(request, reply, workspaceId, bytes);
   }
 
-  /** The request has taken these bytes. What it holds is given back when its exchange is over, however it ends. */
+  /** The request has taken these bytes. What it holds is released when its exchange is over, however it ends. */
   #hold(request: FastifyRequest, reply: FastifyReply, workspaceId: WorkspaceId, bytes: number): void {
     const isFirst = request.heldBytes === 0;
     request.heldBytes += bytes;
-    const giveBack = () => {
-      this.#memory.giveBack(workspaceId, request.heldBytes);
+    const release = () => {
+      this.#memory.release(workspaceId, request.heldBytes);
       request.heldBytes = 0;
     };
-    if (reply.raw.destroyed) giveBack();
-    else if (isFirst) reply.raw.once("close", giveBack);
+    if (reply.raw.destroyed) release();
+    else if (isFirst) reply.raw.once("close", release);
   }
 }
 

@@ -1,4 +1,4 @@
-import { Line, type WorkspaceId } from "#kernel";
+import { RoundRobinQueue, type WorkspaceId } from "#kernel";
 
 /** A long response that is being sent. */
 export interface LongResponse {
@@ -12,7 +12,7 @@ const CHUNKS_IN_A_TURN = 4;
 
 /** Shares the event loop's time for long responses: clients that read fast would take all of it in one turn. Workspaces take turns. */
 class SendingTurns {
-  readonly #waiting = new Line<LongResponse>();
+  readonly #waiting = new RoundRobinQueue<LongResponse>();
   #left = CHUNKS_IN_A_TURN;
   #isPlanned = false;
 

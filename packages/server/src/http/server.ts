@@ -11,14 +11,14 @@ import {
   type ProblemError,
   problem,
   type Random,
-  runAtOnce,
+  runSynchronously,
   type Shares,
   type SlicedWork,
   unavailable,
 } from "#kernel";
 import type { CheckHost } from "./allowed-hosts.ts";
 import type { Api } from "./api.ts";
-import { type Authenticator, authenticate, checkRole, holdAccess, identify, reauthenticate } from "./authenticate.ts";
+import { type Authenticator, authenticate, checkRole, identify, lockAccess, reauthenticate } from "./authenticate.ts";
 import { expectRequest, refuseBadHttp, wasRefused } from "./bad-http.ts";
 import { BodyMemory } from "./body-memory.ts";
 import { limitBodyTime } from "./body-time.ts";
@@ -131,7 +131,7 @@ export function createApi(options: ApiOptions): Api {
     const { jsonDepth: maxDepth } = LIMITS;
     const work = rawBody ? readRawBody(body, maxDepth) : readBody(body, { maxDepth, rawMember, rawList });
     const { principal } = request;
-    return shares && principal ? runForRequest(shares.loopTime, request, principal.workspaceId, body.length, work) : runAtOnce(work);
+    return shares && principal ? runForRequest(shares.loopTime, request, principal.workspaceId, body.length, work) : runSynchronously(work);
   };
   const bodyTurns = new BodyTurns();
   const memory = new BodyMemory(shares?.requestMemory.capacity ?? 0);
@@ -183,7 +183,7 @@ export function createApi(options: ApiOptions): Api {
     reauthenticate: () => reauthenticate(authenticator, request),
     personId: request.person?.personId ?? null,
   }));
-  api.decorate("holdAccess", (request: FastifyRequest) => (tx: Db) => holdAccess(authenticator, request, tx));
+  api.decorate("lockAccess", (request: FastifyRequest) => (tx: Db) => lockAccess(authenticator, request, tx));
   if (shares) api.server.on("connection", () => shares.loopTime.accepted());
   const requestMemory = shares && new RequestMemory(api as unknown as Api, shares.requestMemory);
   const expectBody = limitBodyTime(api as unknown as Api, smallBodyTimeoutMs);

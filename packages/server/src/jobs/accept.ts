@@ -1,4 +1,4 @@
-import { type Db, type JobId, ProblemError, type Transactional, togetherOrAlone } from "#kernel";
+import { type Db, type JobId, ProblemError, type Transactional, writeBatchOrEach } from "#kernel";
 import type { LaneId } from "#lanes";
 import { openQuotas, takeExecutions } from "#usage";
 import { collectKeyClaims, deduplicate, type ResolvedJobs } from "./deduplicate.ts";
@@ -54,7 +54,7 @@ export async function acceptAcrossWorkspaces(
     const ofFirst = await acceptAcrossWorkspaces(database, leaseId, first, limited);
     // The first ones are stored, whatever becomes of these.
     const acceptLater = (some: InsertRequest[]) => acceptAcrossWorkspaces(database, leaseId, some, limited);
-    const ofLater = await togetherOrAlone(later, acceptLater).catch((error: Error) => later.map(() => error));
+    const ofLater = await writeBatchOrEach(later, acceptLater).catch((error: Error) => later.map(() => error));
     return requests.map((request) => (repeats.has(request) ? ofLater : ofFirst).shift() ?? null);
   }
   for (;;) {

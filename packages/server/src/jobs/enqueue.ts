@@ -5,15 +5,15 @@ import {
   type JobId,
   MAX_PAGE_BYTES,
   momentMs,
-  OneAtATime,
   ProblemError,
   type ReportChange,
+  SerialDatabase,
   type SharedResource,
   type Transactional,
-  togetherOrAlone,
   tolerate,
   type UuidSource,
   type WorkspaceId,
+  writeBatchOrEach,
 } from "#kernel";
 import type { LaneId, LaneKey, PulledWaker, Waker } from "#lanes";
 import { acceptAcrossWorkspaces } from "./accept.ts";
@@ -30,7 +30,7 @@ import { MAX_WEIGHT, weightOf } from "./weight.ts";
 export type EnqueuedJob = JobRow & { readonly duplicate?: true };
 
 /** What enqueue needs from the engine, which claims and delivers the jobs. */
-export interface Outlet extends Waker, PulledWaker {
+export interface EnqueueEngine extends Waker, PulledWaker {
   /** The node's lease, or null while it may take no jobs; and how many jobs of a workspace it has room to take straight through. */
   readonly leaseId: number | null;
   roomFor(workspaceId: WorkspaceId): number;
@@ -77,7 +77,7 @@ const weigh = ({ jobs }: InsertRequest): number => jobs.reduce((sum, { payload }
  */
 export class Enqueuer {
   readonly #ids: UuidSource;
-  readonly #outlet: Outlet;
+  readonly #outlet: EnqueueEngine;
   readonly #emit: EmitEvent;
   readonly #backlog: SharedResource;
   readonly #report: ReportChange | undefined;
@@ -93,7 +93,7 @@ export class Enqueuer {
   constructor(options: {
     db: Transactional;
     ids: UuidSource;
-    outlet: Outlet;
+    outlet: EnqueueEngine;
     emit: EmitEvent;
     backlog: SharedResource;
     report?: ReportChange;
@@ -120,7 +120,7 @@ export class Enqueuer {
     this.#free = writers(options.db);
     this.#ordered = writers(options.db);
     // Large writes take long. They leave the other connections to small ones.
-    this.#large = writers(new OneAtATime(options.db));
+    this.#large = writers(new SerialDatabase(options.db));
   }
 
   /**
@@ -160,9 +160,9 @@ export class Enqueuer {
     });
   }
 
-  /** The write of a request has ended: gives back its weight of the backlog. */
+  /** The write of a request has ended: releases its weight of the backlog. */
   #written({ workspaceId }: InsertRequest, weight: number, isLarge: boolean): void {
-    this.#backlog.giveBack(workspaceId, weight);
+    this.#backlog.release(workspaceId, weight);
     if (!isLarge) return;
     const left = (this.#writingLarge.get(workspaceId) ?? 0) - 1;
     if (left > 0) this.#writingLarge.set(workspaceId, left);
@@ -179,7 +179,7 @@ export class Enqueuer {
 
   #writeGroup(requests: InsertRequest[], insert: Insert): Promise<EnqueueOutcome[]> {
     const write = (some: InsertRequest[]) => this.#write(some.length === requests.length ? this.#letThrough(some) : some, insert);
-    return togetherOrAlone(requests, write, (error) => this.#emit("enqueue_batch_split", { requests: requests.length, error }));
+    return writeBatchOrEach(requests, write, (error) => this.#emit("enqueue_batch_split", { requests: requests.length, error }));
   }
 
   /** Lets single jobs go straight through while this node has room. None may overtake a job of its queue in the same write. */

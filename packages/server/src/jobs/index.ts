@@ -21,12 +21,12 @@ export { COUNT_ADDED, COUNT_ADDED_ALONE, COUNT_DISCARDED, COUNT_DISCARDED_ALONE 
 export { type ChunkDone, type DeadLetterChunk, type DeadLetterQuery, purgeFailed, retryFailed } from "./store/dead-letters.ts";
 export * from "./store/decide.ts";
 export * from "./store/decide-overdue.ts";
-export { FROM_THE_START, findLanesWithWorkAcrossWorkspaces, type LookPosition, WORK_MAY_WAIT } from "./store/find-work.ts";
+export { FROM_THE_START, findLanesWithWorkAcrossWorkspaces, type ScanPosition, WORK_MAY_WAIT } from "./store/find-work.ts";
 export { CLAIMABLE } from "./store/fragments.ts";
 export { type InsertedJob, type InsertRequest, insertJobsAcrossWorkspaces, type JobToInsert } from "./store/insert.ts";
-export * from "./store/insert-of-kind.ts";
+export * from "./store/insert-internal-jobs.ts";
+export * from "./store/internal-jobs.ts";
 export { findJob } from "./store/jobs.ts";
-export * from "./store/jobs-of-kind.ts";
 export * from "./store/make-due.ts";
 export * from "./store/settle.ts";
 export * from "./store/take-back.ts";

@@ -8,22 +8,22 @@ import type { LaneId } from "#lanes";
  */
 export const JOB_MOVES = {
   enqueue: { from: [null], to: "waiting" },
-  postpone: { from: [null], to: "delayed" },
-  hold: { from: [null], to: "pending_approval" },
-  straightThrough: { from: [null], to: "active" },
+  delay: { from: [null], to: "delayed" },
+  requireApproval: { from: [null], to: "pending_approval" },
+  startEagerly: { from: [null], to: "active" },
   approve: { from: ["pending_approval"], to: "waiting" },
-  approveEarly: { from: ["pending_approval"], to: "delayed" },
+  approveDelayed: { from: ["pending_approval"], to: "delayed" },
   reject: { from: ["pending_approval"], to: "rejected" },
   comeDue: { from: ["delayed"], to: "waiting" },
   claim: { from: ["waiting"], to: "active" },
   succeed: { from: ["active"], to: "completed" },
   backOff: { from: ["active"], to: "delayed" },
   exhaust: { from: ["active"], to: "failed" },
-  giveBack: { from: ["active"], to: "waiting" },
+  release: { from: ["active"], to: "waiting" },
   cancel: { from: ["waiting", "delayed", "pending_approval", "active"], to: "cancelled" },
   retry: { from: ["failed", "cancelled", "rejected"], to: "waiting" },
   /** For a job of an approval queue that was never decided: a cancel and a retry do not approve it. */
-  holdAgain: { from: ["cancelled"], to: "pending_approval" },
+  requireApprovalAgain: { from: ["cancelled"], to: "pending_approval" },
   remove: { from: ["completed", "failed", "cancelled", "rejected"], to: null },
 } as const satisfies Record<string, { from: readonly (JobState | null)[]; to: JobState | null }>;
 

@@ -10,13 +10,13 @@ import {
   type Transactional,
   type UuidSource,
 } from "#kernel";
-import { Enqueuer, type Outlet } from "./enqueue.ts";
+import { type EnqueueEngine, Enqueuer } from "./enqueue.ts";
 import { JobRecount } from "./recount.ts";
 import { type JobRoutes, mountJobs } from "./routes.ts";
 import { OldestSampler } from "./sample-oldest.ts";
 import { foldCountsAcrossWorkspaces } from "./store/fold-counts.ts";
-import { forgetMetricsAcrossWorkspaces } from "./store/forget-metrics.ts";
-import { foldTallyAcrossWorkspaces, forgetTallyAcrossWorkspaces } from "./store/tally.ts";
+import { deleteOldMetricsAcrossWorkspaces } from "./store/forget-metrics.ts";
+import { deleteOldTallyAcrossWorkspaces, foldTallyAcrossWorkspaces } from "./store/tally.ts";
 import { sweepBatchKeysAcrossWorkspaces, sweepIdempotencyKeysAcrossWorkspaces } from "./sweep-idempotency-keys.ts";
 
 export interface JobsOptions extends Omit<JobRoutes, "enqueuer"> {
@@ -28,7 +28,7 @@ export interface JobsOptions extends Omit<JobRoutes, "enqueuer"> {
   readonly ids: UuidSource;
   readonly random: Random;
   readonly emit: EmitEvent;
-  readonly outlet: Outlet;
+  readonly outlet: EnqueueEngine;
   readonly report: ReportChange;
 }
 
@@ -52,9 +52,9 @@ export function createJobs({ writes, housekeeping, recounts, ids, random, emit, 
       loop("fold-counts", 5_000, () => foldCountsAcrossWorkspaces(housekeeping)),
       loop("fold-tally", 30_000, () => foldTallyAcrossWorkspaces(housekeeping)),
       loop("sample-oldest", 60_000, () => oldest.pass()),
-      loop("forget-metrics", HOUR_MS, () => forgetMetricsAcrossWorkspaces(housekeeping, MINUTE_METRICS_DAYS)),
+      loop("forget-metrics", HOUR_MS, () => deleteOldMetricsAcrossWorkspaces(housekeeping, MINUTE_METRICS_DAYS)),
       { start: () => recountLoop.start(RECOUNT_MS), stop: () => Promise.all([recountLoop.stop(), recount.cancel()]) },
-      loop("forget-tally", HOUR_MS, () => forgetTallyAcrossWorkspaces(housekeeping)),
+      loop("forget-tally", HOUR_MS, () => deleteOldTallyAcrossWorkspaces(housekeeping)),
     ],
   };
 }

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { WorkspaceId } from "./ids.ts";
-import { Line } from "./shares/line.ts";
+import { RoundRobinQueue } from "./shares/round-robin-queue.ts";
 
 export interface BatcherOptions<Item, Done> {
   /** The most weight in one write. Each item weighs 1 unless `weigh` is given. */
@@ -33,7 +33,7 @@ interface Waiting<Item, Done> {
  */
 export class Batcher<Item, Done> {
   readonly #options: BatcherOptions<Item, Done>;
-  readonly #line = new Line<Waiting<Item, Done>>();
+  readonly #line = new RoundRobinQueue<Waiting<Item, Done>>();
   /** The workspaces with items in a write under way, if each may have one at a time. */
   readonly #inWrites = new Set<WorkspaceId>();
   #writing = 0;

@@ -109,7 +109,7 @@ export class DuePoll implements Service {
 
   /**
    * Another server, after a failover, may lack transactions that the last snapshot has seen, and give their numbers to others. The clock of
-   * the database counts too: that of the node stands still while its machine is suspended.
+   * the database counts too: that of the node is stalled while its machine is suspended.
    */
   #isNext({ server, server_ms }: Polled, sentMs: number): boolean {
     const last = this.#last;

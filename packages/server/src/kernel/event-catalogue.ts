@@ -56,8 +56,8 @@ export const EVENTS = {
   mail_failed: event("warn", "The SMTP server did not take a mail. It is not sent again.", { subject: "string", error: "error" }, [
     { type: "counter", name: "tidemill_mails_failed_total", help: "Mails that the SMTP server did not take." },
   ]),
-  person_signed_in: event("info", "A person signed in to the dashboard.", { personId: "string", with: "string", address: "string" }, [
-    { type: "counter", name: "tidemill_sign_ins_total", help: "Sign-ins of people.", labels: ["with"] },
+  person_signed_in: event("info", "A person signed in to the dashboard.", { personId: "string", method: "string", address: "string" }, [
+    { type: "counter", name: "tidemill_sign_ins_total", help: "Sign-ins of people.", labels: ["method"] },
   ]),
   sign_in_refused: event("info", "Somebody tried to sign in to the dashboard with a wrong password or code.", { address: "string" }, [
     { type: "counter", name: "tidemill_sign_ins_refused_total", help: "Sign-ins with a wrong password or code." },
@@ -70,7 +70,7 @@ export const EVENTS = {
     [{ type: "counter", name: "tidemill_loop_failures_total", help: "Failed passes of background loops.", labels: ["loop"] }],
   ),
   close_failed: event("warn", "A stopping node could not close one of its parts.", { error: "error" }),
-  give_back_failed: event("warn", "A stopping node could not give back its jobs. Other nodes rescue them when its lease expires.", {
+  release_failed: event("warn", "A stopping node could not release its jobs. Other nodes rescue them when its lease expires.", {
     error: "error",
   }),
 
@@ -201,7 +201,7 @@ export const EVENTS = {
     {
       jobId: "string",
       attempt: "number",
-      outcome: ["complete", "retry", "fail", "hold", "giveBack"],
+      outcome: ["complete", "retry", "fail", "defer", "release"],
       tookMs: "number",
       inFlight: "number",
     },
@@ -247,7 +247,7 @@ export const EVENTS = {
   settle_lost_race: event("debug", "Attempts ended after their jobs were cancelled or rescued. Nothing was changed.", { count: "number" }, [
     { type: "counter", name: "tidemill_settles_lost_total", help: "Attempts that ended after a cancel or a rescue.", increment: "count" },
   ]),
-  jobs_given_back: event("debug", "A stopping node gave back the jobs that it had not finished.", { count: "number" }),
+  jobs_released: event("debug", "A stopping node released the jobs that it had not finished.", { count: "number" }),
   jobs_rescued: event("warn", "Jobs were taken back from nodes whose lease has expired.", { count: "number" }, [
     { type: "counter", name: "tidemill_jobs_rescued_total", help: "Jobs taken back from dead nodes.", increment: "count" },
   ]),
@@ -267,9 +267,9 @@ export const EVENTS = {
   circuit_close_failed: event("warn", "A circuit could not be closed. The next probe tries again.", { error: "error" }),
 
   // Workers.
-  worker_jobs_given_back: event(
+  worker_jobs_released: event(
     "info",
-    "A worker did not get the response that brought it jobs. They were given back, and no attempt was used.",
+    "A worker did not get the response that brought it jobs. They were released, and no attempt was used.",
     {
       worker: "string",
       count: "number",
@@ -292,11 +292,9 @@ export const EVENTS = {
     "Runs that wait for other code could not be released when their workflow was registered. The next registration releases them.",
     { workflow: "string", error: "error" },
   ),
-  worker_give_back_failed: event(
-    "warn",
-    "Jobs that a worker did not get could not be given back. Their attempts fail when their leases end.",
-    { error: "error" },
-  ),
+  worker_release_failed: event("warn", "Jobs that a worker did not get could not be released. Their attempts fail when their leases end.", {
+    error: "error",
+  }),
   worker_record_failed: event("warn", "When workers last called could not be written. It is tried again with their next calls.", {
     error: "error",
   }),
@@ -331,7 +329,7 @@ export const EVENTS = {
     timezone: "string",
     error: "error",
   }),
-  schedules_failed: event("error", "The database refused to write the ticks of workspaces. They stay due.", {
+  schedule_ticks_not_written: event("error", "The database refused to write the ticks of workspaces. They stay due.", {
     workspaces: "strings",
     error: "error",
   }),
@@ -349,16 +347,24 @@ export const EVENTS = {
       },
     ],
   ),
-  approvals_failed: event("error", "The database refused to write the overdue decisions of workspaces. Their jobs stay pending.", {
-    workspaces: "strings",
-    error: "error",
-  }),
+  approval_decisions_not_written: event(
+    "error",
+    "The database refused to write the overdue decisions of workspaces. Their jobs stay pending.",
+    {
+      workspaces: "strings",
+      error: "error",
+    },
+  ),
 
   // Webhooks.
-  webhooks_failed: event("error", "The database refused to make deliveries of the events of workspaces. They are tried again.", {
-    workspaces: "strings",
-    error: "error",
-  }),
+  webhook_deliveries_not_written: event(
+    "error",
+    "The database refused to make deliveries of the events of workspaces. They are tried again.",
+    {
+      workspaces: "strings",
+      error: "error",
+    },
+  ),
   delivery_cancel_failed: event(
     "warn",
     "Pending deliveries of a webhook that was switched off could not be cancelled at once. They are cancelled later.",

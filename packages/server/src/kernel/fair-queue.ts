@@ -6,7 +6,7 @@ interface Waiting {
 }
 
 export interface FairQueueOptions {
-  readonly maxAtOnce: number;
+  readonly maxConcurrent: number;
   /** How many may wait. By default any number. */
   readonly maxWaiting?: number;
   /** The message of the error when too many wait. */
@@ -24,8 +24,8 @@ export class FairQueue {
   #size = 0;
   #running = 0;
 
-  constructor({ maxAtOnce, maxWaiting = Number.POSITIVE_INFINITY, message = "Too many are waiting." }: FairQueueOptions) {
-    this.#options = { maxAtOnce, maxWaiting, message };
+  constructor({ maxConcurrent, maxWaiting = Number.POSITIVE_INFINITY, message = "Too many are waiting." }: FairQueueOptions) {
+    this.#options = { maxConcurrent, maxWaiting, message };
   }
 
   /**
@@ -33,7 +33,7 @@ export class FairQueue {
    * @throws UNAVAILABLE when too many are waiting
    */
   async run<T>(of: string, work: () => Promise<T>): Promise<T> {
-    if (this.#running < this.#options.maxAtOnce) this.#running += 1;
+    if (this.#running < this.#options.maxConcurrent) this.#running += 1;
     else await this.#wait(of);
     try {
       return await work();

@@ -10,7 +10,6 @@ export * from "./database/inspect.ts";
 export * from "./database/listen.ts";
 export * from "./database/lock.ts";
 export * from "./database/migrate.ts";
-export * from "./database/one-at-a-time.ts";
 export * from "./database/page.ts";
 export {
   type Connection,
@@ -24,14 +23,15 @@ export {
   type Transactional,
   toRfc3339,
 } from "./database/pool.ts";
+export * from "./database/serial-database.ts";
 export * from "./database/sql.ts";
 export * from "./database/tenants.ts";
 export * from "./deadline-loop.ts";
 export * from "./due-poll.ts";
 export * from "./event-catalogue.ts";
+export { RECENT_MS, stalls } from "./event-loop-stalls.ts";
 export * from "./events.ts";
 export * from "./fair-queue.ts";
-export * from "./fair-turns.ts";
 export * from "./file-limit.ts";
 export * from "./files.ts";
 export * from "./heap-growth.ts";
@@ -49,22 +49,22 @@ export * from "./loop-delay.ts";
 export * from "./metrics.ts";
 export * from "./nearest.ts";
 export * from "./not-found.ts";
-export * from "./patient-timeout.ts";
 export * from "./periodic-loop.ts";
 export * from "./problem.ts";
 export * from "./random.ts";
+export * from "./round-robin-loop.ts";
 export * from "./service.ts";
 export * from "./shared-reads.ts";
 export * from "./shares/fair-share.ts";
-export * from "./shares/line.ts";
 export * from "./shares/loop-time.ts";
 export * from "./shares/memory.ts";
 export * from "./shares/observe.ts";
 export * from "./shares/resources.ts";
+export * from "./shares/round-robin-queue.ts";
 export * from "./shares/shared-cache.ts";
 export * from "./shares/shared-resource.ts";
 export * from "./shares/shares.ts";
-export { RECENT_MS, standStills } from "./stand-stills.ts";
+export * from "./stall-tolerant-timeout.ts";
 export * from "./system-error.ts";
-export * from "./together-or-alone.ts";
 export * from "./tolerate.ts";
+export * from "./write-batch-or-each.ts";

@@ -1,7 +1,7 @@
 import type { EmitEvent } from "./events.ts";
-import { setPatientTimeout } from "./patient-timeout.ts";
 import type { Random } from "./random.ts";
 import type { Service } from "./service.ts";
+import { setStallTolerantTimeout } from "./stall-tolerant-timeout.ts";
 
 const FIRST_BACKOFF_MS = 250;
 const MAX_BACKOFF_MS = 10_000;
@@ -12,7 +12,7 @@ export interface LoopOptions {
   readonly everyMs: number;
   /** One pass. If it returns a number of milliseconds that is shorter than `everyMs`, the next pass starts after that. */
   readonly pass: () => Promise<unknown>;
-  /** Whether a pass that comes late because the event loop stood still lets what has arrived meanwhile come first (`setPatientTimeout`). */
+  /** Whether a pass that comes late because the event loop was stalled lets what has arrived meanwhile come first (`setStallTolerantTimeout`). */
   readonly isPatient?: boolean;
 }
 
@@ -84,7 +84,7 @@ export class PeriodicLoop implements Service {
   #wakeIn(ms: number): void {
     const wake = () => this.wake();
     if (this.#options.isPatient) {
-      this.#clearTimer = setPatientTimeout(wake, ms).clear;
+      this.#clearTimer = setStallTolerantTimeout(wake, ms).clear;
       return;
     }
     const timer = setTimeout(wake, ms);

@@ -59,7 +59,7 @@ export class FollowedWorkspaces {
     const stream = new LiveStream({ retryMs: Math.round(RETRY_MS * (1 + random.fraction())), reader });
     followed.streams.add(stream);
     stream.once("close", () => {
-      shares.eventStreams.giveBack(workspaceId);
+      shares.eventStreams.release(workspaceId);
       followed.streams.delete(stream);
       this.#forgetUnless(workspaceId, followed);
     });

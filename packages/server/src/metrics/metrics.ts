@@ -1,9 +1,9 @@
-import { forgetCircuitChangesAcrossWorkspaces } from "#circuits";
+import { deleteOldCircuitChangesAcrossWorkspaces } from "#circuits";
 import type { Module } from "#http";
 import { type EmitEvent, PeriodicLoop, type Random, type Transactional } from "#kernel";
 import { mountDeploys } from "./deploy-routes.ts";
 import { type MetricRoutes, mountMetrics } from "./routes.ts";
-import { forgetDeploysAcrossWorkspaces } from "./store.ts";
+import { deleteOldDeploysAcrossWorkspaces } from "./store.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -16,8 +16,8 @@ export interface MetricsOptions extends MetricRoutes {
 /** What happened over time, and what changed meanwhile. */
 export function createMetrics({ housekeeping, random, emit, ...routes }: MetricsOptions): Module {
   const forget = async () => {
-    await forgetDeploysAcrossWorkspaces(housekeeping);
-    await forgetCircuitChangesAcrossWorkspaces(housekeeping);
+    await deleteOldDeploysAcrossWorkspaces(housekeeping);
+    await deleteOldCircuitChangesAcrossWorkspaces(housekeeping);
   };
   return {
     routes(api) {

@@ -113,7 +113,7 @@ export const listCircuitChanges = (
   );
 
 /** Deletes deploys past the retention of their workspace. */
-export const forgetDeploysAcrossWorkspaces = (db: Db): Promise<unknown> =>
+export const deleteOldDeploysAcrossWorkspaces = (db: Db): Promise<unknown> =>
   row(
     db,
     sql`

@@ -1,6 +1,6 @@
 import type { LookupFunction } from "node:net";
 import { Agent, buildConnector, type Dispatcher } from "undici";
-import { standStills } from "#kernel";
+import { stalls } from "#kernel";
 import { type AddressGuard, BlockedAddressError, literalAddress } from "./address-guard.ts";
 import { isOwnAddress, lookupElsewhere, OwnPortError } from "./own-ports.ts";
 import type { Abort, Request, Response } from "./request.ts";
@@ -19,8 +19,8 @@ export class Sender {
   /** How many requests of each agent have not ended: of the present one, and of those of before. */
   readonly #unfinished = new Map<Agent, number>();
   #isClosed = false;
-  /** How often the event loop had stood still when the agent was made. */
-  #standStills = standStills.count;
+  /** How often the event loop had was stalled when the agent was made. */
+  #stalls = stalls.count;
   #limiter: ResponseLimiter | null = null;
 
   /** @param ownPorts the ports on which this node listens, which no call may reach on this machine */
@@ -59,7 +59,7 @@ export class Sender {
       this.#leaveStale();
       const agent = this.#agent;
       useAgent(agent);
-      // The event loop may stand still between the dispatch and the write.
+      // The event loop may be stalled between the dispatch and the write.
       reader.expect(() => {
         this.#leaveStale();
         return this.#agent !== agent;
@@ -74,11 +74,11 @@ export class Sender {
     return (reason) => reader.abort(reason);
   }
 
-  /** Once the event loop stood still, idle connections may have been closed, without that being read yet: uses new ones. */
+  /** Once the event loop was stalled, idle connections may have been closed, without that being read yet: uses new ones. */
   #leaveStale(): void {
-    const { count } = standStills;
-    if (this.#isClosed || this.#standStills === count) return;
-    this.#standStills = count;
+    const { count } = stalls;
+    if (this.#isClosed || this.#stalls === count) return;
+    this.#stalls = count;
     const stale = this.#agent;
     this.#agent = this.#makeAgent();
     if (!this.#unfinished.has(stale)) void stale.close();

@@ -4,10 +4,10 @@ import { networkOfRequest } from "./client-address.ts";
 import { deleteLinksOf } from "./link-store.ts";
 import type { PeopleContext } from "./people-context.ts";
 import { updatePassword } from "./person-store.ts";
-import { verifyPassword } from "./verify-password.ts";
 import { requireConfirmed } from "./require-confirmed.ts";
 import { deleteSessions } from "./session-store.ts";
 import { notSignedIn, type OpenedSession } from "./sessions.ts";
+import { verifyPassword } from "./verify-password.ts";
 
 /**
  * Changes the password of somebody who is signed in, or gives them one. All their sessions end but the one that asks, which gets another

@@ -3,9 +3,9 @@ import type { FastifyRequest } from "fastify";
 import { problem } from "#kernel";
 import { verifyPasskey } from "./passkeys.ts";
 import type { PeopleContext } from "./people-context.ts";
-import { verifyPassword } from "./verify-password.ts";
 import { notSignedIn, type OpenedSession } from "./sessions.ts";
 import { takeCode, wrongCode } from "./totp.ts";
+import { verifyPassword } from "./verify-password.ts";
 
 /**
  * Somebody who is signed in proves again that it is them, for the next ten minutes. Their session gets another token.

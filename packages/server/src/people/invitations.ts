@@ -1,6 +1,6 @@
 import type { CreatedInvitation, CreateInvitation, Invitation, ListInvitations } from "@tidemill/contract";
 import type { Actor } from "#audit";
-import { type HoldAccess, nextPage, readPage } from "#http";
+import { type LockAccess, nextPage, readPage } from "#http";
 import { type Db, notFound, type PersonId, problem, type Transactional, typeId, type Uuid, uuidOf, type WorkspaceId } from "#kernel";
 import type { AdminContext } from "#workspaces";
 import { normalizeEmail } from "./email.ts";
@@ -33,7 +33,7 @@ export async function invite(
   context: PeopleContext,
   { workspaceId, actorId }: Actor,
   { role, email: given = null }: CreateInvitation,
-  hold: HoldAccess,
+  hold: LockAccess,
 ): Promise<CreatedInvitation> {
   const email = given === null ? null : normalizeEmail(given);
   await throttle(context.database, { invitationOf: workspaceId, ...(email !== null && context.mailer && { invitationTo: email }) });

@@ -73,7 +73,7 @@ export function mountMembers(api: Api, { tenants, context }: MemberRoutes): void
       const actor = requestActor(request);
       return reply
         .code(201)
-        .send(await addMember(tenants.of(actor.workspaceId), context, actor, request.person, request.body, api.holdAccess(request)));
+        .send(await addMember(tenants.of(actor.workspaceId), context, actor, request.person, request.body, api.lockAccess(request)));
     },
   );
 
@@ -94,7 +94,7 @@ export function mountMembers(api: Api, { tenants, context }: MemberRoutes): void
     async (request) => {
       const actor = requestActor(request);
       const personId = personIn(request.params);
-      const member = await patchMember(tenants.of(actor.workspaceId), context, actor, personId, request.body.role, api.holdAccess(request));
+      const member = await patchMember(tenants.of(actor.workspaceId), context, actor, personId, request.body.role, api.lockAccess(request));
       context.onPersonChanged(personId);
       return member;
     },
@@ -116,7 +116,7 @@ export function mountMembers(api: Api, { tenants, context }: MemberRoutes): void
     async (request, reply) => {
       const actor = requestActor(request);
       const personId = personIn(request.params);
-      await removeMember(tenants.of(actor.workspaceId), context, actor, personId, api.holdAccess(request));
+      await removeMember(tenants.of(actor.workspaceId), context, actor, personId, api.lockAccess(request));
       context.onPersonChanged(personId);
       return reply.code(204).send();
     },
@@ -158,7 +158,7 @@ export function mountMembers(api: Api, { tenants, context }: MemberRoutes): void
     },
     async (request, reply) => {
       const actor = requestActor(request);
-      return reply.code(201).send(await invite(tenants.of(actor.workspaceId), context, actor, request.body, api.holdAccess(request)));
+      return reply.code(201).send(await invite(tenants.of(actor.workspaceId), context, actor, request.body, api.lockAccess(request)));
     },
   );
 

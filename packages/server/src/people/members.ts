@@ -1,6 +1,6 @@
 import type { AddMember, Member, PersonRole } from "@tidemill/contract";
 import type { Actor } from "#audit";
-import type { HoldAccess, SignedIn } from "#http";
+import type { LockAccess, SignedIn } from "#http";
 import { type Db, notFound, type PersonId, type ProblemError, problem, type Transactional, typeId, uuidOf } from "#kernel";
 import type { AdminContext } from "#workspaces";
 import { revokeInvitationsBy } from "./invitations.ts";
@@ -41,7 +41,7 @@ export async function addMember(
   actor: Actor,
   by: SignedIn | null,
   { id, role }: AddMember,
-  hold: HoldAccess,
+  hold: LockAccess,
 ): Promise<Member> {
   if (!by) throw problem("FORBIDDEN", {}, { message: "Keys cannot add people without their consent. Invite them: POST /v1/invitations." });
   const personId = readPersonId(id);
@@ -65,7 +65,7 @@ export const patchMember = (
   actor: Actor,
   personId: PersonId,
   role: PersonRole,
-  hold: HoldAccess,
+  hold: LockAccess,
 ): Promise<Member> =>
   database.transaction(async (tx) => {
     await hold(tx);
@@ -84,7 +84,7 @@ export const removeMember = (
   { audit }: MembersContext,
   actor: Actor,
   personId: PersonId,
-  hold: HoldAccess,
+  hold: LockAccess,
 ): Promise<void> =>
   database.transaction(async (tx) => {
     await hold(tx);

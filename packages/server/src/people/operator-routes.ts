@@ -39,7 +39,7 @@ export function mountOperatorInvitations(api: Api, context: PeopleContext): void
     async (request, reply) => {
       const { id: workspaceId } = await existingWorkspace(context.database, workspaceIn(request.params));
       const actor = { workspaceId, actorId: operatorActorOf(request) };
-      return reply.code(201).send(await invite(context.database, context, actor, request.body, api.holdAccess(request)));
+      return reply.code(201).send(await invite(context.database, context, actor, request.body, api.lockAccess(request)));
     },
   );
 

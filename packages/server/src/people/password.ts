@@ -8,7 +8,7 @@ const hashAsync = promisify(argon2);
 const COSTS = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 } as const;
 const SALT_BYTES = 16;
 /** Each takes a core and 19 MiB. */
-const MAX_AT_ONCE = 2;
+const MAX_CONCURRENT = 2;
 /** About three seconds of work. */
 const MAX_WAITING = 64;
 
@@ -18,7 +18,7 @@ const PHC = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Z
 export class Passwords {
   readonly #random: Random;
   readonly #queue = new FairQueue({
-    maxAtOnce: MAX_AT_ONCE,
+    maxConcurrent: MAX_CONCURRENT,
     maxWaiting: MAX_WAITING,
     message: "Too many people sign in at the moment.",
   });

@@ -11,7 +11,7 @@ import type { Api } from "#http";
 import { notFound, uuidOf } from "#kernel";
 import { networkOfRequest } from "./client-address.ts";
 import { deletePasskey, listPasskeys } from "./passkey-store.ts";
-import { addPasskey, askForPasskey, beginPasskey, verifyPasskey, showPasskey } from "./passkeys.ts";
+import { addPasskey, askForPasskey, beginPasskey, showPasskey, verifyPasskey } from "./passkeys.ts";
 import type { PeopleContext } from "./people-context.ts";
 import { keepPerson } from "./person-store.ts";
 import { requireConfirmed } from "./require-confirmed.ts";

@@ -128,7 +128,7 @@ export class Sessions implements PageAuthenticator {
     const ended = await this.#endOld(db, request);
     const setDevice = await this.#devices.remember(db, request, person.id);
     await this.#account.record(db, request, person.id, "session.started", signedInWith);
-    this.#emit("person_signed_in", { personId: typeId("usr", person.id), with: signedInWith, address: from.address });
+    this.#emit("person_signed_in", { personId: typeId("usr", person.id), method: signedInWith, address: from.address });
     return {
       id: opened.id,
       setCookie: (reply) => {

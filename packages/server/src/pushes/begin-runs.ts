@@ -2,7 +2,7 @@ import type { AttemptMemory } from "#engine";
 import type { Claim } from "#jobs";
 import { Batcher, FairQueue, type Timestamp, type Transactional, type WorkspaceId } from "#kernel";
 import { ENDPOINT, type FilledPayload, type FillSecrets, fillInput } from "#workers";
-import { type ClaimedRun, type GivenRun, type InSlices, pushRuns } from "#workflows";
+import { type BuiltRun, type ClaimedRun, type InSlices, pushRuns } from "#workflows";
 import type { Body } from "./body.ts";
 import type { Endpoint } from "./endpoint.ts";
 
@@ -25,7 +25,7 @@ type BeginRun = (run: RunToBegin) => Promise<Body | null>;
  * no memory for it.
  */
 export function beginRuns(db: Transactional, secrets: FillSecrets): BeginRun {
-  const turns = new FairQueue({ maxAtOnce: MAX_GROUPS });
+  const turns = new FairQueue({ maxConcurrent: MAX_GROUPS });
   const batcher = new Batcher<RunToBegin, (() => Promise<Body>) | null>({
     maxWeight: MAX_RUNS,
     writers: 1,
@@ -60,11 +60,11 @@ async function begin(
   if (!first) return new Map();
   const { claim, endpoint } = first;
   const runs = group.map((one) => ({ claim: one.claim, workflow: endpoint.workflow, token: one.token, memory: one.memory }));
-  const fill = (run: ClaimedRun, input: string) => fillInput(secrets, run.claim, run.workflow, ENDPOINT, input, "give");
+  const fill = (run: ClaimedRun, input: string) => fillInput(secrets, run.claim, run.workflow, ENDPOINT, input, "first");
   const inSlices: InSlices = (characters, work) => secrets.loopTime.run(claim.workspaceId, characters, work);
   const given = await pushRuns(db, claim.workspaceId, runs, endpoint.version, { fill, inSlices });
   return new Map([...given].map(([id, give]) => [id, async () => bodyOf(await give())]));
 }
 
-const bodyOf = ({ text, filled }: GivenRun<FilledPayload>): Body =>
+const bodyOf = ({ text, filled }: BuiltRun<FilledPayload>): Body =>
   text === null ? { kind: "unsent", result: filled } : { kind: "body", text, redactor: filled.redactor };

@@ -23,8 +23,8 @@ export class PushDeliverer implements Deliverer {
     return push;
   }
 
-  sweep(stoodStillMs: number): void {
+  enforceDeadlines(stalledMs: number): void {
     const nowMs = this.#options.clock.elapsedMs();
-    for (const push of this.#running) push.endIfOverdue(nowMs, stoodStillMs);
+    for (const push of this.#running) push.endIfOverdue(nowMs, stalledMs);
   }
 }

@@ -76,8 +76,8 @@ export class Push implements Attempt {
     this.#abort?.(new AbortedError("The attempt was aborted."));
   }
 
-  endIfOverdue(nowMs: number, stoodStillMs: number): void {
-    if (this.#deadline.isOver(nowMs, stoodStillMs)) this.#abort?.(new CallbackTimeoutError("The program did not respond in time."));
+  endIfOverdue(nowMs: number, stalledMs: number): void {
+    if (this.#deadline.isOver(nowMs, stalledMs)) this.#abort?.(new CallbackTimeoutError("The program did not respond in time."));
   }
 
   async #execute(): Promise<void> {

@@ -5,7 +5,7 @@ import { compileCheck, JsonBodyError, parseJsonBody } from "#http";
 import { ProblemError, type SlicedWork } from "#kernel";
 import type { Response } from "#outbound";
 import type { TextRedactor } from "#redaction";
-import { misfitOf, readOutcome, readReported, resultText, tooLarge } from "#workers";
+import { invalidFieldOf, readOutcome, readReported, resultText, tooLarge } from "#workers";
 import type { RunReport } from "#workflows";
 
 /** An execution that was released is sent again after this. Milliseconds. */
@@ -25,7 +25,7 @@ export function* readResponse(kind: string, response: Response, nowMs: number, r
   if (!body) return invalidOutcome(kind, `The response is not a valid outcome: it exceeds ${LIMITS.outcomeBytes} bytes.`);
   try {
     const outcome = (yield* parseJsonBody(body, { maxDepth: LIMITS.jsonDepth, rawMember: "result" })) as ExecutionOutcome;
-    const fault = faultOf(outcome)?.message ?? misfitOf(outcome) ?? unfitFor(kind, outcome);
+    const fault = faultOf(outcome)?.message ?? invalidFieldOf(outcome) ?? notAllowedFor(kind, outcome);
     if (fault) return invalidOutcome(kind, `The response is not a valid outcome: ${fault}`);
     // A response has room for less than the call of a worker.
     const oversize = kind === "run" ? tooLarge("job", resultText(outcome)) : null;
@@ -44,7 +44,7 @@ export function* readResponse(kind: string, response: Response, nowMs: number, r
 }
 
 /** What is only for runs, and was reported of a hook or an undo, in words. */
-function unfitFor(kind: string, { outcome, error_name, steps }: ExecutionOutcome): string | null {
+function notAllowedFor(kind: string, { outcome, error_name, steps }: ExecutionOutcome): string | null {
   if (kind === "run") return null;
   if (outcome === "suspended" || outcome === "unfit") return `The outcome ${outcome} is only for runs that have not ended.`;
   if (kind === "undo") return steps?.every(({ type }) => type === "undo") === false ? "steps may only be undos: the run has ended." : null;

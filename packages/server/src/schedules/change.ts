@@ -1,6 +1,6 @@
 import { type Db, momentMs, type Transactional, type WorkspaceId } from "#kernel";
 import { type FireContext, type FireResult, fireSchedule } from "./fire.ts";
-import { holdQueue } from "./hold-queue.ts";
+import { lockQueue } from "./lock-queue.ts";
 import { scheduleNotFound } from "./not-found.ts";
 import type { Schedule } from "./schedule.ts";
 import { findSchedule, type HeldLane, lockSchedule } from "./store.ts";
@@ -57,7 +57,7 @@ export async function changeSchedule<Changed>(
 async function lockAndFire(tx: Db, context: FireContext, target: Target): Promise<LockedSchedule & { fired: FireResult; isDue: boolean }> {
   const { workspaceId, name, toQueue } = target;
   // The queue first, then the schedule: the order in which deleting a queue locks them.
-  const toLane = toQueue === undefined ? undefined : await holdQueue(tx, workspaceId, toQueue);
+  const toLane = toQueue === undefined ? undefined : await lockQueue(tx, workspaceId, toQueue);
   const locked = await lockSchedule(tx, workspaceId, name);
   if (!locked) throw await scheduleNotFound(tx, workspaceId, name);
   const fired = await fireSchedule(tx, context, locked);

@@ -4,7 +4,7 @@ import { type Db, invalid, momentMs, problem, type Transactional, type UuidSourc
 import { auditCreated } from "./audit.ts";
 import { checkCalendar } from "./check-calendar.ts";
 import type { FireContext } from "./fire.ts";
-import { holdQueue } from "./hold-queue.ts";
+import { lockQueue } from "./lock-queue.ts";
 import type { Schedule } from "./schedule.ts";
 import { settingsOf } from "./settings.ts";
 import { findFreeName, insertSchedule } from "./store.ts";
@@ -34,7 +34,7 @@ export async function createSchedule(
   const calendar = checkCalendar(calendars, request);
   return database.transaction(async (tx) => {
     const { workspaceId } = actor;
-    const queue = await holdQueue(tx, workspaceId, request.queue);
+    const queue = await lockQueue(tx, workspaceId, request.queue);
     const unnamed = { workspaceId, laneId: queue.id, nextMs: calendar.next(momentMs(queue.now)) };
     const insert = (schedule: NewSchedule) => insertSchedule(tx, schedule, settings);
     const stored = await (request.name === undefined

@@ -26,7 +26,7 @@ export interface HeldLane {
  * Locks a queue's lane so that the queue cannot be deleted until the transaction ends. A later delete then finds the schedule that the
  * transaction gives to the queue, and deletes it too. Uses index lane_name.
  */
-export const holdLane = (db: Db, workspaceId: WorkspaceId, queue: string): Promise<HeldLane | null> =>
+export const lockLane = (db: Db, workspaceId: WorkspaceId, queue: string): Promise<HeldLane | null> =>
   row(
     db,
     sql`

@@ -1,5 +1,5 @@
 import { CHARACTERS_PER_WEIGHT, MAX_WEIGHT } from "#jobs";
-import { FairTurns, type ServedBatch, type Transactional, type WorkspaceId } from "#kernel";
+import { RoundRobinLoop, type ServedBatch, type Transactional, type WorkspaceId } from "#kernel";
 import { type FireContext, type FireResult, fireSchedules } from "./fire.ts";
 import { findDueAcrossWorkspaces, findNextDueAcrossWorkspaces, lockSharesAcrossWorkspaces } from "./fire-store.ts";
 import { ON_TIME_MS } from "./plan-ticks.ts";
@@ -23,10 +23,10 @@ export interface Ticking extends FireContext {
  * Fires schedules whose tick is due. Every node does so without a leader: it skips what another node has locked. While nothing is due it
  * reads one index entry, however many schedules there are.
  */
-export function ticksAcrossWorkspaces(ticking: Ticking): FairTurns {
+export function ticksAcrossWorkspaces(ticking: Ticking): RoundRobinLoop {
   const { db, clock, emit } = ticking;
   let rest = 0;
-  return new FairTurns({
+  return new RoundRobinLoop({
     clock,
     maxBatch: MAX_WORKSPACES,
     roundMs: ROUND_MS,
@@ -37,7 +37,7 @@ export function ticksAcrossWorkspaces(ticking: Ticking): FairTurns {
       return due.map(({ id }) => id);
     },
     serve: (batch) => fireShares({ ...ticking, rest }, batch),
-    onFailure: (workspaces, error) => emit("schedules_failed", { workspaces, error }),
+    onFailure: (workspaces, error) => emit("schedule_ticks_not_written", { workspaces, error }),
   });
 }
 

@@ -35,7 +35,7 @@ export class Quotas {
     const { workspaceId, executions } = demand;
     const refusal = this.refusalOf(demand);
     const quota = this.#quotas.get(workspaceId);
-    // Executions that are given back were never stored. A fresh count does not include them.
+    // Executions that are released were never stored. A fresh count does not include them.
     if (quota && !refusal && (executions > 0 || !quota.counted)) quota.used += executions;
     return refusal;
   }

@@ -1,7 +1,7 @@
 import type { Db, Transactional } from "#kernel";
 import { promoteNextFile, readKeyFiles } from "./key-file.ts";
 import type { Keyring } from "./keyring.ts";
-import { findVaultKey, holdVaultLock, listWrappingKeysAcrossWorkspaces } from "./vault-store.ts";
+import { findVaultKey, listWrappingKeysAcrossWorkspaces, takeVaultLock } from "./vault-store.ts";
 
 /**
  * Finishes a rotation in the key files, once it is over in the database: the next key replaces the one that wraps no secret any more.
@@ -18,6 +18,6 @@ export async function finishKeyFileRotation(db: Db, { file }: Keyring): Promise<
 /** Finishes a rotation in the key files under the vault's lock. */
 export const finishKeyFileRotationLocked = (database: Transactional, keyring: Keyring): Promise<void> =>
   database.transaction(async (tx) => {
-    await holdVaultLock(tx);
+    await takeVaultLock(tx);
     await finishKeyFileRotation(tx, keyring);
   });

@@ -6,7 +6,7 @@ import type { Keyring } from "./keyring.ts";
 import { nextMasterKey, requireKey } from "./next-master-key.ts";
 import { rewrapAll } from "./rewrap.ts";
 import { VaultKeyError } from "./vault-key-error.ts";
-import { changeVaultKey, findVaultKey, holdVaultLock, lockVaultKey, ROTATION_LOCK } from "./vault-store.ts";
+import { changeVaultKey, findVaultKey, lockVaultKey, ROTATION_LOCK, takeVaultLock } from "./vault-store.ts";
 
 export interface RotationOptions {
   readonly connection: Connection;
@@ -82,7 +82,7 @@ async function rotateLocked(options: RotationOptions, before: string): Promise<R
 /** The id of the next key, which is created in the key file's `.next` when there is none. */
 const prepareNextKey = ({ database, keyring, random }: RotationOptions, current: string): Promise<string> =>
   database.transaction(async (tx) => {
-    await holdVaultLock(tx);
+    await takeVaultLock(tx);
     return nextMasterKey(keyring, current, random);
   });
 
@@ -94,7 +94,7 @@ async function changeOnceNodesHaveKey(
 ): Promise<void> {
   for (let check = 1; ; check += 1) {
     const without = await database.transaction(async (tx) => {
-      await holdVaultLock(tx);
+      await takeVaultLock(tx);
       if ((await lockVaultKey(tx)) !== from) throw new VaultKeyError("The vault was locked with another key meanwhile. Run this again.");
       const count = await countNodesWithout(tx, to);
       if (count === 0) await changeVaultKey(tx, to);

@@ -113,7 +113,7 @@ export const removeSecret = (db: Db, workspaceId: WorkspaceId, name: string): Pr
   row(db, sql`delete from secret where workspace_id = ${workspaceId} and name = ${name} returning id`);
 
 /** Removes former values whose time is over. Those of secrets that are locked are removed by the next call. Uses index secret_former_until. */
-export const forgetFormerAcrossWorkspaces = (db: Db): Promise<unknown> =>
+export const deleteFormerAcrossWorkspaces = (db: Db): Promise<unknown> =>
   rows(
     db,
     sql`

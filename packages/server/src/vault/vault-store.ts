@@ -12,7 +12,7 @@ export const ROTATION_LOCK = 7_305_512_013;
 /** A secret without its value's ciphertext. */
 export interface WrappedSecret extends SecretIdentity, Omit<Envelope, "ciphertext"> {}
 
-export const holdVaultLock = (tx: Db): Promise<unknown> => rows(tx, sql`select pg_advisory_xact_lock(${VAULT_LOCK})`);
+export const takeVaultLock = (tx: Db): Promise<unknown> => rows(tx, sql`select pg_advisory_xact_lock(${VAULT_LOCK})`);
 
 /** The id of the vault's current master key; null before the first start. */
 export const findVaultKey = async (db: Db): Promise<string | null> =>

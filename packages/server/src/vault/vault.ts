@@ -4,7 +4,7 @@ import { type Database, type EmitEvent, PeriodicLoop, type Random, type Shares, 
 import { SecretAccess } from "./access.ts";
 import type { Keyring } from "./keyring.ts";
 import { mountSecrets } from "./routes.ts";
-import { forgetFormerAcrossWorkspaces } from "./store.ts";
+import { deleteFormerAcrossWorkspaces } from "./store.ts";
 
 /** How often former values whose time is over are removed. Milliseconds. */
 const FORGET_FORMER_EVERY_MS = 600_000;
@@ -35,7 +35,7 @@ export const createVault = ({
 }: VaultModuleOptions): Module & { readonly secrets: SecretAccess } => {
   const secrets = new SecretAccess({ db: engine, keyring, audit, ids, emit, loopTime });
   const forget = async () => secrets.forgetUnusedForms();
-  const forgetFormer = async () => void (await forgetFormerAcrossWorkspaces(engine));
+  const forgetFormer = async () => void (await deleteFormerAcrossWorkspaces(engine));
   return {
     secrets,
     routes: (api) => mountSecrets(api, { tenants, vault: { keyring, random, ids, audit } }),

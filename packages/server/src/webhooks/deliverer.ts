@@ -21,8 +21,8 @@ export class WebhookDeliverer implements Deliverer {
     return { result, abort: () => send.abort() };
   }
 
-  sweep(stoodStillMs: number): void {
+  enforceDeadlines(stalledMs: number): void {
     const nowMs = this.#options.clock.elapsedMs();
-    for (const send of this.#running) send.endIfOverdue(nowMs, stoodStillMs);
+    for (const send of this.#running) send.endIfOverdue(nowMs, stalledMs);
   }
 }

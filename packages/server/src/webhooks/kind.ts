@@ -18,7 +18,7 @@ export const webhookKind = (deliverer: Deliverer): JobKind => ({
   async settled(tx, outcomes) {
     const attempts = outcomes.flatMap(attemptOf).sort((a, b) => (a.id < b.id ? -1 : 1));
     // Before the deliveries: a change of a webhook locks it first, and then them (docs/sql.md, the lock order).
-    const health = healthOf(outcomes.filter(({ verdict }) => verdict.kind !== "giveBack"));
+    const health = healthOf(outcomes.filter(({ verdict }) => verdict.kind !== "release"));
     if (health.length > 0) await recordHealthAcrossWorkspaces(tx, health);
     const recorded = attempts.length > 0 ? new Set((await recordAttemptsAcrossWorkspaces(tx, attempts)).map(({ id }) => id)) : new Set();
     const others = outcomes.filter(({ claim }) => !attempts.some(({ id }) => id === claim.id));
@@ -34,9 +34,9 @@ export const webhookKind = (deliverer: Deliverer): JobKind => ({
   },
 });
 
-/** Of an attempt that ended. One that was given back has not. */
+/** Of an attempt that ended. One that was released has not. */
 function attemptOf({ claim, verdict }: Outcome): AttemptToRecord[] {
-  if (verdict.kind === "giveBack") return [];
+  if (verdict.kind === "release") return [];
   const { body, durationMs }: DeliveryReport = verdict.report === undefined ? { body: null, durationMs: 0 } : JSON.parse(verdict.report);
   const error: LastError | null = verdict.kind === "complete" ? null : verdict.error;
   const status = verdict.kind === "complete" ? verdict.status : verdict.error.status;

@@ -1,14 +1,14 @@
 import { setImmediate } from "node:timers/promises";
 import type { Plan } from "@tidemill/contract";
 import { planHas } from "@tidemill/contract";
-import { insertOfKind, MAX_WEIGHT, weightOf } from "#jobs";
+import { insertInternalJobs, MAX_WEIGHT, weightOf } from "#jobs";
 import {
   type Clock,
   type Db,
   type EmitEvent,
-  FairTurns,
   type JobId,
   plainArray,
+  RoundRobinLoop,
   rows,
   type ServedBatch,
   sql,
@@ -59,15 +59,15 @@ export interface Sending {
  * Makes deliveries of the events that wait. Every node does so without a leader: it skips what another node has locked. An event is
  * deleted in the transaction that makes its deliveries, so it has them exactly once.
  */
-export const deliveriesAcrossWorkspaces = (sending: Sending): FairTurns =>
-  new FairTurns({
+export const deliveriesAcrossWorkspaces = (sending: Sending): RoundRobinLoop =>
+  new RoundRobinLoop({
     clock: sending.clock,
     maxBatch: MAX_WORKSPACES,
     roundMs: ROUND_MS,
     findNextInMs: () => findWaitingAcrossWorkspaces(sending.db),
     findWorkspaces: () => findSendersAcrossWorkspaces(sending.db),
     serve: (batch) => serve(sending, batch),
-    onFailure: (workspaces, error) => sending.emit("webhooks_failed", { workspaces, error }),
+    onFailure: (workspaces, error) => sending.emit("webhook_deliveries_not_written", { workspaces, error }),
   });
 
 async function serve(sending: Sending, workspaceIds: readonly WorkspaceId[]): Promise<ServedBatch> {
@@ -144,7 +144,7 @@ async function store(tx: Db, { events, deliveries }: Portion): Promise<void> {
 /** Stores deliveries of events that are stored, with the jobs that deliver them. */
 export async function enqueueDeliveries(tx: Db, deliveries: readonly (DeliveryToInsert & { readonly body: string })[]): Promise<void> {
   await insertDeliveriesAcrossWorkspaces(tx, deliveries);
-  await insertOfKind(
+  await insertInternalJobs(
     tx,
     deliveries.map(({ workspaceId, laneId, id, body }) => ({
       workspaceId,

@@ -64,8 +64,8 @@ export class Send {
     this.#endRequest?.(reason);
   }
 
-  endIfOverdue(nowMs: number, stoodStillMs: number): void {
-    if (this.#deadline.isOver(nowMs, stoodStillMs)) this.#endRequest?.(new CallbackTimeoutError("The response did not come in time."));
+  endIfOverdue(nowMs: number, stalledMs: number): void {
+    if (this.#deadline.isOver(nowMs, stalledMs)) this.#endRequest?.(new CallbackTimeoutError("The response did not come in time."));
   }
 
   async #attempt(): Promise<AttemptResult> {

@@ -28,10 +28,10 @@ export interface FilledPayload {
 }
 
 /**
- * Why a payload is filled in. `give`: for the first response that brings it. `giveAgain`: a repeated call takes it. `search`: what is
+ * Why a payload is filled in. `first`: for the first response that brings it. `repeat`: a repeated call takes it. `redaction`: what is
  * reported of it has reached a node that does not know its secrets.
  */
-export type FillPurpose = "give" | "giveAgain" | "search";
+export type FillPurpose = "first" | "repeat" | "redaction";
 
 export interface FillSecrets {
   readonly secrets: Pick<SecretAccess, "resolve">;
@@ -78,7 +78,7 @@ export const fillInput = (
 
 /**
  * A node searches a report for the values that it gave out, and for those that the secrets had before: it does not know which of them another
- * node gave out. A repeated call must not bring a value that the node of the first one does not know. So its claim is given back, and is claimed
+ * node gave out. A repeated call must not bring a value that the node of the first one does not know. So its claim is released, and is claimed
  * anew, if a secret has a former value. The same if one is missing that the claim may have got.
  */
 async function fill(
@@ -95,10 +95,10 @@ async function fill(
     const template = await inSlices(parsePayload(text, field));
     const names = secretNamesIn(template.strings);
     if (names.length > LIMITS.callbackSecrets) throw new TemplateError(`names more than ${LIMITS.callbackSecrets} secrets`);
-    const use = { workspaceId, host: `worker ${worker}`, attempt, names, withFormer: true, onlySearch: purpose === "search", ...user };
+    const use = { workspaceId, host: `worker ${worker}`, attempt, names, withFormer: true, onlySearch: purpose === "redaction", ...user };
     const { values, redactor, former, missingBefore } = names.length > 0 ? await secrets.resolve(use) : NO_SECRETS;
-    if (purpose !== "give" && startedAt < missingBefore) return { kind: "withdrawn" };
-    if (purpose === "giveAgain" && former.length > 0) return { kind: "withdrawn" };
+    if (purpose !== "first" && startedAt < missingBefore) return { kind: "withdrawn" };
+    if (purpose === "repeat" && former.length > 0) return { kind: "withdrawn" };
     const filled = await inSlices(fillPayload(template, new TemplateFiller(values)));
     const secretLength = [...values.values(), ...former].reduce((sum, { length }) => sum + length, 0);
     return { payload: filled, redactor, secretLength };

@@ -1,6 +1,6 @@
 export { ExecutionTokens } from "./execution-tokens.ts";
 export { type FilledPayload, type FillSecrets, fillInput } from "./fill-secrets.ts";
-export { misfitOf, readOutcome, readReported, resultText, tooLarge } from "./outcome.ts";
+export { invalidFieldOf, readOutcome, readReported, resultText, tooLarge } from "./outcome.ts";
 export { ENDPOINT } from "./verify-report.ts";
 export { showWorkId } from "./work-id.ts";
 export * from "./workers.ts";

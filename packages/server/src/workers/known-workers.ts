@@ -31,7 +31,7 @@ export class KnownWorkers {
     this.#share = share;
     const bounds = { ...growingTo(MAX_WORKERS), ttl: FORGET_AFTER_MS, updateAgeOnGet: true };
     this.#byName = new LRUCache(bounds);
-    this.#byLease = new LRUCache({ ...bounds, dispose: ({ workspaceId }) => share.giveBack(workspaceId) });
+    this.#byLease = new LRUCache({ ...bounds, dispose: ({ workspaceId }) => share.release(workspaceId) });
     this.#opening = new Batcher({
       maxWeight: 100,
       writers: 1,
@@ -67,10 +67,10 @@ export class KnownWorkers {
     try {
       const lease = await this.#opening.add(call);
       if (!this.#byLease.has(lease.leaseId)) this.#byLease.set(lease.leaseId, workerOf(lease));
-      else this.#share.giveBack(call.workspaceId);
+      else this.#share.release(call.workspaceId);
       return this.#byLease.get(lease.leaseId) as KnownWorker;
     } catch (error) {
-      this.#share.giveBack(call.workspaceId);
+      this.#share.release(call.workspaceId);
       throw error;
     }
   }

@@ -34,7 +34,7 @@ const FIELDS: Readonly<Record<ExecutionOutcome["outcome"], readonly string[]>> =
 const OPTIONAL = ["result", "error", "error_name", "retry", "retry_in", "retry_steps", "step", "steps", "progress"] as const;
 
 /** A field that the outcome does not go with, in words. */
-export function misfitOf(outcome: ExecutionOutcome): string | null {
+export function invalidFieldOf(outcome: ExecutionOutcome): string | null {
   const allowed = FIELDS[outcome.outcome];
   const extra = OPTIONAL.find((name) => outcome[name] !== undefined && !allowed.includes(name));
   if (extra) return `${extra} is not allowed with the outcome "${outcome.outcome}".`;

@@ -1,6 +1,6 @@
 import type { Engine } from "#engine";
 import { type LaneFound, MAX_CLAIM_BYTES, type VersionFilter, type WorkerClaim } from "#jobs";
-import { type Clock, type EmitEvent, isAway, isTimeout, Line, type SharedResource, type Uuid, type WorkspaceId } from "#kernel";
+import { type Clock, type EmitEvent, isAway, isTimeout, RoundRobinQueue, type SharedResource, type Uuid, type WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import { busyRetryMs } from "./busy-retry.ts";
 import type { KnownWorker } from "./known-worker.ts";
@@ -14,8 +14,8 @@ export interface PollsOptions {
   readonly claimFromBacklog: Engine["claimFromBacklog"];
   /** Which runs of a workflow its workers of a version may take. Null: all; else it may be more after `othersGoneInMs`. */
   readonly filterOf: (lane: PolledLane) => (VersionFilter & { readonly othersGoneInMs: number }) | null;
-  /** Gives back jobs that were claimed for a poll whose client is gone. */
-  readonly giveBack: (worker: KnownWorker, claims: readonly TakenJob[]) => void;
+  /** Releases jobs that were claimed for a poll whose client is gone. */
+  readonly release: (worker: KnownWorker, claims: readonly TakenJob[]) => void;
   /** What workspaces may hold of responses. */
   readonly memory: Pick<SharedResource, "roomFor" | "heldBy" | "refusal">;
   readonly emit: EmitEvent;
@@ -44,7 +44,7 @@ export class Polls {
   readonly lanes = new PolledLanes();
   readonly #options: PollsOptions;
   /** Polls that wait, workspaces in turns. */
-  readonly #line = new Line<Poll>();
+  readonly #line = new RoundRobinQueue<Poll>();
   readonly #ends: PollEnds;
   #claiming = false;
   #again = false;
@@ -93,7 +93,7 @@ export class Polls {
       // At once: the next claim must not take what this response holds.
       if (claims.length > 0) hold(lengthOf(claims));
       poll.result.resolve(result);
-    } else if (claims.length > 0) this.#options.giveBack(worker, claims);
+    } else if (claims.length > 0) this.#options.release(worker, claims);
   }
 
   #nothing(): PollResult {

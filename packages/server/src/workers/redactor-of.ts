@@ -21,11 +21,11 @@ export const redactorOf =
   async (db, claim, name, worker) => {
     if (!isOfRun(claim)) {
       if (claim.templated === null) return NONE;
-      const filled = await fillSecrets(fill, { ...claim, payload: claim.templated }, name, worker, "search");
+      const filled = await fillSecrets(fill, { ...claim, payload: claim.templated }, name, worker, "redaction");
       return foundIn(filled) ?? { redactor: KEEPS_NOTHING, secretLength: 0 };
     }
     const input = await findTemplatedInput(db, { workspaceId: claim.workspaceId, id: claim.id as string as RunId });
-    return input === null ? NONE : foundIn(await fillInput(fill, claim, name, worker, input, "search"));
+    return input === null ? NONE : foundIn(await fillInput(fill, claim, name, worker, input, "redaction"));
   };
 
 function foundIn(filled: FilledPayload | AttemptResult): FoundRedactor | null {

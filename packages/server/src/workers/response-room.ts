@@ -6,7 +6,7 @@ import { mayHoldTemplates } from "#vault";
 import type { FilledPayload } from "./fill-secrets.ts";
 
 /** How many payloads are filled at once. Each may grow by `LIMITS.templateGrowthBytes`, so together they grow by 2 MiB. */
-const MAX_AT_ONCE = 16;
+const MAX_CONCURRENT = 16;
 /** When its payloads have grown by this, a response gets no more of them. Characters. */
 const MAX_GROWN = 2 * 1024 * 1024;
 
@@ -22,7 +22,7 @@ export interface ResponseMemory {
 export class ResponseRoom {
   readonly #memory: ResponseMemory;
   #grown = 0;
-  readonly #filling = new FairQueue({ maxAtOnce: MAX_AT_ONCE });
+  readonly #filling = new FairQueue({ maxConcurrent: MAX_CONCURRENT });
 
   constructor(memory: ResponseMemory) {
     this.#memory = memory;

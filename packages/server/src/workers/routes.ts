@@ -1,7 +1,7 @@
 import { ClaimJobs, ExtendRequest, ExtendResponse, LIMITS, QueuePath, WorkRequest, WorkResponse } from "@tidemill/contract";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { type Api, JSON_TYPE, jsonItems, jsonText, principalOf, replies, routeDefaults } from "#http";
-import type { GivenText } from "./give-jobs.ts";
+import type { ClaimText } from "./build-response.ts";
 import { goneSignal } from "./gone-signal.ts";
 import { mountHeldJob } from "./job-routes.ts";
 import { mountWorkerList } from "./list-routes.ts";
@@ -72,7 +72,7 @@ export function mountWork(api: Api, deps: WorkDeps): void {
   mountWorkerList(api, deps.tenants);
 }
 
-/** Answers with jobs. Those that the client does not get are given back. */
+/** Answers with jobs. Those that the client does not get are released. */
 async function answer(api: Api, deps: WorkDeps, request: FastifyRequest, reply: FastifyReply, body: WorkRequest): Promise<FastifyReply> {
   const signal = goneSignal(reply);
   const done = await work(deps, principalOf(request), body, {
@@ -97,4 +97,4 @@ async function answer(api: Api, deps: WorkDeps, request: FastifyRequest, reply: 
   return reply.type(JSON_TYPE).send(jsonText(parts));
 }
 
-const textsOf = (given: readonly GivenText[]) => given.map(({ text }) => text);
+const textsOf = (given: readonly ClaimText[]) => given.map(({ text }) => text);

@@ -1,7 +1,7 @@
 import { type Principal, type Served, servedBy } from "#http";
 import type { Db } from "#kernel";
-import type { VerifiedClaim } from "./verify-lease-tokens.ts";
 import { findLanes } from "./store.ts";
+import type { VerifiedClaim } from "./verify-lease-tokens.ts";
 
 /** In which kind of lane jobs of a kind wait. */
 export const servedAs = ({ kind }: { readonly kind: string }): Served => (kind === "queue" ? "queue" : "workflow");
@@ -10,7 +10,11 @@ export const servedAs = ({ kind }: { readonly kind: string }): Served => (kind =
 export type MayServe = (job: { readonly kind: string }, name: string) => boolean;
 
 /** Claims in their order, with null for those on work that the key may not serve. */
-export async function servedClaims(db: Db, principal: Principal, claims: readonly (VerifiedClaim | null)[]): Promise<readonly (VerifiedClaim | null)[]> {
+export async function servedClaims(
+  db: Db,
+  principal: Principal,
+  claims: readonly (VerifiedClaim | null)[],
+): Promise<readonly (VerifiedClaim | null)[]> {
   const lanes = new Set<number>();
   for (const kind of ["queue", "workflow"] as const) {
     const names = servedBy(principal, kind);

@@ -5,11 +5,11 @@ import { type Db, type EmitEvent, type LoopTime, ProblemError, type RunId, type 
 import { callCharacters, keepProgress, type RunReport, storeProgress } from "#workflows";
 import type { HeldJob, HeldJobs } from "./held-jobs.ts";
 import type { KnownWorkers } from "./known-workers.ts";
-import { misfitOf, type Reported, readOutcome, readReported, resultText, tooLarge } from "./outcome.ts";
-import { type VerifiedClaim, verifyLeaseTokens } from "./verify-lease-tokens.ts";
+import { invalidFieldOf, type Reported, readOutcome, readReported, resultText, tooLarge } from "./outcome.ts";
 import type { RedactorOf } from "./redactor-of.ts";
 import type { MayServe } from "./served-claims.ts";
 import { type AnsweredOutcome, answerRepeated } from "./settled-before.ts";
+import { type VerifiedClaim, verifyLeaseTokens } from "./verify-lease-tokens.ts";
 
 export interface SettleJobs {
   readonly finish: Engine["finishForWorker"];
@@ -99,7 +99,7 @@ const heldFor = ({ held }: Pick<SettleJobs, "held">, claim: NamedClaim): HeldJob
 };
 
 /**
- * A claim that this node does not remember, as the database has it. Null: a run whose secrets are not known any more. It is given back without an
+ * A claim that this node does not remember, as the database has it. Null: a run whose secrets are not known any more. It is released without an
  * attempt, to be executed again.
  */
 async function lookedUp({ redactorOf, finish }: SettleJobs, db: Db, row: FoundClaim, { worker }: VerifiedClaim): Promise<HeldJob | null> {
@@ -129,8 +129,8 @@ function readSettle(
   heldOf: () => HeldJob | null | Promise<HeldJob | null>,
 ): Read | Promise<Read> {
   const { settle } = reporting;
-  const misfit = misfitOf(settle);
-  if (misfit) return { code: "VALIDATION_ERROR", message: misfit };
+  const invalidField = invalidFieldOf(settle);
+  if (invalidField) return { code: "VALIDATION_ERROR", message: invalidField };
   const reported = reportedBy(settle);
   if ("code" in reported) return reported;
   const oversize = tooLarge(settle.id.startsWith("run_") ? "run" : "job", resultText(settle));
@@ -149,14 +149,14 @@ function readOf(
   job: HeldJob | null,
 ): Read | Promise<Read> {
   if (!claim || !job || !mayServe(job.claim, job.queue)) return LOST;
-  const unfit = unfitFor(job.claim, settle);
-  if (unfit) return { code: "VALIDATION_ERROR", message: unfit };
+  const notAllowed = notAllowedFor(job.claim, settle);
+  if (notAllowed) return { code: "VALIDATION_ERROR", message: notAllowed };
   const { workspaceId } = job.claim;
   const cost = job.redactor ? Number.POSITIVE_INFINITY : callCharacters(reported.steps);
   const ready = (result: AttemptResult): Readied => ({ settle, job, claim, result });
   const keepsProgress = reported.progress !== null && settle.outcome === "released";
   const withProgress = async (result: AttemptResult): Promise<Read> => {
-    // A run that is given back has no report.
+    // A run that is released has no report.
     const said = await loopTime.run(workspaceId, cost, keepProgress(reported.progress as string, job.redactor));
     if (said) await storeProgress(db, { workspaceId, id: claim.claim.id as string as RunId }, claim.claim, said);
     return ready(result);
@@ -197,7 +197,7 @@ async function storeOne(deps: SettleJobs, read: Read, version: string | null): P
 const PREFIXES: Readonly<Record<string, string>> = { run: "run_", undo: "run_", hook: "hook_" };
 
 /** What is only for runs, and was reported of a job, in words. */
-function unfitFor({ kind }: HeldJob["claim"], { id, outcome, error_name, steps, retry_steps, progress }: SettleJob): string | null {
+function notAllowedFor({ kind }: HeldJob["claim"], { id, outcome, error_name, steps, retry_steps, progress }: SettleJob): string | null {
   if (!id.startsWith(PREFIXES[kind] ?? "job_")) return LOST.message;
   if (kind === "run") return null;
   if (outcome === "suspended" || outcome === "unfit") return `The outcome ${outcome} is only for runs that have not ended.`;

@@ -2,8 +2,8 @@ import type { AttemptEntry, Settled, SettleJob } from "@tidemill/contract";
 import { findLogsAcrossWorkspaces } from "#jobs";
 import type { Db, WorkspaceId } from "#kernel";
 import { findReportedAcrossWorkspaces } from "#workflows";
-import type { VerifiedClaim } from "./verify-lease-tokens.ts";
 import type { MayServe } from "./served-claims.ts";
+import type { VerifiedClaim } from "./verify-lease-tokens.ts";
 
 /** An outcome that a worker reported, with its answer so far. */
 export interface AnsweredOutcome {
@@ -29,7 +29,7 @@ export async function answerRepeated(
   mayServe: MayServe,
 ): Promise<Settled[]> {
   const lost = outcomes.flatMap(({ settle, claim, answer }) => (claim && answer.code === "LEASE_LOST" ? [{ settle, claim }] : []));
-  // A run that was given back goes on as a job does.
+  // A run that was released goes on as a job does.
   const isOfRun = ({ settle: { id, outcome } }: LostOutcome) => id.startsWith("run_") && outcome !== "released";
   const [ofRuns, others] = [lost.filter(isOfRun), lost.filter((one) => !isOfRun(one))];
   const stored = new Set<SettleJob>([

@@ -6,10 +6,10 @@ import { findTemplatedInput, type VerifyExecution, type VerifyReport } from "#wo
 import type { ExecutionTokens } from "./execution-tokens.ts";
 import type { HeldJob, HeldJobs } from "./held-jobs.ts";
 import type { KnownWorkers } from "./known-workers.ts";
-import { verifyLeaseTokens } from "./verify-lease-tokens.ts";
 import type { RedactorOf } from "./redactor-of.ts";
 import { isSameClaim } from "./settle-jobs.ts";
 import { findLanes } from "./store.ts";
+import { verifyLeaseTokens } from "./verify-lease-tokens.ts";
 
 export interface VerifyReports {
   readonly workers: KnownWorkers;

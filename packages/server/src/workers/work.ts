@@ -3,20 +3,29 @@ import { checkMayServe, mayServe, type OverLimit, type Principal } from "#http";
 import { extendClaims, findCancelled, findHeldAmong, findTakenBy, type TakenRow } from "#jobs";
 import { type Clock, type Db, isAway, type JobId, momentMs, problem, type Transactional, toMoment, type WorkspaceId } from "#kernel";
 import { type LaneKind, laneNotFound } from "#lanes";
+import {
+  buildResponse,
+  type ClaimedJob,
+  claimsOf,
+  type ResponseDeps,
+  type ResponseOptions,
+  releaseJobs,
+  type WorkResponse,
+  withoutCancelled,
+} from "./build-response.ts";
 import type { CodeVersions } from "./code-versions.ts";
-import { claimsOf, type GiveJobs, type Given, type GivenJob, type Giving, giveBackJobs, giveJobs, withoutCancelled } from "./give-jobs.ts";
 import type { KnownWorker } from "./known-worker.ts";
 import type { PolledLane, TakenJob } from "./poll.ts";
 import type { Polls } from "./polls.ts";
-import { verifyLeaseTokens } from "./verify-lease-tokens.ts";
 import { servedAs, servedClaims } from "./served-claims.ts";
 import { type SettleJobs, settleJobs } from "./settle-jobs.ts";
 import { findLanes } from "./store.ts";
+import { verifyLeaseTokens } from "./verify-lease-tokens.ts";
 import { readWorkId, showWorkId } from "./work-id.ts";
 
 const LEASE_SECONDS = 30;
 
-export interface WorkDeps extends GiveJobs, Omit<SettleJobs, keyof GiveJobs> {
+export interface WorkDeps extends ResponseDeps, Omit<SettleJobs, keyof ResponseDeps> {
   readonly polls: Polls;
   readonly versions: CodeVersions;
   readonly clock: Pick<Clock, "nowMs" | "elapsedMs">;
@@ -35,7 +44,7 @@ export interface CallBounds {
 }
 
 /** What a call of a worker has led to. */
-export interface WorkDone extends Given {
+export interface WorkDone extends WorkResponse {
   readonly worker: KnownWorker;
   readonly settled: readonly Settled[];
   readonly cancelled: readonly string[];
@@ -103,7 +112,7 @@ export async function work(
     const jobs = isRepeat ? taken.map((claim) => ({ claim, queue: claim.queue })) : withQueues(claims, lanes);
     const responded = await respond(deps, db, worker, jobs, settling, {
       version: body.version ?? null,
-      purpose: isRepeat ? "giveAgain" : "give",
+      purpose: isRepeat ? "repeat" : "first",
       hold,
     });
     return { ...responded, waitedMs: isRepeat ? null : askedMs - receivedMs };
@@ -131,19 +140,19 @@ function holdOrRefuse({ memory }: WorkDeps, workspaceId: WorkspaceId, taken: rea
   hold(taken.reduce((sum, { payload }) => sum + payload.length, 0));
 }
 
-/** Jobs that were claimed are given back if the response fails. */
+/** Jobs that were claimed are released if the response fails. */
 async function respond(
   deps: WorkDeps,
   db: Transactional,
   worker: KnownWorker,
-  jobs: readonly GivenJob[],
+  jobs: readonly ClaimedJob[],
   settling: Promise<Settled[]>,
-  giving: Giving,
+  giving: ResponseOptions,
 ): Promise<Omit<WorkDone, "waitedMs">> {
   const cancelled: string[] = [];
   try {
     const settled = await settling;
-    const given = await giveJobs(deps, db, worker, jobs, giving);
+    const given = await buildResponse(deps, db, worker, jobs, giving);
     const claims = claimsOf(given);
     do cancelled.push(...(await takeCancelled(db, worker)));
     while (claims.some((claim) => worker.cancelled.has(showWorkId(claim))));
@@ -151,7 +160,7 @@ async function respond(
   } catch (error) {
     leaveCancelled(worker, cancelled);
     const claims = jobs.map(({ claim }) => claim);
-    void giveBackJobs(deps, worker, claims);
+    void releaseJobs(deps, worker, claims);
     throw error;
   }
 }
@@ -304,10 +313,10 @@ function leaveCancelled({ cancelled }: KnownWorker, ids: readonly string[]): voi
   for (const id of ids) cancelled.add(id);
 }
 
-/** Gives back what a worker did not get, unless it has repeated its call and got it by another response. */
+/** Releases what a worker did not get, unless it has repeated its call and got it by another response. */
 export function undo(deps: WorkDeps, { worker, cancelled, ...given }: Omit<WorkDone, "settled" | "waitedMs">): Promise<void> {
   leaveCancelled(worker, cancelled);
   const { response } = given;
   const lost = claimsOf(given).filter(({ id }) => (deps.held.get(id)?.response ?? response) === response);
-  return giveBackJobs(deps, worker, lost);
+  return releaseJobs(deps, worker, lost);
 }

@@ -5,17 +5,17 @@ import { PeriodicLoop } from "#kernel";
 import type { LaneKey } from "#lanes";
 import type { SecretAccess } from "#vault";
 import type { VerifyExecution, VerifyReport, WaitingWorkers } from "#workflows";
+import { releaseJobs } from "./build-response.ts";
 import { CodeVersions } from "./code-versions.ts";
 import { endLane } from "./end-lane.ts";
 import { ExecutionTokens } from "./execution-tokens.ts";
-import { giveBackJobs } from "./give-jobs.ts";
 import { waitingWorkers } from "./hand-over.ts";
 import { HeldJobs } from "./held-jobs.ts";
 import { KnownWorkers } from "./known-workers.ts";
 import { Polls } from "./polls.ts";
-import { verifyExecution, verifyReport } from "./verify-report.ts";
 import { redactorOf } from "./redactor-of.ts";
 import { mountWork } from "./routes.ts";
+import { verifyExecution, verifyReport } from "./verify-report.ts";
 import type { WorkDeps } from "./work.ts";
 
 /** How often it is written when workers last called. Milliseconds. */
@@ -66,7 +66,7 @@ export function createWorkers({ engine, database, tenants, secrets, shares, cloc
     claim: engine.claimForWorkers,
     claimFromBacklog: engine.claimFromBacklog,
     filterOf: (lane) => versions.filterOf(lane),
-    giveBack: (worker, claims) => void giveBackJobs(give, worker, claims),
+    release: (worker, claims) => void releaseJobs(give, worker, claims),
     memory,
     emit,
     clock,

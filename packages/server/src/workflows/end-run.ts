@@ -1,5 +1,5 @@
 import type { Hook } from "@tidemill/contract";
-import { insertOfKind, setDueAcrossWorkspaces } from "#jobs";
+import { insertInternalJobs, setDueAcrossWorkspaces } from "#jobs";
 import type { Db, JobId, RunId, UuidSource } from "#kernel";
 import type { LaneKey } from "#lanes";
 import { type WithdrawnCall, withdrawCalls } from "./calls/index.ts";
@@ -96,7 +96,7 @@ async function fire(tx: Db, firings: readonly Firing[]): Promise<void> {
     tx,
     firings.map(({ id, hook, end }) => ({ workspaceId: end.workspaceId, id, runId: end.id, hook })),
   );
-  await insertOfKind(
+  await insertInternalJobs(
     tx,
     firings.map(({ id, hook, end, ended }) => ({
       ...{ workspaceId: end.workspaceId, laneId: ended.laneId, id },

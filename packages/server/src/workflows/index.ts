@@ -1,15 +1,15 @@
+export { type BuiltRun, buildRuns, type ClaimedRun } from "./build-runs.ts";
 export { type CallPayload, callCharacters, callKind, checkCallTemplates, isCallWanted } from "./calls/index.ts";
 export type { BegunRun } from "./execution-store.ts";
 export * from "./fold-run-counts.ts";
-export { giveHook } from "./give-hooks.ts";
-export { type ClaimedRun, type GivenRun, giveRuns } from "./give-runs.ts";
 export { hookKind } from "./hook-kind.ts";
+export { hookText } from "./hook-text.ts";
 export type { InSlices } from "./journal-text.ts";
 export { keepProgress, readProgress, storeProgress } from "./progress.ts";
 export { pushHook } from "./push-hook.ts";
 export { pushRuns } from "./push-runs.ts";
 export { redactError, redactSteps } from "./redact-steps.ts";
-export { type VerifyExecution, type VerifyReport, readSteps } from "./report-steps.ts";
+export { readSteps, type VerifyExecution, type VerifyReport } from "./report-steps.ts";
 export { findReportedAcrossWorkspaces } from "./reported-store.ts";
 export { isOfRun, showRunId } from "./run.ts";
 export { runKind } from "./run-kind.ts";

@@ -1,6 +1,6 @@
 import { JournalPage, ReadJournal, RunPath } from "@tidemill/contract";
 import { type Api, JSON_TYPE, jsonText, principalOf, readPage, replies, routeDefaults, workspaceOf } from "#http";
-import { PAGE_RESPONSE_BYTES, problem, type RunId, runAtOnce, type Tenants } from "#kernel";
+import { PAGE_RESPONSE_BYTES, problem, type RunId, runSynchronously, type Tenants } from "#kernel";
 import { lockExecution } from "./execution-store.ts";
 import { type JournalPlace, readJournalPage } from "./journal-store.ts";
 import type { VerifyExecution } from "./report-steps.ts";
@@ -50,7 +50,7 @@ export function mountJournal(api: Api, { tenants, verifyExecution }: JournalRout
       const next = found.next && showPlace(found.next);
       return reply
         .type(JSON_TYPE)
-        .send(jsonText(['{"data":', ...runAtOnce(showJournal(found.steps)), `,"next_cursor":${JSON.stringify(next)}}`]));
+        .send(jsonText(['{"data":', ...runSynchronously(showJournal(found.steps)), `,"next_cursor":${JSON.stringify(next)}}`]));
     },
   );
 }

@@ -1,4 +1,4 @@
-import { type ClaimedHook, giveHook } from "./give-hooks.ts";
+import { type ClaimedHook, hookText } from "./hook-text.ts";
 
 /** A hook that is sent to an endpoint, as JSON text. Source: docs/run-protocol.md. */
-export const pushHook = (hook: ClaimedHook): string => `{"kind":"hook",${giveHook(hook).slice(1)}`;
+export const pushHook = (hook: ClaimedHook): string => `{"kind":"hook",${hookText(hook).slice(1)}`;

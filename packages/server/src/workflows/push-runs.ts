@@ -1,8 +1,8 @@
 import { LIMITS } from "@tidemill/contract";
 import type { AttemptMemory } from "#engine";
 import type { RunId, Transactional, WorkspaceId } from "#kernel";
+import { type BuiltRun, beginAll, type ClaimedRun, type RunTexts, runText } from "./build-runs.ts";
 import type { BegunRun } from "./execution-store.ts";
-import { beginAll, type ClaimedRun, type GivenRun, type RunTexts, runText } from "./give-runs.ts";
 import { journalText } from "./journal-text.ts";
 import type { StepRow } from "./run.ts";
 import { readInputs, readJournals } from "./run-store.ts";
@@ -13,7 +13,7 @@ type RunToPush = ClaimedRun & { readonly memory: AttemptMemory };
 const isSentWhole = ({ journalBytes }: BegunRun): boolean => journalBytes <= LIMITS.pushedJournalBytes;
 
 /**
- * Begins executions that are sent to an endpoint, as `giveRuns` does for those of workers. A journal that is too large to be sent is null.
+ * Begins executions that are sent to an endpoint, as `buildRuns` does for those of workers. A journal that is too large to be sent is null.
  * Those are left out for which there is no memory.
  *
  * @returns what makes the text of each run, by the id of its job. That may take long, and no run has to wait for that of another
@@ -24,7 +24,7 @@ export async function pushRuns<Filled extends { readonly payload: string }>(
   runs: readonly RunToPush[],
   version: string | null,
   { fill, inSlices }: RunTexts<Filled>,
-): Promise<ReadonlyMap<string, () => Promise<GivenRun<Filled>>>> {
+): Promise<ReadonlyMap<string, () => Promise<BuiltRun<Filled>>>> {
   const begun = await beginAll(database, workspaceId, runs, version);
   const admitted = runs.flatMap((run) => {
     const one = begun.get(run.claim.id);
@@ -37,7 +37,7 @@ export async function pushRuns<Filled extends { readonly payload: string }>(
     short.length > 0 ? readJournals(database, workspaceId, short) : new Map<RunId, StepRow[]>(),
     long.length > 0 ? readInputs(database, workspaceId, long) : new Map<RunId, string>(),
   ]);
-  const give = async ({ run, one }: (typeof admitted)[number]): Promise<GivenRun<Filled>> => {
+  const give = async ({ run, one }: (typeof admitted)[number]): Promise<BuiltRun<Filled>> => {
     const filled = await fill(run, one.input ?? inputs.get(one.id) ?? "null");
     if (!("payload" in filled)) return { ...run, text: null, filled };
     const isSent = isSentWhole(one);

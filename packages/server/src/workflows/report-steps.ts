@@ -69,8 +69,8 @@ export interface StepsReported {
  */
 export const readSteps = (steps: readonly ReportedStep[], path: string): StepToInsert[] =>
   steps.map((step, at) => {
-    const misfit = misfitOf(step);
-    if (misfit) throw invalid(`${path}[${at}].${misfit.field}`, misfit.message);
+    const invalidField = invalidFieldOf(step);
+    if (invalidField) throw invalid(`${path}[${at}].${invalidField.field}`, invalidField.message);
     const { key, type, status, error, attempt = 1, startedAt = null, sleepFor, sleepUntil = null, signal = null, timeout } = step;
     const { http, undoable = false } = step;
     return {
@@ -125,27 +125,27 @@ const STATUSES: Readonly<Record<ReportedStep["type"], readonly ReportedStep["sta
 };
 
 /** A field that a step must not or must have, in words. */
-function misfitOf(step: ReportedStep): { field: string; message: string } | null {
+function invalidFieldOf(step: ReportedStep): { field: string; message: string } | null {
   const { key, type, status, output, error, sleepFor, sleepUntil, signal, timeout, http, undoable } = step;
-  const misfit = (field: string, message: string) => ({ field, message });
+  const fault = (field: string, message: string) => ({ field, message });
   const waits = (of: string) => type === of && status === "waiting";
   const sleeps = Number(sleepFor !== undefined) + Number(sleepUntil !== undefined);
-  if (!STATUSES[type].includes(status)) return misfit("status", `must be ${STATUSES[type].join(" or ")} for a step of the type ${type}`);
-  if (waits("wait") && signal === undefined) return misfit("signal", "must be given for a wait");
-  if (waits("wait") && timeout === undefined) return misfit("timeout", "must be given for a wait");
-  if (!waits("wait") && signal !== undefined) return misfit("signal", "is only for waits");
-  if (!waits("wait") && timeout !== undefined) return misfit("timeout", "is only for waits");
-  if (waits("http") && http === undefined) return misfit("http", "must be given for an http step");
-  if (!waits("http") && http !== undefined) return misfit("http", "is only for http steps");
-  if (waits("sleep") && sleeps !== 1) return misfit("sleepFor", "must be given for a sleep, or sleepUntil in its place");
-  if (!waits("sleep") && sleeps > 0) return misfit("sleepFor", "is only for sleeps");
-  if (type === "undo" && !isUndoKey(key)) return misfit("key", "must be undo(…), with the key of the step that is undone");
-  if (type !== "undo" && isUndoKey(key)) return misfit("key", RESERVED_KEY);
-  if (undoable && (type !== "run" || status !== "completed")) return misfit("undoable", "is only for completed steps of the type run");
+  if (!STATUSES[type].includes(status)) return fault("status", `must be ${STATUSES[type].join(" or ")} for a step of the type ${type}`);
+  if (waits("wait") && signal === undefined) return fault("signal", "must be given for a wait");
+  if (waits("wait") && timeout === undefined) return fault("timeout", "must be given for a wait");
+  if (!waits("wait") && signal !== undefined) return fault("signal", "is only for waits");
+  if (!waits("wait") && timeout !== undefined) return fault("timeout", "is only for waits");
+  if (waits("http") && http === undefined) return fault("http", "must be given for an http step");
+  if (!waits("http") && http !== undefined) return fault("http", "is only for http steps");
+  if (waits("sleep") && sleeps !== 1) return fault("sleepFor", "must be given for a sleep, or sleepUntil in its place");
+  if (!waits("sleep") && sleeps > 0) return fault("sleepFor", "is only for sleeps");
+  if (type === "undo" && !isUndoKey(key)) return fault("key", "must be undo(…), with the key of the step that is undone");
+  if (type !== "undo" && isUndoKey(key)) return fault("key", RESERVED_KEY);
+  if (undoable && (type !== "run" || status !== "completed")) return fault("undoable", "is only for completed steps of the type run");
   if (undoable && [...key].length > MAX_UNDOABLE_KEY_LENGTH)
-    return misfit("key", `must have at most ${MAX_UNDOABLE_KEY_LENGTH} characters for a step that can be undone`);
-  if (status === "failed" && !error) return misfit("error", "must be given for a failed step");
-  if (status !== "failed" && error) return misfit("error", "is only for failed steps");
-  if (status !== "completed" && output !== undefined) return misfit("output", "is only for completed steps");
+    return fault("key", `must have at most ${MAX_UNDOABLE_KEY_LENGTH} characters for a step that can be undone`);
+  if (status === "failed" && !error) return fault("error", "must be given for a failed step");
+  if (status !== "failed" && error) return fault("error", "is only for failed steps");
+  if (status !== "completed" && output !== undefined) return fault("output", "is only for completed steps");
   return null;
 }

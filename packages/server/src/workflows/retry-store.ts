@@ -38,7 +38,7 @@ export const reviveRun = (tx: Db, { workspaceId, id }: RunKey): Promise<RevivedR
  * Removes the steps that a retry executes again, and numbers the others anew. If the program did not say which these are, they are the
  * failed steps with the error of the run, which may say more than it does. Uses the primary keys.
  */
-export const forgetSteps = (
+export const deleteStepsToRepeat = (
   tx: Db,
   { workspaceId, id }: RunKey,
   { error, retry_steps: keys }: Pick<RevivedRun, "error" | "retry_steps">,
@@ -87,7 +87,7 @@ export interface StepsToRepeat extends RunKey {
 }
 
 /** Removes failed and cancelled steps that the next attempts of runs execute again. Uses the primary keys. */
-export function forgetFailuresAcrossWorkspaces(tx: Db, runs: readonly StepsToRepeat[]): Promise<unknown> {
+export function deleteFailuresAcrossWorkspaces(tx: Db, runs: readonly StepsToRepeat[]): Promise<unknown> {
   const named = runs.flatMap(({ workspaceId, id, keys }) => keys.map((key) => ({ workspaceId, id, key })));
   return rows(
     tx,

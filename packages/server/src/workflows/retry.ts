@@ -1,9 +1,9 @@
 import type { Actor, AuditLog } from "#audit";
-import { insertOfKind } from "#jobs";
+import { insertInternalJobs } from "#jobs";
 import { type Db, type JobId, problem, type Transactional } from "#kernel";
 import type { LaneKey } from "#lanes";
 import { runPayload } from "./parent.ts";
-import { forgetSteps, reviveRun } from "./retry-store.ts";
+import { deleteStepsToRepeat, reviveRun } from "./retry-store.ts";
 import { type RunKey, type RunWithData, runNotFound, showRunId } from "./run.ts";
 import { findRun } from "./run-store.ts";
 import { hasUndone } from "./undo/store.ts";
@@ -55,11 +55,11 @@ async function revive(tx: Db, key: RunKey, lane: LaneKey, { status, version }: R
   const revived = await reviveRun(tx, key);
   if (!revived) return false;
   if (await hasUndone(tx, key)) throw undone(status);
-  await forgetSteps(tx, key, revived);
+  await deleteStepsToRepeat(tx, key, revived);
   const { attempts, executions: spared, backoff_delay_ms: backoffDelayMs } = revived;
   const id = key.id as string as JobId;
   const payload = runPayload(revived.parent ?? undefined);
   const job = { ...lane, id, kind: "run", payload, attempts, spared, backoffDelayMs, version };
-  await insertOfKind(tx, [{ ...job, runAtMs: null, concurrencyKey: null }]);
+  await insertInternalJobs(tx, [{ ...job, runAtMs: null, concurrencyKey: null }]);
   return true;
 }

@@ -5,14 +5,14 @@ import { type Db, momentMs, type RunId, type Timestamp, type UuidSource } from "
 import type { Waker } from "#lanes";
 import { beginWaits } from "./begin-waits.ts";
 import { beginCalls } from "./calls/index.ts";
-import { completeAtOnce } from "./complete-at-once.ts";
+import { completeInOneStatement } from "./complete-in-one-statement.ts";
 import { endRunsAcrossWorkspaces } from "./end-run.ts";
 import { type RunEnd, type RunFailure, recordFailuresAcrossWorkspaces } from "./end-store.ts";
 import { closeExecutionsAcrossWorkspaces } from "./execution-store.ts";
 import { parentJobOf } from "./parent.ts";
 import { storeProgressAcrossWorkspaces } from "./progress.ts";
 import { findStoredOutcomes, recordReportedAcrossWorkspaces } from "./reported-store.ts";
-import { forgetFailuresAcrossWorkspaces, type StepsToRepeat } from "./retry-store.ts";
+import { deleteFailuresAcrossWorkspaces, type StepsToRepeat } from "./retry-store.ts";
 import type { RunKey } from "./run.ts";
 import { progressOf, type RunReport, readReport } from "./run-report.ts";
 import { insertStepsAcrossWorkspaces, type StepsToInsert } from "./step-store.ts";
@@ -35,7 +35,7 @@ export const runKind = (ids: UuidSource, deliverer: Deliverer, waker: () => Pick
   recorded: false,
   related: parentJobOf,
   deliverer,
-  atOnce: completeAtOnce,
+  inOneStatement: completeInOneStatement,
   findStored: findStoredOutcomes,
   async settled(tx, outcomes, enqueued) {
     const ended = outcomes.map(readOutcome);
@@ -56,11 +56,11 @@ export const runKind = (ids: UuidSource, deliverer: Deliverer, waker: () => Pick
     const failures = goOn.flatMap(failureOf);
     if (failures.length > 0) await recordFailuresAcrossWorkspaces(tx, failures);
     const repeated = goOn.flatMap(stepsToRepeat);
-    if (repeated.length > 0) await forgetFailuresAcrossWorkspaces(tx, repeated);
+    if (repeated.length > 0) await deleteFailuresAcrossWorkspaces(tx, repeated);
     const unfit = goOn.flatMap(unfitOf);
     if (unfit.length > 0) wake(waker(), await parkUnfitAcrossWorkspaces(tx, unfit));
     const unfinished = goOn.filter(
-      ({ outcome, report }) => outcome.verdict.kind === "hold" || (outcome.verdict.kind === "giveBack" && !report),
+      ({ outcome, report }) => outcome.verdict.kind === "defer" || (outcome.verdict.kind === "release" && !report),
     );
     if (unfinished.length > 0) {
       await closeExecutionsAcrossWorkspaces(
@@ -68,7 +68,7 @@ export const runKind = (ids: UuidSource, deliverer: Deliverer, waker: () => Pick
         unfinished.map(({ run }) => run),
       );
     }
-    const suspended = goOn.filter(({ outcome, report }) => outcome.verdict.kind === "giveBack" && report && !report.unfit);
+    const suspended = goOn.filter(({ outcome, report }) => outcome.verdict.kind === "release" && report && !report.unfit);
     if (suspended.length === 0) return;
     const { due, failed } = await suspendRuns(
       tx,
@@ -152,7 +152,7 @@ const stepsToRepeat = ({ run, outcome: { verdict }, report }: Ended): StepsToRep
 };
 
 const unfitOf = ({ run, outcome: { claim, verdict }, report }: Ended): UnfitRun[] => {
-  if (verdict.kind !== "giveBack" || !report?.unfit) return [];
+  if (verdict.kind !== "release" || !report?.unfit) return [];
   const { step, reason, version } = report.unfit;
   return [{ ...run, laneId: claim.laneId, execution: claim.attempt, step, reason, version: version ?? "" }];
 };

@@ -1,4 +1,4 @@
-import { insertOfKind } from "#jobs";
+import { insertInternalJobs } from "#jobs";
 import type { Db, JobId } from "#kernel";
 import { type Parent, runPayload } from "./parent.ts";
 import { insertRuns, type RunToInsert } from "./run-store.ts";
@@ -16,7 +16,7 @@ export interface RunToStart extends Omit<RunToInsert, "parent"> {
 export async function startRuns(tx: Db, runs: readonly RunToStart[]): Promise<void> {
   if (runs.length === 0) return;
   await insertRuns(tx, runs);
-  await insertOfKind(
+  await insertInternalJobs(
     tx,
     runs.map(({ workspaceId, laneId, id, attempts, backoffDelayMs, runAtMs, parent }) => ({
       workspaceId,

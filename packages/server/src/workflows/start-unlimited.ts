@@ -1,4 +1,4 @@
-import { type Db, isAway, type JobId, type Timestamp, togetherOrAlone } from "#kernel";
+import { type Db, isAway, type JobId, type Timestamp, writeBatchOrEach } from "#kernel";
 import { runPayload } from "./parent.ts";
 import { type StartedRun, TRIGGERED_BY_API, type TriggerOfRun } from "./trigger.ts";
 import { type StoredTrigger, storeTriggersAcrossWorkspaces, type TriggerToStore } from "./trigger-store.ts";
@@ -21,7 +21,7 @@ export async function startUnlimited(
       const { workspaceId, workflow, dueMs } = request;
       return { ...request, holder: dueMs === null ? holderOf(workspaceId, workflow) : null };
     });
-    const stored = await togetherOrAlone(triggers, (some) => storeTriggersAcrossWorkspaces(db, waitingWorkers.nodeLeaseId, some));
+    const stored = await writeBatchOrEach(triggers, (some) => storeTriggersAcrossWorkspaces(db, waitingWorkers.nodeLeaseId, some));
     const held = triggers.flatMap((trigger, at) => heldRunOf(trigger, stored[at] ?? null) ?? []);
     const unknown = new Map<RunHolder, Error>();
     triggers.forEach(({ holder }, at) => {

@@ -1,5 +1,5 @@
 import { MAX_WEIGHT, type NamedClaim, weightOf } from "#jobs";
-import { Batcher, type Db, isDuplicate, type RunId, togetherOrAlone } from "#kernel";
+import { Batcher, type Db, isDuplicate, type RunId, writeBatchOrEach } from "#kernel";
 import { insertPlainStepsAcrossWorkspaces, isPlain } from "./plain-step-store.ts";
 import { insertStepsAcrossWorkspaces, type StepsToInsert } from "./step-store.ts";
 import { journalTooLarge } from "./store-step.ts";
@@ -26,7 +26,7 @@ export class StepWriter {
       writers: WRITERS,
       weigh,
       workspaceOf: ({ workspaceId }) => workspaceId,
-      write: (reports) => togetherOrAlone(reports, (some) => write(db, some)),
+      write: (reports) => writeBatchOrEach(reports, (some) => write(db, some)),
     });
   }
 

@@ -5,7 +5,7 @@ import type { Waker } from "#lanes";
 import { callCharacters, checkCallTemplates } from "./calls/index.ts";
 import { keepProgress, storeProgress } from "./progress.ts";
 import { redactSteps } from "./redact-steps.ts";
-import { type VerifiedReport, type VerifyReport, reportSteps } from "./report-steps.ts";
+import { reportSteps, type VerifiedReport, type VerifyReport } from "./report-steps.ts";
 import { type RunKey, readRunId } from "./run.ts";
 import type { StepToInsert } from "./step-store.ts";
 import type { StepWriter } from "./step-writer.ts";

@@ -7,8 +7,8 @@ import {
   type RunId,
   type SharedResource,
   type Transactional,
-  togetherOrAlone,
   type UuidSource,
+  writeBatchOrEach,
 } from "#kernel";
 import { laneNotFound } from "#lanes";
 import { openQuotas } from "#usage";
@@ -76,7 +76,7 @@ export class Triggers {
     const batcher = executionsPerMonth === null ? unlimited : this.#limited;
     const outcome = await batcher
       .add({ workspaceId, executionsPerMonth, ...trigger, id: ids.next() as RunId })
-      .finally(() => backlog.giveBack(workspaceId, weight));
+      .finally(() => backlog.release(workspaceId, weight));
     if (outcome instanceof Error) throw outcome;
     return outcome ?? Promise.reject(await laneNotFound(db, workspaceId, "workflow", trigger.workflow));
   }
@@ -97,7 +97,7 @@ export class Triggers {
   }
 
   #startInTransaction(requests: readonly Request[]): Promise<(Outcome | Error)[]> {
-    return togetherOrAlone(requests, (some) => this.#options.db.transaction((tx) => startAll(tx, some)));
+    return writeBatchOrEach(requests, (some) => this.#options.db.transaction((tx) => startAll(tx, some)));
   }
 }
 

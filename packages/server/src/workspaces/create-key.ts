@@ -1,6 +1,6 @@
 import type { CreatedKey, CreateKey } from "@tidemill/contract";
 import type { Actor } from "#audit";
-import type { HoldAccess } from "#http";
+import type { LockAccess } from "#http";
 import { type Db, invalid, momentMs, type Transactional, typeId } from "#kernel";
 import type { AdminContext } from "./admin-context.ts";
 import { hashKey, makeKey } from "./api-key.ts";
@@ -18,7 +18,7 @@ export const createKey = (
   adminContext: AdminContext,
   actor: Actor,
   request: CreateKey,
-  hold?: HoldAccess,
+  hold?: LockAccess,
 ): Promise<CreatedKey> =>
   database.transaction(async (tx) => {
     await hold?.(tx);

@@ -1,5 +1,5 @@
 import { type CreatedWorkspace, type CreateWorkspace, PLANS } from "@tidemill/contract";
-import type { HoldAccess } from "#http";
+import type { LockAccess } from "#http";
 import type { Database, Db, WorkspaceId } from "#kernel";
 import { type AdminContext, OPERATOR, SYSTEM } from "./admin-context.ts";
 import { addKey } from "./create-key.ts";
@@ -16,7 +16,7 @@ export const createWorkspace = (
   adminContext: AdminContext,
   workspace: CreateWorkspace,
   actorId = OPERATOR,
-  hold?: HoldAccess,
+  hold?: LockAccess,
 ): Promise<CreatedWorkspace> =>
   database.transaction(async (tx) => {
     await hold?.(tx);

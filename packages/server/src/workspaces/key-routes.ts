@@ -61,7 +61,7 @@ export function mountKeys(api: Api, { tenants, adminContext, onWorkspaceChanged 
       const actor = requestActor(request);
       return reply
         .code(201)
-        .send(await createKey(tenants.of(actor.workspaceId), adminContext, actor, request.body, api.holdAccess(request)));
+        .send(await createKey(tenants.of(actor.workspaceId), adminContext, actor, request.body, api.lockAccess(request)));
     },
   );
 

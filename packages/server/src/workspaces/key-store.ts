@@ -61,7 +61,7 @@ export const findPrincipalAcrossWorkspaces = (db: Db, hash: Buffer): Promise<Pri
   );
 
 /** Locks a key that is valid against its revocation, until the transaction ends. Uses the primary key. */
-export const holdKey = async (db: Db, workspaceId: WorkspaceId, id: Uuid): Promise<boolean> =>
+export const lockKey = async (db: Db, workspaceId: WorkspaceId, id: Uuid): Promise<boolean> =>
   (await row(db, sql`select from api_key k where k.workspace_id = ${workspaceId} and k.id = ${id} and ${IS_VALID_KEY} for share of k`)) !==
   null;
 

@@ -63,7 +63,7 @@ export function mountOperatorApi(
     { config: change, schema: { body: CreateWorkspace, response: replies({ 201: CreatedWorkspace }) } },
     async (request, reply) => {
       const actorId = operatorActorOf(request);
-      return reply.code(201).send(await createWorkspace(database, adminContext, request.body, actorId, api.holdAccess(request)));
+      return reply.code(201).send(await createWorkspace(database, adminContext, request.body, actorId, api.lockAccess(request)));
     },
   );
 
@@ -113,7 +113,7 @@ export function mountOperatorApi(
     { config: change, schema: { params: WorkspacePath, body: CreateKey, response: replies({ 201: CreatedKey }, "NOT_FOUND") } },
     async (request, reply) => {
       const actor = { workspaceId: workspaceIn(request.params), actorId: operatorActorOf(request) };
-      return reply.code(201).send(await createKey(database, adminContext, actor, request.body, api.holdAccess(request)));
+      return reply.code(201).send(await createKey(database, adminContext, actor, request.body, api.lockAccess(request)));
     },
   );
 

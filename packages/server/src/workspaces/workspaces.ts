@@ -16,7 +16,7 @@ import type { AdminContext } from "./admin-context.ts";
 import { createFirstWorkspace } from "./create-workspace.ts";
 import { PrincipalFinder } from "./find-principal.ts";
 import { mountKeys } from "./key-routes.ts";
-import { holdKey } from "./key-store.ts";
+import { lockKey } from "./key-store.ts";
 import { KeyUses } from "./key-uses.ts";
 import { mountOperatorApi } from "./operator-routes.ts";
 import type { WorkspaceChanged } from "./workspace.ts";
@@ -81,7 +81,7 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
   const loop = new PeriodicLoop({ name: "key-uses", everyMs: WRITE_USES_MS, pass: () => keyUses.write() }, emit, random);
   let firstKey: string | null = null;
   return {
-    authenticator: { findPrincipal: (key) => principals.find(key), holdKey, operatorToken: config.adminToken },
+    authenticator: { findPrincipal: (key) => principals.find(key), lockKey, operatorToken: config.adminToken },
     forget,
     changes: {
       sinceLast: ACCESS_CHANGES_SINCE_LAST,

@@ -84,7 +84,7 @@ describe("the audit log", () => {
       // The node itself may be doing this at the moment.
       await until(async () => {
         await decisionsAcrossWorkspaces(deciding).round();
-        return happened.includes("approvals_failed");
+        return happened.includes("approval_decisions_not_written");
       }, "the timeout to be tried");
       for (const job of jobs.slice(0, 2)) expect(await service.job(job)).toMatchObject({ state: "pending_approval", approval: null });
       expect(await service.job(jobs[2])).toMatchObject({ state: "rejected" });

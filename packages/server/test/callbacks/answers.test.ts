@@ -3,7 +3,7 @@ import { describe, expect } from "vitest";
 import type { Answer } from "../harness/handler.ts";
 import { RawServer } from "../harness/raw-server.ts";
 import { type Service, test } from "../harness/service.ts";
-import { standStill } from "../harness/stand-still.ts";
+import { stall } from "../harness/stall.ts";
 
 /** Lets a handler respond to one attempt. Returns the job's record after the settle. */
 async function recordAfter(service: Service, answer: Answer, state: string) {
@@ -18,13 +18,13 @@ const json = (body: string, status = 200) => ({ status, headers: { "content-type
 const RESULT_BYTES = 64 * 1024;
 
 describe("a response that comes in time", () => {
-  test("a response that comes in time counts, though the event loop stood still until the deadline was over", async ({
+  test("a response that comes in time counts, though the event loop was stalled until the deadline was over", async ({
     service,
     onTestFinished,
   }) => {
     const server = await RawServer.listen((socket) => {
       socket.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
-      standStill(1_500);
+      stall(1_500);
     });
     onTestFinished(() => server.close());
     const queue = await service.queue({ callback_url: server.url, callback_timeout: 1 });

@@ -126,9 +126,9 @@ describe("a call", () => {
     const { result } = deliverer.start(claimOf({}));
     await until(() => sent.length === 1, "the request");
     now.elapsedMs = 999;
-    deliverer.sweep(0);
+    deliverer.enforceDeadlines(0);
     now.elapsedMs = 1_000;
-    deliverer.sweep(0);
+    deliverer.enforceDeadlines(0);
     expect(await result).toMatchObject({ kind: "callFailed", code: "TIMEOUT", forGood: false });
   });
 

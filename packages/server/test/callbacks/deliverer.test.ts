@@ -117,10 +117,10 @@ describe("a callback", () => {
     loading.resolve(endpoint);
     await loading.promise;
     now.elapsedMs += 999;
-    deliverer.sweep(0);
+    deliverer.enforceDeadlines(0);
     expect(await Promise.race([attempt.result, "none yet"])).toBe("none yet");
     now.elapsedMs += 1;
-    deliverer.sweep(0);
+    deliverer.enforceDeadlines(0);
     expect(await attempt.result).toMatchObject({ kind: "unreachable", code: "TIMEOUT" });
   });
 
@@ -190,12 +190,12 @@ describe("the name of a handler", () => {
     const { deliverer, now, sent } = stage(endpoint, undefined, looking.promise);
     const attempt = deliverer.start(claim);
     now.elapsedMs += 5_000;
-    deliverer.sweep(0);
+    deliverer.enforceDeadlines(0);
     expect(sent).toEqual([]);
     looking.resolve(FOUND);
     await until(() => sent.length > 0, "the callback to leave");
     now.elapsedMs += 999;
-    deliverer.sweep(0);
+    deliverer.enforceDeadlines(0);
     expect(await Promise.race([attempt.result, "none yet"])).toBe("none yet");
   });
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { runAtOnce } from "#kernel";
+import { runSynchronously } from "#kernel";
 import { createAddressGuard, type Response, Sender } from "#outbound";
 import { classify } from "../../src/callbacks/classify.ts";
 
@@ -21,7 +21,7 @@ async function resultOf(resolve: Resolve, host = "name.example"): Promise<unknow
     sender.send({ origin: `http://${host}:9`, path: "/", headers: {}, body: Buffer.from("{}"), maxBodyBytes: 1_000 }, done);
   });
   await sender.close();
-  return runAtOnce(classify(response, 0, null));
+  return runSynchronously(classify(response, 0, null));
 }
 
 test.for([["10.0.0.1"], ["127.0.0.1"], ["169.254.169.254"], ["fd00::1"], ["93.184.216.34", "10.0.0.1"]])(

@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
 import { closeCircuit, type Opening } from "#circuits";
-import { claimAcrossWorkspaces, findLanesWithWorkAcrossWorkspaces, refuseAcrossWorkspaces } from "#jobs";
+import { claimAcrossWorkspaces, findLanesWithWorkAcrossWorkspaces, settleNotCompletedAcrossWorkspaces } from "#jobs";
 import type { Database } from "#kernel";
 import type { LaneKey } from "#lanes";
 import type { TestDatabase } from "../harness/database.ts";
@@ -13,7 +13,7 @@ const ERROR = '{"code":"TIMEOUT","message":"Too slow.","status":null}';
 const opening = (lane: LaneKey, revision = 1): Opening => ({ ...lane, revision, probeInMs: 1_000, error: ERROR });
 const waitsForLock = async (database: TestDatabase): Promise<boolean> =>
   (await database.query("select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'")).length > 0;
-const open = async (engine: Database, ...openings: Opening[]) => (await refuseAcrossWorkspaces(engine, [], openings)).opened;
+const open = async (engine: Database, ...openings: Opening[]) => (await settleNotCompletedAcrossWorkspaces(engine, [], openings)).opened;
 
 describe("a circuit opens", () => {
   test("a circuit opens once, however many say so", async ({ database, engine }) => {
@@ -129,6 +129,6 @@ test("an attempt whose endpoint did not answer counts, unless the circuit is ope
     const fate = { to: "failed", waitMs: 0, aloneWaitMs: null, error: ERROR, errorCode: "TIMEOUT", recorded: true, spared: null } as const;
     refusals.push({ ...lane, id, leaseId, attempt: 1, logEntry: "{}", ...fate });
   }
-  await refuseAcrossWorkspaces(engine, refusals);
+  await settleNotCompletedAcrossWorkspaces(engine, refusals);
   expect(await Promise.all(refusals.map(({ id }) => stateOf(database, id)))).toEqual(["failed", "waiting"]);
 });

@@ -105,8 +105,8 @@ describe("what an answer makes of its job", () => {
       { attempt: 3 },
       { kind: "fail", error: { code: "TIMEOUT", message: "Too slow.", status: null } },
     ],
-    ["withdrawn gives it back", { kind: "withdrawn" }, { attempt: 3 }, { kind: "giveBack", waitMs: 0 }],
-    ["postponed gives it back for later", { kind: "postponed", waitMs: 7 }, { attempt: 3 }, { kind: "giveBack", waitMs: 7 }],
+    ["withdrawn gives it back", { kind: "withdrawn" }, { attempt: 3 }, { kind: "release", waitMs: 0 }],
+    ["postponed gives it back for later", { kind: "postponed", waitMs: 7 }, { attempt: 3 }, { kind: "release", waitMs: 7 }],
     [
       "refused after a retry by hand starts from the first wait",
       refused(),
@@ -130,7 +130,7 @@ describe("what an answer makes of a job that is held, for its queue's circuit is
     ["but never less than its backoff", 1, 4_000],
     ["and never more than a day", 10 * DAY_MS, DAY_MS],
   ])("an open circuit says what an answer makes of a job that is held: %s", (_, heldForMs, waitMs) => {
-    expect(judge(away, claim, 0, { heldForMs })).toEqual({ kind: "hold", waitMs, error });
+    expect(judge(away, claim, 0, { heldForMs })).toEqual({ kind: "defer", waitMs, error });
   });
 });
 
@@ -149,7 +149,7 @@ describe("an attempt that must not be repeated", () => {
     ["is retried when no connection was made", { ...unreachable, unsent: true }, null, "retry"],
     ["is held when no connection was made and the circuit is open", { ...unreachable, unsent: true }, 1_000, "hold"],
     ["is retried when its request could not be built", unsendable, null, "retry"],
-    ["is given back when it is postponed", { kind: "postponed", waitMs: 5 }, null, "giveBack"],
+    ["is released when it is postponed", { kind: "postponed", waitMs: 5 }, null, "release"],
   ])("an attempt that must not be repeated %s", ([, result, heldForMs, kind]) => {
     expect(judge(result, claim, 0, { once: true, heldForMs }).kind).toBe(kind);
   });

@@ -2,7 +2,7 @@ import { describe, expect } from "vitest";
 import { FIRST_DUE, moveDueAcrossWorkspaces } from "#jobs";
 import { type Db, rows, sql, type WorkspaceId } from "#kernel";
 import type { LaneKey } from "#lanes";
-import { ComeDue } from "../../src/engine/come-due.ts";
+import { PromoteDelayed } from "../../src/engine/come-due.ts";
 import type { TestDatabase } from "../harness/database.ts";
 import { putLane, test } from "../harness/engine.ts";
 import { putJobs } from "../harness/jobs.ts";
@@ -109,7 +109,7 @@ describe("jobs that come due", () => {
 
   test("the next batch follows at once while there is more, and at the time of the next job after that", async ({ database, engine }) => {
     await putDelayed(database, [251, 1], [1, -60]);
-    const comeDue = new ComeDue(engine, NO_ONE);
+    const comeDue = new PromoteDelayed(engine, NO_ONE);
     expect(await comeDue.pass()).toBe(0);
     expect(await comeDue.pass()).toBe(60_000);
   });
@@ -118,7 +118,7 @@ describe("jobs that come due", () => {
     await putDelayed(database, [251, 1]);
     const wait = await engine.transaction(async (tx) => {
       await moveDueAcrossWorkspaces(tx, 2_000);
-      return new ComeDue(engine, NO_ONE).pass();
+      return new PromoteDelayed(engine, NO_ONE).pass();
     });
     expect(wait).toBe(50);
   });
@@ -129,7 +129,7 @@ describe("jobs that come due", () => {
     const before = { afterWorkspace: first, unfinished: [other] };
     const [second, wait] = await engine.transaction(async (tx) => {
       await moveDueAcrossWorkspaces(tx, 10);
-      return [await moveDueAcrossWorkspaces(engine, 10, before), await new ComeDue(engine, NO_ONE).pass()] as const;
+      return [await moveDueAcrossWorkspaces(engine, 10, before), await new PromoteDelayed(engine, NO_ONE).pass()] as const;
     });
     expect(second).toMatchObject({ moved: 0, isCrowded: true, isLocked: true, next: before });
     expect(wait).toBe(50);
@@ -156,7 +156,7 @@ describe("jobs that come due", () => {
     const lock = hold(engine, sql`select lock_keys(array[${locked.laneId}::bigint], array['k'])`);
     await lock.held;
     const woken: LaneKey[] = [];
-    const comeDue = new ComeDue(engine, { ...NO_ONE, wake: (lanes) => woken.push(...lanes) });
+    const comeDue = new PromoteDelayed(engine, { ...NO_ONE, wake: (lanes) => woken.push(...lanes) });
     expect(await comeDue.pass()).toBe(50);
     expect(await waitingIn(database, [locked, other])).toEqual([free.length, 2]);
     // The statement that waits for the key is the only one.
@@ -178,7 +178,7 @@ describe("jobs that come due", () => {
       statements += 1;
       return engine.query(statement);
     };
-    expect(await new ComeDue({ query: db }, NO_ONE).pass()).toBe(60_000);
+    expect(await new PromoteDelayed({ query: db }, NO_ONE).pass()).toBe(60_000);
     expect(statements).toBe(1);
   });
 });

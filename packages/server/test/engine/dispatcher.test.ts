@@ -47,7 +47,7 @@ describe("a claim whose answer comes late", () => {
     stage.dispatcher.abortAll();
     await claim.answer([claimed(1)]);
     expect(stage.started).toEqual([]);
-    expect(stage.settled).toEqual([{ id: jobId(1), verdict: "giveBack" }]);
+    expect(stage.settled).toEqual([{ id: jobId(1), verdict: "release" }]);
   });
 
   test("a claim whose answer comes late starts nothing when the node goes on under a new lease", async () => {
@@ -58,7 +58,7 @@ describe("a claim whose answer comes late", () => {
     expect(stage.started).toEqual([]);
   });
 
-  test("a claim whose answer comes late starts what it brings when the node drains by then: given back unsent, a job would lose its first attempt number", async () => {
+  test("a claim whose answer comes late starts what it brings when the node drains by then: released unsent, a job would lose its first attempt number", async () => {
     const claim = stage.claimUnderWay();
     stage.dispatcher.stopClaiming();
     await claim.answer([claimed(1)]);
@@ -72,13 +72,13 @@ describe("a claim of many jobs", () => {
 
   test("a claim of many jobs starts some of them in each turn of the event loop", async () => {
     const answered = stage.claimUnderWay().answer(jobs);
-    const atOnce: number[] = [];
+    const inOneStatement: number[] = [];
     while (stage.started.length < jobs.length) {
       await setImmediate();
-      atOnce.push(stage.started.length - atOnce.reduce((sum, one) => sum + one, 0));
+      inOneStatement.push(stage.started.length - inOneStatement.reduce((sum, one) => sum + one, 0));
     }
     await answered;
-    expect(Math.max(...atOnce)).toBe(16);
+    expect(Math.max(...inOneStatement)).toBe(16);
     expect(stage.started).toEqual(jobs.map(({ id }) => id));
   });
 
@@ -102,7 +102,7 @@ describe("a claim of many jobs", () => {
 describe("a node that ends its attempts while a claim's jobs are started", () => {
   const jobs = Array.from({ length: 40 }, (_, index) => claimed(index + 1));
 
-  test("a node that ends its attempts while a claim's jobs are started gives back those that are not started yet, without an attempt", async () => {
+  test("a node that ends its attempts while a claim's jobs are started releases those that are not started yet, without an attempt", async () => {
     const answered = stage.claimUnderWay().answer(jobs);
     while (stage.started.length === 0) await setImmediate();
     const { length } = stage.started;
@@ -114,20 +114,20 @@ describe("a node that ends its attempts while a claim's jobs are started", () =>
     expect(stage.aborted).toEqual(stage.started);
     expect(stage.dispatcher.inFlight).toBe(0);
     expect(stage.settled.map(({ id }) => id).toSorted()).toEqual(jobs.map(({ id }) => id));
-    expect(new Set(stage.settled.map(({ verdict }) => verdict))).toEqual(new Set(["giveBack"]));
+    expect(new Set(stage.settled.map(({ verdict }) => verdict))).toEqual(new Set(["release"]));
   });
 });
 
 describe("an attempt under way", () => {
-  test("an attempt under way is broken off and its job given back when the lease is lost, so that nobody has to miss the node", async () => {
+  test("an attempt under way is broken off and its job released when the lease is lost, so that nobody has to miss the node", async () => {
     await stage.claimUnderWay().answer([claimed(1), claimed(2)]);
     stage.heldBy = null;
     stage.dispatcher.abortAll();
     await setImmediate();
     expect(stage.aborted).toEqual([jobId(1), jobId(2)]);
     expect(stage.settled).toEqual([
-      { id: jobId(1), verdict: "giveBack" },
-      { id: jobId(2), verdict: "giveBack" },
+      { id: jobId(1), verdict: "release" },
+      { id: jobId(2), verdict: "release" },
     ]);
     expect(stage.dispatcher.inFlight).toBe(0);
   });
@@ -176,7 +176,7 @@ describe("a job that went straight through", () => {
     stage.dispatcher.take([through]);
     await setImmediate();
     expect(stage.started).toEqual([]);
-    expect(stage.settled).toEqual([{ id: jobId(1), verdict: "giveBack" }]);
+    expect(stage.settled).toEqual([{ id: jobId(1), verdict: "release" }]);
   });
 });
 
@@ -184,14 +184,14 @@ describe("a job whose write may send it straight through", () => {
   test.for<[string, () => Promise<unknown[]>]>([
     ["fails", () => Promise.reject(unavailable("The database is unavailable."))],
     ["has stored others, but the response for this one is lost", async () => [[], unavailable("The database is unavailable.")]],
-  ])("a job whose write may send it straight through is looked for, and given back, if the write %s", async ([, write]) => {
+  ])("a job whose write may send it straight through is looked for, and released, if the write %s", async ([, write]) => {
     await stage.dispatcher.expecting([jobId(1)], write).catch(() => {});
     stage.dispatcher.wake([laneKey(1)]);
     await setImmediate();
     // A look for what the lease holds names no lane.
     expect(stage.claims.map(({ lanes }) => lanes)).toEqual([[0]]);
     await stage.claims[0]?.answer([claimed(1)]);
-    expect(stage.settled).toEqual([{ id: jobId(1), verdict: "giveBack" }]);
+    expect(stage.settled).toEqual([{ id: jobId(1), verdict: "release" }]);
     stage.dispatcher.stopClaiming();
   });
 
@@ -404,7 +404,7 @@ describe("a node that lacks what attempts need", () => {
     expect([stage.dispatcher.leaseId, stage.dispatcher.roomFor(workspaceId)]).toEqual([7, 499]);
     stage.end(jobId(1), { kind: "postponed", waitMs: 200, shortage: true });
     await setImmediate();
-    expect(stage.settled).toEqual([{ id: jobId(1), verdict: "giveBack" }]);
+    expect(stage.settled).toEqual([{ id: jobId(1), verdict: "release" }]);
     stage.dispatcher.wake([laneKey(1)]);
     await setImmediate();
     expect(stage.claims).toHaveLength(1);

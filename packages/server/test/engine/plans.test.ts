@@ -25,7 +25,6 @@ import {
   moveDueAcrossWorkspaces,
   moveLeftDue,
   purgeFailed,
-  refuseAcrossWorkspaces,
   removeManyFailed,
   removeManyFinished,
   removeUnlocked,
@@ -34,6 +33,7 @@ import {
   retryFailed,
   retryManyFailed,
   setDueAcrossWorkspaces,
+  settleNotCompletedAcrossWorkspaces,
   takeBackAcrossWorkspaces,
   withdrawTaken,
 } from "#jobs";
@@ -164,7 +164,7 @@ const STATEMENTS: Record<string, (db: Db) => Promise<unknown>> = {
   "set due": (db) => setDueAcrossWorkspaces(db, [{ ...SETTLED, at: null }]),
   complete: (db) => completeAcrossWorkspaces(db, [{ ...SETTLED, result: null }]),
   refuse: (db) =>
-    refuseAcrossWorkspaces(db, [
+    settleNotCompletedAcrossWorkspaces(db, [
       { ...SETTLED, to: "delayed", waitMs: 1, aloneWaitMs: null, error: null, errorCode: null, recorded: true, spared: null },
     ]),
   "take back": (db) =>
@@ -181,7 +181,7 @@ const STATEMENTS: Record<string, (db: Db) => Promise<unknown>> = {
   "decide by timeout": (db) => decideSharesAcrossWorkspaces(db, [LANE.workspaceId], { maxJobs: 1, maxWeight: 1, bytesPerWeight: 1 }),
   "look for what timed out": (db) => findOverdueAcrossWorkspaces(db),
   "look for what times out next": (db) => findNextDecisionAcrossWorkspaces(db),
-  "look for work": (db) => findLanesWithWorkAcrossWorkspaces(db),
+  "scan for work": (db) => findLanesWithWorkAcrossWorkspaces(db),
   "come due": (db) => moveDueAcrossWorkspaces(db, 1),
   "come due after a wait": (db) => moveLeftDue(db, { ...LANE, ids: [SETTLED.id] }),
   "list jobs": (db) => listJobs(db, PAGE),

@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { Enqueuer, type InsertRequest, insertJobsAcrossWorkspaces, type JobToInsert, type Outlet } from "#jobs";
+import { type EnqueueEngine, Enqueuer, type InsertRequest, insertJobsAcrossWorkspaces, type JobToInsert } from "#jobs";
 import { type Database, DatabaseClock, type JobId, SharedResource, systemRandom, UuidSource } from "#kernel";
 import type { LaneKey } from "#lanes";
 import { putLane, putNode, test } from "../harness/engine.ts";
@@ -111,7 +111,7 @@ test("an enqueue wakes queues that nodes serve now, and no paused one and none w
   await database.query("update lane set served = 'pull' where id = $1", [silent.laneId]);
   const woken: LaneKey[] = [];
   const pulled: LaneKey[] = [];
-  const outlet: Outlet = {
+  const outlet: EnqueueEngine = {
     leaseId: null,
     roomFor: () => 0,
     expecting: (_ids, write) => write(),

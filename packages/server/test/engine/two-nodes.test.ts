@@ -96,7 +96,7 @@ describe("two nodes on one database", () => {
     await until(async () => (await holders(service)).length === 2, "both nodes to have jobs");
   });
 
-  test("a node that stops gives its jobs back to the other, without using an attempt", async ({ service, other }) => {
+  test("a node that stops releases its jobs to the other, without using an attempt", async ({ service, other }) => {
     const handler = await service.handler({ answers: "hang", callback_timeout: 900, defaultJobOptions: { attempts: 1 } });
     await batch(service, handler.queue, 8);
     await until(async () => (await holders(service)).length === 2, "both nodes to have jobs");

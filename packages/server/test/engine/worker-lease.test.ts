@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { giveBackAll, type JobKind, JobKinds, recordCallsAcrossWorkspaces, Settler } from "#engine";
+import { type JobKind, JobKinds, recordCallsAcrossWorkspaces, releaseAll, Settler } from "#engine";
 import { explainJob } from "#explain";
 import {
   type Claim,
@@ -415,7 +415,7 @@ describe("a worker's lease that runs out", () => {
   });
 });
 
-test("a node that stops gives back what it holds, but what workers hold and hooks that may have begun", async ({
+test("a node that stops releases what it holds, but what workers hold and hooks that may have begun", async ({
   database,
   engine,
   lane,
@@ -429,7 +429,7 @@ test("a node that stops gives back what it holds, but what workers hold and hook
   await database.query("update job set kind = 'hook' where id = $1", [hook]);
   const woken: LaneKey[] = [];
   const waker = { wake: (lanes: readonly LaneKey[]) => void woken.push(...lanes), wakeAt: () => {} };
-  await giveBackAll({ db: engine, emit: () => {}, kinds: new JobKinds([{ name: "hook", once: true } as JobKind]), waker }, node);
+  await releaseAll({ db: engine, emit: () => {}, kinds: new JobKinds([{ name: "hook", once: true } as JobKind]), waker }, node);
   const states = await Promise.all([pulled, held, hook].map((id) => stateOf(database, id as never)));
   expect(states).toEqual(["active", "waiting", "active"]);
   expect(woken).toEqual([pushed]);

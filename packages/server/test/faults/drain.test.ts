@@ -33,7 +33,7 @@ describe("a node that is told to end", () => {
     },
   );
 
-  test("a node that is told to end gives back what does not finish in time, without using an attempt", async ({ stage }) => {
+  test("a node that is told to end releases what does not finish in time, without using an attempt", async ({ stage }) => {
     const database = await stage.database();
     const settings = { DATABASE_URL: database.url, TIDEMILL_DRAIN_SECONDS: "1" };
     const node = await stage.node(settings);

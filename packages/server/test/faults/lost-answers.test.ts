@@ -119,7 +119,7 @@ const ENDS: readonly {
     leaves: { status: "waiting" },
   },
   {
-    end: "given back",
+    end: "released",
     outcome: { outcome: "released", retry_in: 3_600 },
     cut: (wire) => wire.cutCommit(isSettleOfRun),
     leaves: { status: "running", attempt: 1 },

@@ -23,7 +23,7 @@ const test = base.extend("staged", async ({ database, engine, clock }) => {
 const startNext = async (world: FlowFixture, leaseId: number): Promise<JobId[]> =>
   (await world.claim(leaseId, 10, false)).map(({ id }) => id);
 
-describe("a key whose slot is given back while", () => {
+describe("a key whose slot is released while", () => {
   test("a job of it is being stored passes on to that job", async ({ staged: { world, leaseId, claim }, engine }) => {
     let stored: JobId[] = [];
     const enqueue = async (tx: Transactional) => {

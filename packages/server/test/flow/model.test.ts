@@ -13,7 +13,7 @@ import { PLAIN_JOB } from "../harness/jobs.ts";
 type Happening =
   | { readonly kind: "enqueue"; readonly jobs: readonly { key: string | null; priority: number; delaySeconds: number }[] }
   | { readonly kind: "claim"; readonly node: number; readonly take: number }
-  | { readonly kind: "complete" | "fail" | "giveBack" | "cancel" | "retry" | "settleLate"; readonly at: number }
+  | { readonly kind: "complete" | "fail" | "release" | "cancel" | "retry" | "settleLate"; readonly at: number }
   | { readonly kind: "backOff"; readonly at: number; readonly waitSeconds: number }
   | { readonly kind: "killNode"; readonly node: number }
   | { readonly kind: "crashBeforeCommit"; readonly at: number }
@@ -40,7 +40,7 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
   { weight: 5, arbitrary: fc.record({ kind: fc.constant("claim" as const), node, take: fc.integer({ min: 1, max: 6 }) }) },
   { weight: 3, arbitrary: atPlace("complete") },
   { weight: 2, arbitrary: atPlace("fail") },
-  { weight: 3, arbitrary: atPlace("giveBack") },
+  { weight: 3, arbitrary: atPlace("release") },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant("backOff" as const), at: place, waitSeconds: fc.integer({ min: 1, max: 4 }) }) },
   { weight: 3, arbitrary: atPlace("settleLate") },
   { weight: 3, arbitrary: atPlace("cancel") },
@@ -64,7 +64,7 @@ const EFFECTS: Record<Effect, number> = {
   "held back": 10,
   complete: 5,
   fail: 5,
-  giveBack: 5,
+  release: 5,
   backOff: 5,
   settleLate: 5,
   cancel: 5,
@@ -127,13 +127,13 @@ class Twin {
         if (model.in("failed").length === 0) await this.happen({ kind: "fail", at: what.at });
         return;
       case "settleLate":
-        if (this.#old.length === 0) await this.happen({ kind: "giveBack", at: what.at });
+        if (this.#old.length === 0) await this.happen({ kind: "release", at: what.at });
         return;
       case "killNode":
         return this.#occupy(what.node, ({ leaseId }) => leaseId === this.#nodes[what.node]);
       case "complete":
       case "fail":
-      case "giveBack":
+      case "release":
       case "backOff":
         return this.#occupy(0, () => true);
     }
@@ -171,8 +171,8 @@ class Twin {
         return this.#settle(what, { kind: "complete", status: 200, result: null }, (one) => model.release(one, "gone"));
       case "fail":
         return this.#settle(what, { kind: "fail", error: ERROR }, (one) => model.release(one, "failed"));
-      case "giveBack":
-        return this.#settle(what, { kind: "giveBack", waitMs: 0 }, (one) => model.release(one, "waiting"));
+      case "release":
+        return this.#settle(what, { kind: "release", waitMs: 0 }, (one) => model.release(one, "waiting"));
       case "backOff": {
         const waitMs = what.waitSeconds * SECOND_MS;
         return this.#settle(what, { kind: "retry", waitMs, error: ERROR }, (one) => model.release(one, "delayed", waitMs));

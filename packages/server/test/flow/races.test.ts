@@ -47,7 +47,7 @@ class Worker {
       await this.#act(this.#upTo(10));
       await expectWithinLimits(this.#world, this.#tally);
     }
-    for (const claim of this.#claims.splice(0)) await this.#world.settle(claim, { kind: "giveBack", waitMs: 0 });
+    for (const claim of this.#claims.splice(0)) await this.#world.settle(claim, { kind: "release", waitMs: 0 });
   }
 
   async #act(choice: number): Promise<void> {
@@ -85,7 +85,7 @@ class Worker {
   #verdict(): Parameters<FlowFixture["settle"]>[1] {
     const choice = this.#upTo(4);
     if (choice === 0) return { kind: "retry", waitMs: 0, error: ERROR };
-    if (choice === 1) return { kind: "giveBack", waitMs: 0 };
+    if (choice === 1) return { kind: "release", waitMs: 0 };
     return choice === 2 ? { kind: "fail", error: ERROR } : { kind: "complete", status: 200, result: null };
   }
 

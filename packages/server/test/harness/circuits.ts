@@ -87,5 +87,5 @@ class CircuitFixture {
   }
 }
 
-/** As `testWith`, with a node that looks for work only after wake-ups. */
+/** As `testWith`, with a node that scans for work only after wake-ups. */
 export const test = testWith(NEVER_POLL).extend("stand", ({ service }) => new CircuitFixture(service));

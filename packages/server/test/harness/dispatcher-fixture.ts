@@ -81,7 +81,9 @@ export class DispatcherFixture {
           return stage.heldBy;
         },
       },
-      kinds: new JobKinds([{ name: "queue", recorded: true, deliverer: { start: (claim) => this.#start(claim), sweep: () => {} } }]),
+      kinds: new JobKinds([
+        { name: "queue", recorded: true, deliverer: { start: (claim) => this.#start(claim), enforceDeadlines: () => {} } },
+      ]),
       onWaiting: (lanes, served) =>
         void this.announced.push(...[...lanes].map(({ laneId }) => ({ laneId, served: served ?? ("any" as const) }))),
       onPulled: (lanes) => void this.pulled.push(...lanes.map(({ laneId }) => laneId)),

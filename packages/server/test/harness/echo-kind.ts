@@ -1,6 +1,6 @@
 import { readConfig } from "@tidemill/server";
 import { type AttemptResult, createEngine, type Engine, type JobKind, type Outcome } from "#engine";
-import { insertOfKind } from "#jobs";
+import { insertInternalJobs } from "#jobs";
 import { Database, type Db, type JobId, Services, Shares, sql, systemRandom, UuidSource } from "#kernel";
 import type { LaneKey } from "#lanes";
 import type { FrozenClock } from "./clock.ts";
@@ -22,7 +22,7 @@ export class EchoKind implements JobKind {
       this.started.push(id);
       return { result: Promise.resolve(this.answer(attempt)), abort: () => {} };
     },
-    sweep: () => {},
+    enforceDeadlines: () => {},
   };
 
   async settled(tx: Db, outcomes: readonly Outcome[]): Promise<void> {
@@ -56,7 +56,7 @@ export async function enqueueEchoes(db: Db, clock: FrozenClock, lane: LaneKey, c
     runAtMs: null,
     concurrencyKey: null,
   }));
-  await insertOfKind(db, jobs);
+  await insertInternalJobs(db, jobs);
   return jobs.map(({ id }) => id);
 }
 

@@ -1,11 +1,11 @@
 import { changeKeyLimit, reassignKeySlotsAcrossWorkspaces, rescueAcrossWorkspaces, Settler } from "#engine";
 import { explainJob } from "#explain";
-import { type Claim, claimAcrossWorkspaces, Enqueuer, type Outlet, retryJob } from "#jobs";
+import { type Claim, claimAcrossWorkspaces, type EnqueueEngine, Enqueuer, retryJob } from "#jobs";
 import { type Database, type JobId, rows, SharedResource, sql, systemRandom, type Transactional } from "#kernel";
 import type { LaneKey, PulledWaker, Waker } from "#lanes";
 import { findQueueOfLane } from "#queues";
 import { createAdminContext } from "#workspaces";
-import { ComeDue } from "../../src/engine/come-due.ts";
+import { PromoteDelayed } from "../../src/engine/come-due.ts";
 import type { Verdict } from "../../src/engine/judge.ts";
 import { cancelOrRemove } from "../../src/jobs/cancel.ts";
 import type { NewJob } from "../../src/jobs/new-job.ts";
@@ -25,7 +25,7 @@ const quiet = () => {};
 const NO_ONE: Waker & PulledWaker = { wake: quiet, wakePulled: quiet, wakeWorkflows: quiet, wakeAt: quiet };
 
 /** Lets no job start without a claim. */
-const NO_NODE: Outlet = {
+const NO_NODE: EnqueueEngine = {
   leaseId: null,
   roomFor: () => 0,
   expecting: (_ids, write) => write(),
@@ -105,7 +105,7 @@ export class FlowFixture {
   }
 
   comeDue(): Promise<unknown> {
-    return new ComeDue(this.#engine, NO_ONE).pass();
+    return new PromoteDelayed(this.#engine, NO_ONE).pass();
   }
 
   async limit({ concurrency, perKey, rate, paused }: Limits): Promise<void> {

@@ -54,15 +54,15 @@ export async function untilOpen(handler: Handler, count: number): Promise<void> 
   if (handler.open > count) throw new Error(`There are ${handler.open} attempts under way, not ${count}.`);
 }
 
-/** Responds to hanging attempts, `atOnce` at a time. Before each step, it checks that as many are in progress as limit and jobs allow. */
-export async function letThrough(handler: Handler, limit: number, jobs: number, atOnce = 1): Promise<void> {
-  for (let left = jobs; left > 0; left -= atOnce) {
+/** Responds to hanging attempts, `inOneStatement` at a time. Before each step, it checks that as many are in progress as limit and jobs allow. */
+export async function letThrough(handler: Handler, limit: number, jobs: number, inOneStatement = 1): Promise<void> {
+  for (let left = jobs; left > 0; left -= inOneStatement) {
     await untilOpen(handler, Math.min(limit, left));
-    handler.release(200, atOnce);
+    handler.release(200, inOneStatement);
   }
 }
 
-/** Lets both nodes look for work, and waits until a job that each enqueued afterwards has run. By then every job that can start has started. */
+/** Lets both nodes scan for work, and waits until a job that each enqueued afterwards has run. By then every job that can start has started. */
 export async function haveBothLook(service: Service, other: Service): Promise<void> {
   const witness = await service.handler({ concurrency: 100 });
   for (const one of [service, other, service, other]) {

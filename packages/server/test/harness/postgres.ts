@@ -11,7 +11,7 @@ import { endPostgresOnExit } from "./end-postgres.ts";
 
 export const TEMPLATE = "tidemill_template";
 
-/** Where time stands still when a test begins. */
+/** Where time is stalled when a test begins. */
 export const FROZEN_AT = "2026-11-21T12:00:00Z";
 
 export interface Server {

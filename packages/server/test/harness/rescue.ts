@@ -8,7 +8,7 @@ const never = () => {
 };
 
 /** The kinds of a node that knows jobs of queues, and delivers none. */
-export const QUEUE_KINDS = new JobKinds([{ name: "queue", recorded: true, deliverer: { start: never, sweep: quiet } }]);
+export const QUEUE_KINDS = new JobKinds([{ name: "queue", recorded: true, deliverer: { start: never, enforceDeadlines: quiet } }]);
 
 /** Rescues the jobs of expired leases, as a node with these job kinds does: only that of queues, unless given. Returns the lanes that it woke. */
 export async function rescue(engine: Database, kinds = QUEUE_KINDS): Promise<LaneKey[]> {

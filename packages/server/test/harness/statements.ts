@@ -17,7 +17,7 @@ export const isSettle = ({ text }: Done): boolean => /delete from job\b/.test(te
 /** A settle of runs that completed, by one statement. */
 export const isCompletionOfRuns = ({ text }: Done): boolean => /update run r set status = 'completed'/.test(text);
 
-/** A statement of a transaction that settles a run: its job is deleted, or given back. */
+/** A statement of a transaction that settles a run: its job is deleted, or released. */
 export const isSettleOfRun = ({ text }: Done): boolean => /delete from job j\s+using unnest|update job j set state = s\.state/.test(text);
 
 /** A statement that stores steps of runs. */

@@ -3,7 +3,7 @@ import { test as base, describe, expect } from "vitest";
 import { createApi, listen } from "#http";
 import { SharedResource, systemRandom } from "#kernel";
 import { until } from "../harness/service.ts";
-import { standStill } from "../harness/stand-still.ts";
+import { stall } from "../harness/stall.ts";
 
 const KEY = "svc_ws_a_valid_key_of_this_test";
 const OTHER_KEY = "svc_ws_a_key_of_another_workspace";
@@ -263,7 +263,7 @@ describe("a small body", () => {
     expect(client.text).toContain("The request did not arrive in time.");
   });
 
-  base("a small body that arrived while the node stood still is served", async ({ onTestFinished }) => {
+  base("a small body that arrived while the node was stalled is served", async ({ onTestFinished }) => {
     const authenticator = { findPrincipal: async () => null, operatorToken: null };
     const api = createApi({ authenticator, emit: () => {}, random: systemRandom, smallBodyTimeoutMs: 500 });
     const begun = Promise.withResolvers<void>();
@@ -274,7 +274,7 @@ describe("a small body", () => {
     client.write(`POST /bodies HTTP/1.1\r\n${HOST}Content-Type: application/json\r\nContent-Length: 2\r\n\r\n[`);
     await begun.promise;
     client.write("]");
-    standStill(1_500);
+    stall(1_500);
     await until(() => client.text.includes("served"), "the response");
     expect(client.text).toContain("HTTP/1.1 200 OK");
   });

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { runAtOnce } from "#kernel";
+import { runSynchronously } from "#kernel";
 import { type JsonBodyError, parseJsonBody, RawJson } from "../../src/http/json-body.ts";
 
 const parse = (body: string | Buffer, rawMember: string | null = "payload", maxDepth = 64) =>
-  runAtOnce(parseJsonBody(Buffer.from(body), { maxDepth, rawMember }));
+  runSynchronously(parseJsonBody(Buffer.from(body), { maxDepth, rawMember }));
 
 const raw = (text: string) => new RawJson(text);
 

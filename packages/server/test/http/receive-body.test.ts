@@ -58,7 +58,7 @@ test("no more of a body is asked for once it is over the limit", async () => {
   expect(received).toBe(LIMIT);
 });
 
-test("the memory of a large body's pieces is given back, unless they share it with others", async () => {
+test("the memory of a large body's pieces is released, unless they share it with others", async () => {
   const body = bodyOf(700_001);
   const pieces = piecesOf(body, 65_536);
   const shared = body.subarray(65_536, 2 * 65_536);
@@ -78,7 +78,7 @@ test("bodies that are received at once each have memory of their own, also if th
   expect(received.filter((body) => body.length === 0)).toHaveLength(2);
 });
 
-test("memory that a body has given back is where the next one is received, also if no body was in it meanwhile", async () => {
+test("memory that a body has released is where the next one is received, also if no body was in it meanwhile", async () => {
   const memory = new BodyMemory(4 * LIMIT);
   const bodies: Buffer[] = [];
   for (const [index, length] of [700_000, 300_000, 500_000].entries()) {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { DatabaseClock, type Db, SharedResource, systemRandom, type Transactional, UuidSource, type WorkspaceId } from "#kernel";
-import { Enqueuer, type Outlet } from "../../src/jobs/enqueue.ts";
+import { type EnqueueEngine, Enqueuer } from "../../src/jobs/enqueue.ts";
 import type { NewJob } from "../../src/jobs/new-job.ts";
 
 const [busy, other] = ["busy", "other"] as WorkspaceId[] as [WorkspaceId, WorkspaceId];
@@ -16,7 +16,7 @@ const JOB: NewJob = {
   idempotency: null,
   trace: null,
 };
-const OUTLET: Outlet = {
+const OUTLET: EnqueueEngine = {
   leaseId: null,
   roomFor: () => 0,
   expecting: (_ids, write) => write(),
@@ -62,7 +62,7 @@ test("a workspace that fills its share of the backlog is refused in words, and a
   expect(backlog.total).toBe(85);
 });
 
-test("a write that fails gives back its part of the backlog", async () => {
+test("a write that fails releases its part of the backlog", async () => {
   const { backlog, enqueue } = held();
   const failing = new Enqueuer({
     db: { query: () => Promise.reject(new Error("broken")) } as unknown as Transactional,

@@ -9,9 +9,9 @@ import {
   type JobActor,
   type JobKey,
   moveDueAcrossWorkspaces,
-  refuseAcrossWorkspaces,
   rejectJob,
   retryJob,
+  settleNotCompletedAcrossWorkspaces,
   takeBackAcrossWorkspaces,
 } from "#jobs";
 import { type Database, type JobId, ProblemError, sql } from "#kernel";
@@ -34,7 +34,7 @@ interface Stage {
 
 const claim = ({ key, leaseId }: Stage) => ({ ...key, leaseId, attempt: 1, logEntry: "{}" });
 const refuse = (stage: Stage, to: "waiting" | "delayed" | "failed", attempt = 1) =>
-  refuseAcrossWorkspaces(stage.engine, [
+  settleNotCompletedAcrossWorkspaces(stage.engine, [
     {
       ...claim(stage),
       attempt,
@@ -95,16 +95,20 @@ const STATEMENTS: [move: Move, how: string, run: (stage: Stage) => Promise<unkno
   ["backOff", "refuse", (stage) => refuse(stage, "delayed")],
   ["exhaust", "refuse", (stage) => refuse(stage, "failed")],
   ["exhaust", "takeBack, once too often", (stage) => takeBack(stage, 1)],
-  ["giveBack", "refuse", (stage) => refuse(stage, "waiting")],
-  ["giveBack", "takeBack", (stage) => takeBack(stage, 3)],
+  ["release", "refuse", (stage) => refuse(stage, "waiting")],
+  ["release", "takeBack", (stage) => takeBack(stage, 3)],
   ["cancel", "cancel", ({ engine, key }) => cancelJob(engine, key, false)],
   ["approve", "approve", ({ engine, key }) => approveJob(engine, key, RULING)],
   ["approve", "decideShares", (stage) => decideByTimeout(stage, "approve")],
-  ["approveEarly", "approve", (stage) => postponed(stage).then(({ engine, key }) => approveJob(engine, key, RULING))],
-  ["approveEarly", "decideShares", (stage) => postponed(stage).then((later) => decideByTimeout(later, "approve"))],
+  ["approveDelayed", "approve", (stage) => postponed(stage).then(({ engine, key }) => approveJob(engine, key, RULING))],
+  ["approveDelayed", "decideShares", (stage) => postponed(stage).then((later) => decideByTimeout(later, "approve"))],
   ["reject", "reject", ({ engine, key }) => rejectJob(engine, key, RULING)],
   ["reject", "decideShares", (stage) => decideByTimeout(stage, "reject")],
-  ["holdAgain", "bringJobBack", (stage) => ofApprovals(stage).then(({ engine, key }) => restoreJob(engine, key, "pending_approval"))],
+  [
+    "requireApprovalAgain",
+    "bringJobBack",
+    (stage) => ofApprovals(stage).then(({ engine, key }) => restoreJob(engine, key, "pending_approval")),
+  ],
   ["retry", "retry", ({ engine, key }) => retryJob(engine, ACTOR, key).catch((error) => expect(error).toBeInstanceOf(ProblemError))],
   ["remove", "remove", ({ engine, key }) => removeJob(engine, key)],
 ];

@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { FairQueue } from "#kernel";
 
 /** A queue whose work goes on until it is told to end. */
-function makeQueue({ maxAtOnce = 1, maxWaiting = 4 } = {}) {
-  const queue = new FairQueue({ maxAtOnce, maxWaiting, message: "Too many." });
+function makeQueue({ maxConcurrent = 1, maxWaiting = 4 } = {}) {
+  const queue = new FairQueue({ maxConcurrent, maxWaiting, message: "Too many." });
   const started: string[] = [];
   const refused: string[] = [];
   const ends: (() => void)[] = [];
@@ -49,7 +49,7 @@ test("when too many wait, the longest line loses its last one, and nobody else i
 });
 
 test("as many run at once as may, also after one has failed", async () => {
-  const { started, add, end } = makeQueue({ maxAtOnce: 2 });
+  const { started, add, end } = makeQueue({ maxConcurrent: 2 });
   for (const name of ["1", "2", "3", "4"]) await add("a", name);
   expect(started).toEqual(["1", "2"]);
   await end();

@@ -66,7 +66,7 @@ describe("new ids", () => {
     expect(Number.parseInt(id.replaceAll("-", "").slice(0, 12), 16)).toBe(at);
   });
 
-  test("new ids grow while the clock stands still, past the 4,096 that fit a millisecond", () => {
+  test("new ids grow while the clock is stalled, past the 4,096 that fit a millisecond", () => {
     const ids = idsOf([1_000], 10_000);
     expect(ids).toEqual([...ids].sort());
     expect(new Set(ids).size).toBe(10_000);

@@ -2,7 +2,7 @@ import {
   approveJob,
   type Claim,
   decideSharesAcrossWorkspaces,
-  insertOfKind,
+  insertInternalJobs,
   makeDueAcrossWorkspaces,
   purgeFailed,
   rejectJob,
@@ -108,7 +108,9 @@ export class CountingWorker {
       const added = this.#lanes.newId();
       this.#executions.push(added);
       const job = { kind: "run", payload: "{}", attempts: 3, backoffDelayMs: 1_000, concurrencyKey: null };
-      await insertOfKind(engine, [{ ...workflow, id: added, ...job, runAtMs: choice === 0 ? null : Date.parse("2026-11-21T12:00:05Z") }]);
+      await insertInternalJobs(engine, [
+        { ...workflow, id: added, ...job, runAtMs: choice === 0 ? null : Date.parse("2026-11-21T12:00:05Z") },
+      ]);
     } else if (choice === 2) await setDueAcrossWorkspaces(engine, [{ ...key, at: null }]);
     else if (choice === 3) await makeDueAcrossWorkspaces(engine, [{ ...key, version: null, seconds: 5 * this.#upTo(2) }]);
     else if (choice === 4) await removeUnrecorded(engine, key);
@@ -127,7 +129,7 @@ export class CountingWorker {
   #verdict(): Parameters<FlowFixture["settle"]>[1] {
     const choice = this.#upTo(5);
     if (choice === 0) return { kind: "retry", waitMs: 2_000, error: ERROR };
-    if (choice === 1) return { kind: "giveBack", waitMs: 0 };
+    if (choice === 1) return { kind: "release", waitMs: 0 };
     return choice === 2 ? { kind: "fail", error: ERROR } : { kind: "complete", status: 200, result: null };
   }
 

@@ -2,7 +2,7 @@ import { describe, expect } from "vitest";
 import { type Db, sql, toMoment } from "#kernel";
 import { OldestSampler } from "../../src/jobs/sample-oldest.ts";
 import { foldCountsAcrossWorkspaces } from "../../src/jobs/store/fold-counts.ts";
-import { forgetMetricsAcrossWorkspaces } from "../../src/jobs/store/forget-metrics.ts";
+import { deleteOldMetricsAcrossWorkspaces } from "../../src/jobs/store/forget-metrics.ts";
 import { foldRunCountsAcrossWorkspaces } from "../../src/workflows/fold-run-counts.ts";
 import { laneOf, test } from "../harness/engine.ts";
 import { limitedTo } from "../harness/limits.ts";
@@ -167,10 +167,10 @@ describe("metrics", () => {
     // The node's own loop may have begun to fold them.
     await expect.poll(spans).toEqual([60, 3600]);
     await service.clock.advance(6 * 86_400);
-    await forgetMetricsAcrossWorkspaces(engine, 5);
+    await deleteOldMetricsAcrossWorkspaces(engine, 5);
     expect(await spans()).toEqual([3600]);
     await service.clock.advance(30 * 86_400);
-    await forgetMetricsAcrossWorkspaces(engine, 5);
+    await deleteOldMetricsAcrossWorkspaces(engine, 5);
     expect(await spans()).toEqual([]);
   });
 

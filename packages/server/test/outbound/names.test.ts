@@ -31,7 +31,7 @@ interface ResolverOptions {
 /** How long a silent name server is waited for. Milliseconds. */
 const SILENCE_MS = 1_000;
 
-/** Resolvers that ask the test's name server, give up soon, and whose clock stands still. */
+/** Resolvers that ask the test's name server, give up soon, and whose clock is stalled. */
 const test = base
   .extend("server", async ({}, { onCleanup }) => {
     const server = await TestNameServer.listen();

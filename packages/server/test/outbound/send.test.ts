@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createAddressGuard, type Request, type Response, Sender } from "#outbound";
 import { pourForever, RawServer } from "../harness/raw-server.ts";
 import { until } from "../harness/service.ts";
-import { standStill } from "../harness/stand-still.ts";
+import { stall } from "../harness/stall.ts";
 
 const OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
@@ -48,25 +48,25 @@ describe("a request", () => {
   });
 
   test.for([{ before: true }, { before: false }])(
-    "a request uses another connection after the node stood still, in which an idle one was closed (sent before: $before)",
+    "a request uses another connection after the node was stalled, in which an idle one was closed (sent before: $before)",
     async ({ before }) => {
       server = await RawServer.listen((socket) => socket.write(OK));
       await send();
       // undici writes to an idle connection in the next turn of the event loop.
       const early = before ? send() : null;
       server.closeConnections();
-      standStill(1_500);
+      stall(1_500);
       expect(await (early ?? send())).toMatchObject({ status: 200 });
       expect(server.requests).toHaveLength(2);
     },
   );
 
-  test("a request that began before the node stood still goes on, and ends when the sender closes", async () => {
+  test("a request that began before the node was stalled goes on, and ends when the sender closes", async () => {
     server = await RawServer.listen((socket, text) => (text.includes("/quick") ? socket.write(OK) : undefined));
     const responses: Response[] = [];
     sender.send(request({ path: "/slow" }), (response) => responses.push(response));
     await until(() => server.requests.length === 1, "the request");
-    standStill(1_500);
+    stall(1_500);
     expect(await send({ path: "/quick" })).toMatchObject({ status: 200 });
     expect(responses).toEqual([]);
     await sender.close();
@@ -74,7 +74,7 @@ describe("a request", () => {
     await until(() => server.left === 2, "both connections to be closed");
   });
 
-  test("a request that began before the node stood still leaves no connection open once it has ended", async () => {
+  test("a request that began before the node was stalled leaves no connection open once it has ended", async () => {
     let respond = () => {};
     server = await RawServer.listen((socket, text) => {
       if (text.includes("/quick")) socket.write(OK);
@@ -82,7 +82,7 @@ describe("a request", () => {
     });
     const slow = send({ path: "/slow" });
     await until(() => server.requests.length === 1, "the request");
-    standStill(1_500);
+    stall(1_500);
     await send({ path: "/quick" });
     respond();
     expect(await slow).toMatchObject({ status: 200 });

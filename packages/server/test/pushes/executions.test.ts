@@ -207,7 +207,7 @@ test("an execution that is released comes again, and uses no attempt", async ({ 
   });
   const runId = await workflow.trigger();
   await until(() => workflow.executions().length === 1, "the run to be executed");
-  await until(async () => (await service.jobStates()).delayed === 1, "the run to be given back");
+  await until(async () => (await service.jobStates()).delayed === 1, "the run to be released");
   await service.advance(1);
   await workflow.untilStatus(runId, "completed");
   expect(await workflow.get(runId)).toMatchObject({ attempt: 1 });

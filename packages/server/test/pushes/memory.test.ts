@@ -47,5 +47,5 @@ test("inputs of runs at endpoints count as memory of payloads: runs without room
   respond();
   for (const id of runIds) await untilStatus(id, "completed");
   expect(await Promise.all(runIds.map(async (id) => (await get(id)).attempt))).toEqual(Array(RUNS).fill(1));
-  await until(async () => (await figure(service, "held")) === 0, "all of it to be given back");
+  await until(async () => (await figure(service, "held")) === 0, "all of it to be released");
 });

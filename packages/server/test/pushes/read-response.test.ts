@@ -1,9 +1,11 @@
 import { expect, test } from "vitest";
-import { runAtOnce } from "#kernel";
+import { runSynchronously } from "#kernel";
 import { readResponse } from "../../src/pushes/read-response.ts";
 
 const read = (kind: string, outcome: object) =>
-  runAtOnce(readResponse(kind, { kind: "responded", status: 200, headers: {}, body: Buffer.from(JSON.stringify(outcome)) }, 0, null));
+  runSynchronously(
+    readResponse(kind, { kind: "responded", status: 200, headers: {}, body: Buffer.from(JSON.stringify(outcome)) }, 0, null),
+  );
 
 const undone = { key: "undo(pay)", type: "undo", status: "completed" };
 const paid = { key: "pay", type: "run", status: "completed" };

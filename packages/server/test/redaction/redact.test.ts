@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { LIMITS } from "@tidemill/contract";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { runAtOnce, type SlicedWork } from "#kernel";
+import { runSynchronously, type SlicedWork } from "#kernel";
 import { Redactor } from "#redaction";
 import { anyCharacter } from "../harness/any-character.ts";
 import { ENCODERS } from "../harness/encoders.ts";
@@ -11,8 +11,8 @@ const RUNS = { numRuns: 60 };
 const MARK = "[secret:KEY]";
 /** Redacts at once, in place of in slices. */
 const atOnce = (redactor: Redactor) => ({
-  text: (text: string) => runAtOnce(redactor.text(text)),
-  json: (text: string) => runAtOnce(redactor.json(text)),
+  text: (text: string) => runSynchronously(redactor.text(text)),
+  json: (text: string) => runSynchronously(redactor.json(text)),
 });
 const redactorOf = (value: string): { text(text: string): string; json(text: string): string } => {
   const redactor = atOnce(new Redactor(new Map([["KEY", value]])));

@@ -3,7 +3,7 @@ import type { Database } from "#kernel";
 import { sweepEventKeysAcrossWorkspaces, sweepExpiredRunsAcrossWorkspaces } from "#workflows";
 import { foldGroupsAcrossWorkspaces } from "../../src/dead-letters/groups-store.ts";
 import { foldCountsAcrossWorkspaces } from "../../src/jobs/store/fold-counts.ts";
-import { forgetMetricsAcrossWorkspaces } from "../../src/jobs/store/forget-metrics.ts";
+import { deleteOldMetricsAcrossWorkspaces } from "../../src/jobs/store/forget-metrics.ts";
 import { sweepBatchKeysAcrossWorkspaces, sweepIdempotencyKeysAcrossWorkspaces } from "../../src/jobs/sweep-idempotency-keys.ts";
 import { foldUsageAcrossWorkspaces } from "../../src/usage/fold.ts";
 import { sweepWebhookEventsAcrossWorkspaces } from "../../src/webhooks/expire.ts";
@@ -44,7 +44,7 @@ const LOOPS: Record<string, Loop> = {
     "job_metric (workspace_id, lane_id, span, at)",
     "workspace_id, lane.id, 60, moment() - interval '8 days' - n * interval '1 minute'",
     10_000,
-    (engine) => forgetMetricsAcrossWorkspaces(engine, 7),
+    (engine) => deleteOldMetricsAcrossWorkspaces(engine, 7),
   ],
   "sweep-event-keys": [
     "event_key (workspace_id, key, event_id, fingerprint, run_ids, expires_at)",

@@ -132,7 +132,7 @@ test.for([
   ["soon after a change of limits", 0],
   ["at any other time", 61],
 ] as const)(
-  "executions of a queue that is deleted while they are taken are given back, %s",
+  "executions of a queue that is deleted while they are taken are released, %s",
   async ([, seconds], { service, database, clock }) => {
     const limited = await limitedTo(service, { executions_per_month: 2 });
     const [queue, kept] = [await limited.queue(), await limited.queue()];

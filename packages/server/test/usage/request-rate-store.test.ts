@@ -30,7 +30,7 @@ const steps = fc.array(
 afterEach(({ clock }: { clock: { set(ms: number): Promise<void> } }) => clock.set(START));
 
 describe("taking requests", () => {
-  test("taking requests never lets more than the limit through in any 60 seconds, and gives back all within 61", async ({
+  test("taking requests never lets more than the limit through in any 60 seconds, and releases all within 61", async ({
     engine,
     database,
     clock,

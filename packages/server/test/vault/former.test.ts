@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { forgetFormerAcrossWorkspaces } from "../../src/vault/store.ts";
+import { deleteFormerAcrossWorkspaces } from "../../src/vault/store.ts";
 import { test } from "../harness/engine.ts";
 import type { Service } from "../harness/service.ts";
 
@@ -35,10 +35,10 @@ describe("the former values of a secret", () => {
   test("are removed a day after the last rotation", async ({ service, engine }) => {
     await rotated(service, "OLD", 2);
     await service.advance(DAY_SECONDS - 1);
-    await forgetFormerAcrossWorkspaces(engine);
+    await deleteFormerAcrossWorkspaces(engine);
     expect(await stored(service, "OLD")).toMatchObject({ former: expect.any(Buffer), since: null });
     await service.advance(1);
-    await forgetFormerAcrossWorkspaces(engine);
+    await deleteFormerAcrossWorkspaces(engine);
     const [{ replaced } = {}] = await service.database.query("select updated_at::text as replaced from secret where name = 'OLD'");
     expect(await stored(service, "OLD")).toEqual({ former: null, since: replaced });
   });

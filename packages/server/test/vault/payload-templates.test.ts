@@ -1,12 +1,12 @@
 import { LIMITS, parseTemplates } from "@tidemill/contract";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { runAtOnce, type SlicedWork } from "#kernel";
+import { runSynchronously, type SlicedWork } from "#kernel";
 import { checkPayloadTemplates, fillPayload, mayHoldTemplates, parsePayload } from "../../src/vault/payload-templates.ts";
 import { secretNamesIn, TemplateFiller } from "../../src/vault/template-filler.ts";
 
 const fill = (json: string, secrets: Record<string, string>) =>
-  runAtOnce(fillPayload(runAtOnce(parsePayload(json)), new TemplateFiller(new Map(Object.entries(secrets)))));
+  runSynchronously(fillPayload(runSynchronously(parsePayload(json)), new TemplateFiller(new Map(Object.entries(secrets)))));
 
 /** What a template means, computed the slow way: on the parsed value. */
 function substituted(value: unknown, secrets: Record<string, string>): unknown {
@@ -58,7 +58,7 @@ describe("a payload's templates", () => {
   });
 
   test("each secret is named once", () => {
-    const { strings } = runAtOnce(parsePayload('["${{ secrets.A }}${{ secrets.B }}","${{ secrets.A }}"]'));
+    const { strings } = runSynchronously(parsePayload('["${{ secrets.A }}${{ secrets.B }}","${{ secrets.A }}"]'));
     expect(secretNamesIn(strings)).toEqual(["A", "B"]);
   });
 
@@ -108,7 +108,9 @@ describe("a payload with many templates in few strings", () => {
 
   test("a payload with many templates in few strings is taken apart, and filled, in slices", () => {
     expect(pausesOf(parsePayload(json))).toBeGreaterThanOrEqual(39);
-    expect(pausesOf(fillPayload(runAtOnce(parsePayload(json)), new TemplateFiller(new Map([["A", "v"]]))))).toBeGreaterThanOrEqual(20);
+    expect(pausesOf(fillPayload(runSynchronously(parsePayload(json)), new TemplateFiller(new Map([["A", "v"]]))))).toBeGreaterThanOrEqual(
+      20,
+    );
   });
 
   test("a payload with long strings that hold no template is looked through in slices", () => {
@@ -126,7 +128,7 @@ describe("a payload that is to be stored", () => {
     ['{"a":[[],{"b":[1,{}]},{"c":{"d":"${{ nope }}"}}]}', "payload.a[2].c.d", "names no secret"],
     ['{"a":[{"${{ secrets.A }}":1}]}', "payload.a[0]", "in a member's name"],
   ])("a payload that is to be stored, %s, is refused at %s", ([json = "", path, message]) => {
-    expect(() => runAtOnce(checkPayloadTemplates(json, "payload"))).toThrow(
+    expect(() => runSynchronously(checkPayloadTemplates(json, "payload"))).toThrow(
       expect.objectContaining({
         code: "VALIDATION_ERROR",
         details: { issues: [{ path, message: expect.stringContaining(message as string) }] },
@@ -136,8 +138,8 @@ describe("a payload that is to be stored", () => {
 
   test("a payload that is to be stored names at most a hundred secrets, each as often as it likes", () => {
     const naming = (count: number) => JSON.stringify(Array.from({ length: 300 }, (_, at) => `\${{ secrets.S${at % count} }}`));
-    expect(() => runAtOnce(checkPayloadTemplates(naming(100), "payload"))).not.toThrow();
-    expect(() => runAtOnce(checkPayloadTemplates(naming(101), "payload"))).toThrow(
+    expect(() => runSynchronously(checkPayloadTemplates(naming(100), "payload"))).not.toThrow();
+    expect(() => runSynchronously(checkPayloadTemplates(naming(101), "payload"))).toThrow(
       expect.objectContaining({ details: { issues: [{ path: "payload", message: "names more than 100 secrets" }] } }),
     );
   });
@@ -145,7 +147,7 @@ describe("a payload that is to be stored", () => {
   test.for(['{"a":"${{ secrets.A }}"}', '{"a":"$ { {"}', '["\\u0024", "{{"]', "1"])(
     "a payload that is to be stored, %s, is taken",
     (json) => {
-      expect(() => runAtOnce(checkPayloadTemplates(json, "payload"))).not.toThrow();
+      expect(() => runSynchronously(checkPayloadTemplates(json, "payload"))).not.toThrow();
     },
   );
 });

@@ -46,7 +46,7 @@ const markOff = (database: TestDatabase, { laneId }: LaneKey) =>
 
 /** Settles attempts that failed, with another one to follow. */
 const settleFailed = async (tx: Db, lane: LaneKey, deliveries: readonly JobId[]): Promise<void> =>
-  webhookKind({ start: () => expect.fail(), sweep: () => {} }).settled?.(
+  webhookKind({ start: () => expect.fail(), enforceDeadlines: () => {} }).settled?.(
     tx,
     deliveries.map((id) => ({
       claim: { ...lane, id, attempt: 1, startedAt: "2026-01-01T00:00:00.000Z" } as Claim,

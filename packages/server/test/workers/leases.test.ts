@@ -187,7 +187,7 @@ describe("a lease", () => {
     expect((await work(service, { request: "r1", settle: outcomes })).settled).toMatchObject(outcomes.map(() => LOST));
   });
 
-  test("jobs of a response that the worker does not take are given back without an attempt", async ({ service }) => {
+  test("jobs of a response that the worker does not take are released without an attempt", async ({ service }) => {
     const queue = await service.queue();
     const ids = await enqueueLarge(service, queue, 100);
     const socket = workUnread(service, { worker: "w1", queues: [queue], limit: A_CALL });

@@ -36,7 +36,7 @@ function setUp() {
     claim: async (holders) => ({ claims: await call(holders, false), found: [] }),
     claimFromBacklog: (holders) => call(holders, true),
     filterOf: () => null,
-    giveBack: () => {},
+    release: () => {},
     memory,
     emit: () => {},
     clock: { elapsedMs: () => performance.now() },
@@ -77,7 +77,7 @@ describe("a workspace whose responses fill its share of the memory", () => {
     expect(first.holders).toMatchObject([{ leaseId: 2 }]);
     first.bring();
     expect(await other).toHaveLength(1);
-    memory.giveBack(workspaceOf(1), 75 * MIB);
+    memory.release(workspaceOf(1), 75 * MIB);
     const second = await next();
     expect(second.holders).toMatchObject([{ leaseId: 1 }]);
     second.bring();
@@ -99,7 +99,7 @@ describe("a workspace whose responses fill its share of the memory", () => {
     const { polls, memory } = await setUpWaiting();
     memory.take(WORKSPACE, 75 * MIB);
     expect(polls.reserve(WORKSPACE, WORKFLOW)).toBeNull();
-    memory.giveBack(WORKSPACE, 75 * MIB);
+    memory.release(WORKSPACE, 75 * MIB);
     expect(polls.reserve(WORKSPACE, WORKFLOW)).not.toBeNull();
     polls.close();
   });

@@ -184,7 +184,7 @@ describe("a run that is followed", () => {
     const stream = one.open();
     await one.advance(0);
     expect(requestMemory.waiting).toBe(1);
-    requestMemory.giveBack(KEY.workspaceId, requestMemory.capacity);
+    requestMemory.release(KEY.workspaceId, requestMemory.capacity);
     await one.advance(0);
     requestMemory.take(KEY.workspaceId, requestMemory.capacity);
     one.state.run.bytes = 950_000;
@@ -215,7 +215,7 @@ describe("a run that is followed", () => {
     await one.advance(200);
     await Promise.all([all.opened, little.opened]);
     expect(requestMemory.waiting).toBe(1);
-    requestMemory.giveBack(KEY.workspaceId, requestMemory.capacity);
+    requestMemory.release(KEY.workspaceId, requestMemory.capacity);
     await one.advance(200);
     await much.opened;
     for (const stream of [first, all, much, little]) stream.destroy();

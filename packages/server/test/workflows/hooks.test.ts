@@ -195,13 +195,13 @@ describe("Lifecycle hooks", () => {
     expect((await second).hook).toBe("onCancel");
   });
 
-  test("a hook that a worker gives back is another worker's", async ({ service }) => {
+  test("a hook that a worker releases is another worker's", async ({ service }) => {
     const { workflow, hook } = await completed(service);
     await settle(workflow, hook, { outcome: "released" });
     expect(await takeHook(workflow)).toMatchObject({ id: hook.id });
   });
 
-  test("a hook that a repeated call has got is not given back by the first one, which nobody waits for any more", async ({
+  test("a hook that a repeated call has got is not released by the first one, which nobody waits for any more", async ({
     service,
     engine,
   }) => {

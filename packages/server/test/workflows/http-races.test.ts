@@ -106,7 +106,7 @@ test("a call whose nodes are lost three times in a row has failed", async ({ ser
   const never = () => {
     throw new Error("This delivers nothing.");
   };
-  await rescue(engine, new JobKinds([callKind({ start: never, sweep: () => {} })]));
+  await rescue(engine, new JobKinds([callKind({ start: never, enforceDeadlines: () => {} })]));
   const error = { name: "HttpError", code: "NODE_LOST", message: "The node that made the attempt was lost.", status: null };
   expect((await flow.take({ wait: 10 })).journal).toMatchObject([{ key: "call", status: "failed", error }]);
   server.release();

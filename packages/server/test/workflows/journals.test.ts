@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { runAtOnce } from "#kernel";
+import { runSynchronously } from "#kernel";
 import { listJournals } from "../../src/workflows/list-journals.ts";
 import { test } from "../harness/engine.ts";
 import { laneOfWorkflow, putWorkflow, type TestWorkflow } from "../harness/workflows.ts";
@@ -69,7 +69,7 @@ describe("the journals of a workflow", () => {
       throw new Error("no memory");
     };
     await expect(
-      listJournals(engine, workspaceId, laneId, { after: null, limit: 10 }, refuse, (_characters, work) => runAtOnce(work)),
+      listJournals(engine, workspaceId, laneId, { after: null, limit: 10 }, refuse, (_characters, work) => runSynchronously(work)),
     ).rejects.toThrow("no memory");
     expect(asked).toEqual([expect.closeTo(900_000, -4)]);
   });

@@ -128,7 +128,7 @@ describe("a run", () => {
     expect(await get(runId)).toMatchObject({ status: "completed", error: null, attempt: 2, result: "ok" });
   });
 
-  test("that its worker gives back is executed again, and no attempt is used", async ({ service }) => {
+  test("that its worker releases is executed again, and no attempt is used", async ({ service }) => {
     const { trigger, take, end } = await putWorkflow(service);
     await trigger();
     await end(await take(), { outcome: "released" });

@@ -122,7 +122,7 @@ unpolled("a call that waits ends when a poll finds that its key was revoked, tho
   service.node.wake();
   expect((await waiting).body).toMatchObject({ jobs: [] });
   await service.enqueue({ queue });
-  // A claim that was under way for the call may have to give the job back first, whose attempt is then the second one.
+  // A claim that was under way for the call may have to release the job first, whose attempt is then the second one.
   expect(await take(service, queue, { wait: 10 })).toHaveLength(1);
 });
 
@@ -140,7 +140,7 @@ unpolled(
     await lock.release();
     expect((await waiting).body).toMatchObject({ jobs: [] });
     await service.enqueue({ queue });
-    // A claim that was under way for the call may have to give the job back first, whose attempt is then the second one.
+    // A claim that was under way for the call may have to release the job first, whose attempt is then the second one.
     expect(await take(service, queue, { wait: 10 })).toHaveLength(1);
   },
 );

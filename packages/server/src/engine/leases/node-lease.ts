@@ -1,4 +1,12 @@
-import { type DatabaseClock, type Db, type EmitEvent, type PatientTimeout, PeriodicLoop, type Random, setPatientTimeout } from "#kernel";
+import {
+  type DatabaseClock,
+  type Db,
+  type EmitEvent,
+  PeriodicLoop,
+  type Random,
+  type StallTolerantTimeout,
+  setStallTolerantTimeout,
+} from "#kernel";
 import { type NodeFacts, type NodeLoad, usedMemoryBytes } from "./node-facts.ts";
 import { endNode, type NodeLeaseRow, registerNode, renewNode } from "./store.ts";
 
@@ -36,7 +44,7 @@ export class NodeLease {
   #peers: readonly string[] = [];
   #isDraining = false;
   readonly #startedMs: number;
-  #watch: PatientTimeout | undefined;
+  #watch: StallTolerantTimeout | undefined;
 
   constructor(options: LeaseOptions) {
     this.#options = options;
@@ -115,7 +123,11 @@ export class NodeLease {
     this.#peers = peers;
     this.#trustedUntilMs = sentMs + leaseSeconds * 1000 * TRUSTED_PART;
     this.#watch?.clear();
-    this.#watch = setPatientTimeout(() => this.#lose(), this.#trustedUntilMs - clock.elapsedMs(), leaseSeconds * 1000 * (1 - TRUSTED_PART));
+    this.#watch = setStallTolerantTimeout(
+      () => this.#lose(),
+      this.#trustedUntilMs - clock.elapsedMs(),
+      leaseSeconds * 1000 * (1 - TRUSTED_PART),
+    );
     if (hasGap) onGap();
     if (vault_key !== null && !masterKeyIds().includes(vault_key)) onKeyMissing(vault_key);
   }

@@ -49,7 +49,7 @@ export const COUNT_ADDED_ALONE = fragment`
   from moved`;
 
 /** Attempts that did not complete, from CTE `moved (…, state, spared, recorded)`: the jobs were active and are in `state` now. */
-export const COUNT_REFUSED = fragment`
+export const COUNT_NOT_COMPLETED = fragment`
   insert into job_delta (workspace_id, lane_id, at, live, delayed, dead, failed, retried)
   select workspace_id, lane_id, moment(), -count(*) filter (where state <> 'waiting'), count(*) filter (where state = 'delayed'),
     count(*) filter (where state = 'failed'), count(*) filter (where state = 'failed'),

@@ -8,7 +8,7 @@ const MAX_WORKSPACE_STEPS = 200;
 export const MAX_LANE_STEPS = 1_000;
 
 /** How far earlier looks came. The next one goes on from there. */
-export interface LookPosition {
+export interface ScanPosition {
   /** The workspace at which the previous look ended. Null: it came to the end. */
   readonly afterWorkspace: WorkspaceId | null;
   /** Whether that workspace was visited. If not, the next look begins with it. */
@@ -17,7 +17,7 @@ export interface LookPosition {
   readonly afterLanes: ReadonlyMap<WorkspaceId, LaneId>;
 }
 
-export const FROM_THE_START: LookPosition = { afterWorkspace: null, wasVisited: false, afterLanes: new Map() };
+export const FROM_THE_START: ScanPosition = { afterWorkspace: null, wasVisited: false, afterLanes: new Map() };
 
 const NO_WORKSPACE = fragment`'00000000-0000-0000-0000-000000000000'::uuid`;
 const NO_LANE = fragment`0`;
@@ -77,8 +77,8 @@ type Found = { workspace_id: WorkspaceId; lane_id: LaneId | null; after_lane: La
  */
 export async function findLanesWithWorkAcrossWorkspaces(
   db: Db,
-  position: LookPosition = FROM_THE_START,
-): Promise<{ lanes: LaneKey[]; next: LookPosition }> {
+  position: ScanPosition = FROM_THE_START,
+): Promise<{ lanes: LaneKey[]; next: ScanPosition }> {
   const { afterWorkspace, wasVisited, afterLanes } = position;
   const found = await rows<Found>(
     db,
@@ -129,7 +129,7 @@ export async function findLanesWithWorkAcrossWorkspaces(
 }
 
 /** Workspaces that this look did not visit keep their position. */
-function positionAfter(found: readonly Found[], before: LookPosition): LookPosition {
+function positionAfter(found: readonly Found[], before: ScanPosition): ScanPosition {
   const end = found.find(({ is_visited }) => is_visited !== null);
   const afterWorkspace = end?.workspace_id ?? null;
   const wasVisited = end?.is_visited ?? false;

@@ -8,7 +8,7 @@ const CHUNK = 10_000;
  *
  * @returns 0 when there may be more to do, in milliseconds
  */
-export const forgetMetricsAcrossWorkspaces = async (db: Db, minuteDays: number): Promise<number | undefined> =>
+export const deleteOldMetricsAcrossWorkspaces = async (db: Db, minuteDays: number): Promise<number | undefined> =>
   (await forgetMinutes(db, minuteDays)) === CHUNK || (await forgetHours(db)) === CHUNK ? 0 : undefined;
 
 /** Uses index job_metric_age. */

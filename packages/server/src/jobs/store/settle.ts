@@ -5,7 +5,7 @@ import type { LaneKey } from "#lanes";
 import { RECORD_FAILED_ATTEMPTS, RECORD_SUCCEEDED_ATTEMPTS } from "#usage";
 import type { JobKey } from "../job.ts";
 import { ANNOUNCE_COMPLETED, ANNOUNCE_FAILED, EVENT_IF_FAILED } from "./announce.ts";
-import { COMPLETED_BY_LANE, COUNT_COMPLETED, COUNT_DEAD_LETTERS, COUNT_DISCARDED, COUNT_REFUSED } from "./counts.ts";
+import { COMPLETED_BY_LANE, COUNT_COMPLETED, COUNT_DEAD_LETTERS, COUNT_DISCARDED, COUNT_NOT_COMPLETED } from "./counts.ts";
 import { ARCHIVE_GONE, ASSIGN_SLOTS_OF_GONE, ASSIGN_SLOTS_OF_MOVED, CLAIMABLE } from "./fragments.ts";
 
 /**
@@ -128,7 +128,7 @@ export interface NotCompleted extends Settled {
  * Moves jobs back to `waiting` or `delayed`, or to the dead-letter queue, and opens or updates their circuits. Returns how many claims were
  * still valid, and which circuits opened. Uses the primary key.
  */
-export const refuseAcrossWorkspaces = async (
+export const settleNotCompletedAcrossWorkspaces = async (
   db: Db,
   settled: readonly NotCompleted[],
   openings: readonly Opening[] = [],
@@ -176,7 +176,7 @@ export const refuseAcrossWorkspaces = async (
           and j.lease_id is not distinct from s.lease_id and j.attempt = s.attempt
         returning j.workspace_id, j.lane_id, j.id, j.state, j.concurrency_key, j.fingerprint, j.last_error, s.spared, s.recorded, ${EVENT_IF_FAILED}
       ), tallied as (
-        ${COUNT_REFUSED}
+        ${COUNT_NOT_COMPLETED}
       ), used as (
         ${RECORD_FAILED_ATTEMPTS}
       ), opening as (

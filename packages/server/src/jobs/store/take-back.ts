@@ -8,7 +8,7 @@ import { ASSIGN_SLOTS_OF_MOVED, CLAIMED_COLUMNS, ENDED_LEASE, movableOf } from "
 
 /** Which claims of nodes to take back, and how to log them. */
 export interface TakingBack {
-  /** The lease of a node that gives its claims back. Null: all expired leases of nodes. */
+  /** The lease of a node that releases its claims. Null: all expired leases of nodes. */
   readonly leaseId: number | null;
   /** The outcome of the attempts in their log. Only `lost` counts as a node loss. */
   readonly outcome: "lost" | "released";

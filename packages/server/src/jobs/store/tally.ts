@@ -25,7 +25,7 @@ export const foldTallyAcrossWorkspaces = (db: Db): Promise<unknown> =>
   );
 
 /** Deletes rows past their workspace's retention, whose jobs callers can no longer see. */
-export const forgetTallyAcrossWorkspaces = (db: Db): Promise<unknown> =>
+export const deleteOldTallyAcrossWorkspaces = (db: Db): Promise<unknown> =>
   row(
     db,
     sql`

@@ -99,7 +99,7 @@ const REPEATED = "\u0001";
 
 /**
  * The jobs that a worker still holds from a call of this name, with payloads. Hooks are marked as taken by a repetition: one that was given
- * back meanwhile is left out, and the others are not given back any more.
+ * back meanwhile is left out, and the others are not released any more.
  */
 export async function findTakenBy(db: Db, workspaceId: WorkspaceId, leaseId: number, request: string): Promise<TakenRow[]> {
   const taken = await findHeldOf(db, workspaceId, leaseId, request);
@@ -132,7 +132,7 @@ export interface TakenClaim extends NamedClaim {
 
 /**
  * Keeps repeated calls from taking these claims, which their call has not delivered. Returns those that none has taken before: they may be
- * given back.
+ * released.
  */
 export async function withdrawTaken(db: Db, workspaceId: WorkspaceId, claims: readonly TakenClaim[]): Promise<JobId[]> {
   // Of several repetitions, another one may have delivered it.

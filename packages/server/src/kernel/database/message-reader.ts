@@ -79,7 +79,7 @@ export class MessageReader implements MessageSource {
     if (this.#messageBytes === message.length) {
       this.#message = null;
       parse(message);
-      giveBack(message);
+      release(message);
     }
     return at + added;
   }
@@ -125,7 +125,7 @@ const smallestFor = (bytes: number): number =>
     return best >= 0 && (kept[best] as ArrayBuffer).byteLength <= byteLength ? best : at;
   }, -1);
 
-function giveBack({ length, buffer }: Buffer): void {
+function release({ length, buffer }: Buffer): void {
   // Short messages are in memory that Node shares among buffers.
   if (length < MIN_KEPT_BYTES || buffer.byteLength > MAX_EACH_BYTES) return;
   kept.push(buffer as ArrayBuffer);

@@ -1,7 +1,7 @@
 import type { SlicedWork } from "../shares/loop-time.ts";
 import { NumberTable } from "./number-table.ts";
 import type { Pauses } from "./pauses.ts";
-import { areSorted, Names, sortAtOnce, sortByName } from "./sort-by-name.ts";
+import { areSorted, Names, sortByName, sortSynchronously } from "./sort-by-name.ts";
 
 /** Columns of objects. An object ends with its last character. */
 export const [START, END, NEXT, FIRST, COUNT] = [0, 1, 2, 3, 4];
@@ -81,7 +81,7 @@ export class Outline {
     this.objects.set(object, END, at + 1);
     const isSmall = members.length < FEW_MEMBERS && at - this.objects.get(object, START) < FEW_CHARACTERS;
     if (!isSmall) return this.#sort(object, members, pauses);
-    if (sortAtOnce(members, this.#names)) this.#keep(object, members);
+    if (sortSynchronously(members, this.#names)) this.#keep(object, members);
     else this.#forget(object, members);
     return null;
   }

@@ -38,7 +38,7 @@ export class Names {
 const byUnit = (byte = 0): number => (byte === 0xee || byte === 0xef ? byte + 0x10 : byte);
 
 /** Sorts few members in place. Returns whether their order changed. */
-export function sortAtOnce(members: Uint32Array, names: Names): boolean {
+export function sortSynchronously(members: Uint32Array, names: Names): boolean {
   let hasChanged = false;
   for (let index = 1; index < members.length; index += 1) {
     const member = members[index] as number;

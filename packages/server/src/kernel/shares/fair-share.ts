@@ -47,7 +47,7 @@ export class FairShare {
     this.#total += units;
   }
 
-  giveBack(workspaceId: WorkspaceId, units: number): void {
+  release(workspaceId: WorkspaceId, units: number): void {
     const left = (this.#held.get(workspaceId) ?? 0) - units;
     if (left > 0) this.#held.set(workspaceId, left);
     else this.#held.delete(workspaceId);

@@ -1,5 +1,5 @@
 import type { WorkspaceId } from "../ids.ts";
-import { Line } from "./line.ts";
+import { RoundRobinQueue } from "./round-robin-queue.ts";
 
 /** Work that takes long: it yields at least every millisecond or so, and returns its result. */
 export type SlicedWork<Result> = Generator<void, Result, void>;
@@ -29,7 +29,7 @@ const MAX_SHORT = 2 * 1024;
  * workspaces take turns. Between two slices the event loop does everything else.
  */
 export class LoopTime {
-  readonly #line = new Line<Task>();
+  readonly #line = new RoundRobinQueue<Task>();
   readonly #tasks = new Map<SlicedWork<unknown>, Task>();
   /** Spent on first slices in this turn of the event loop. */
   #spentMs = 0;
@@ -57,7 +57,7 @@ export class LoopTime {
    * @param characters how long the text is that is worked on
    */
   run<Result>(workspaceId: WorkspaceId, characters: number, work: SlicedWork<Result>): Result | Promise<Result> {
-    if (characters <= MAX_SHORT) return runAtOnce(work);
+    if (characters <= MAX_SHORT) return runSynchronously(work);
     const first = this.#line.size === 0 && this.#spentMs < SLICE_MS && !this.#isAccepting ? this.#runFirstSlice(work) : null;
     return first ? first.value : this.#runLater(workspaceId, work);
   }
@@ -136,7 +136,7 @@ export class LoopTime {
 }
 
 /** Runs work to its end at once, where it is known to be small. */
-export function runAtOnce<Result>(work: SlicedWork<Result>): Result {
+export function runSynchronously<Result>(work: SlicedWork<Result>): Result {
   for (;;) {
     const step = work.next();
     if (step.done) return step.value;

@@ -51,7 +51,7 @@ export class SharedCache<Key, Value> {
     this.#entries.delete(key);
     keys.delete(key);
     if (keys.size === 0) this.#keys.delete(workspaceId);
-    this.#share.giveBack(workspaceId, units);
+    this.#share.release(workspaceId, units);
   }
 
   deleteIf(isToGo: (value: Value) => boolean): void {

@@ -1,9 +1,9 @@
 import type { WorkspaceId } from "../ids.ts";
-import { setPatientTimeout } from "../patient-timeout.ts";
 import { type ProblemError, unavailable } from "../problem.ts";
+import { setStallTolerantTimeout } from "../stall-tolerant-timeout.ts";
 import { FairShare } from "./fair-share.ts";
-import { Line } from "./line.ts";
 import { RESOURCES, type ResourceName } from "./resources.ts";
+import { RoundRobinQueue } from "./round-robin-queue.ts";
 
 /** Someone who waits for a turn. */
 interface Waiting {
@@ -34,7 +34,7 @@ export class SharedResource extends FairShare {
   readonly name: ResourceName;
   readonly #maxWaitMs: number;
   readonly #onRefused: SharedResourceOptions["onRefused"];
-  readonly #line = new Line<Waiting>();
+  readonly #line = new RoundRobinQueue<Waiting>();
 
   constructor({ name, capacity, maxWaitMs = MAX_WAIT_MS, onRefused }: SharedResourceOptions) {
     super(capacity);
@@ -82,7 +82,7 @@ export class SharedResource extends FairShare {
           resolve();
         },
       };
-      const timer = setPatientTimeout(() => {
+      const timer = setStallTolerantTimeout(() => {
         this.#line.delete(waiting);
         reject(this.refusal(workspaceId));
         // The next one of the workspace may need less.
@@ -98,12 +98,12 @@ export class SharedResource extends FairShare {
     try {
       return await work();
     } finally {
-      this.giveBack(workspaceId, units);
+      this.release(workspaceId, units);
     }
   }
 
-  override giveBack(workspaceId: WorkspaceId, units = 1): void {
-    super.giveBack(workspaceId, units);
+  override release(workspaceId: WorkspaceId, units = 1): void {
+    super.release(workspaceId, units);
     this.#serve();
   }
 

@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import { type Clock, SharedCache, type SharedResource, setPatientTimeout, type WorkspaceId } from "#kernel";
+import { type Clock, SharedCache, type SharedResource, setStallTolerantTimeout, type WorkspaceId } from "#kernel";
 import type { AddressGuard } from "../address-guard.ts";
 import { type CachedName, cachedAfter } from "./cached-name.ts";
 import { literalResolution, localhostResolution } from "./implied.ts";
@@ -21,7 +21,7 @@ export interface NamesOptions {
   readonly lookup: Pick<Lookup, "run" | "isServed">;
   readonly guard: Pick<AddressGuard, "check">;
   /** Look-ups under way, which workspaces share. */
-  readonly share: Pick<SharedResource, "takeInTurn" | "giveBack">;
+  readonly share: Pick<SharedResource, "takeInTurn" | "release">;
   readonly clock: Pick<Clock, "elapsedMs">;
   /** What was found, by name. */
   readonly cache?: SharedCache<string, CachedName>;
@@ -84,7 +84,7 @@ export class Names {
     await this.#options.share.takeInTurn(workspaceId);
     const known = this.#fresh(hostname) ?? this.#running.get(hostname);
     if (!known) return shared(this.#running, hostname, () => this.#lookUp(files, workspaceId, hostname));
-    this.#options.share.giveBack(workspaceId);
+    this.#options.share.release(workspaceId);
     return known;
   }
 
@@ -109,10 +109,10 @@ export class Names {
       givenUp.abort();
       return { resolution: failed(hostname, (await lookup.isServed()) ? "EAI_AGAIN" : "LOOKUP_NOT_RUN"), ttlSeconds: 0 };
     };
-    const timer = setPatientTimeout(() => late.resolve(giveUp()), maxLookupMs);
+    const timer = setStallTolerantTimeout(() => late.resolve(giveUp()), maxLookupMs);
     const run = lookup.run(workspaceId, hostname, search, givenUp.signal).finally(() => {
       timer.clear();
-      share.giveBack(workspaceId);
+      share.release(workspaceId);
     });
     return Promise.race([run, late.promise]);
   }

@@ -1,5 +1,5 @@
 import { planHas, type RunError } from "@tidemill/contract";
-import { insertOfKind } from "#jobs";
+import { insertInternalJobs } from "#jobs";
 import type { Db, JobId, UuidSource } from "#kernel";
 import { insertLane, type LaneKey, type LaneSettings } from "#lanes";
 
@@ -69,7 +69,7 @@ async function beginOfRun(
     return { steps: steps.map((step) => (step.call && !known.has(step.key) ? refused(step) : step)), lane: null };
   const lane = { workspaceId: run.workspaceId, laneId: found.lane_id ?? (await makeLane(tx, run, found.workflow)) };
   const jobs = begun.map((step) => ({ step, id: ids.next() as JobId }));
-  await insertOfKind(
+  await insertInternalJobs(
     tx,
     jobs.map(({ step: { key, call }, id }) => ({
       ...lane,

@@ -1,4 +1,4 @@
-import { insertOfKind } from "#jobs";
+import { insertInternalJobs } from "#jobs";
 import type { Db, JobId } from "#kernel";
 import type { LaneId } from "#lanes";
 import type { RunKey } from "../run.ts";
@@ -18,7 +18,7 @@ export interface RunToUndo extends RunKey {
 
 /** Enqueues the jobs that undo the steps of runs that end. They have the ids of the runs, as the jobs of their executions had. */
 export const enqueueUndos = (tx: Db, runs: readonly RunToUndo[]): Promise<unknown> =>
-  insertOfKind(
+  insertInternalJobs(
     tx,
     runs.map(({ workspaceId, id, laneId, executions, version }) => ({
       ...{ workspaceId, laneId, id: id as string as JobId },

@@ -3,7 +3,7 @@ import { type LongResponse, MAX_CHUNK, MIN_COUNTED_BYTES, pushSome, type StreamR
 import { isAway, type PersonId, type Shares, type WorkspaceId } from "#kernel";
 import { isEnded, type RunKey, type RunWithData, STEP_BYTES } from "../run.ts";
 import type { EventCursor } from "./cursor.ts";
-import { chunksOfFrames, type Frame, framesFor, lengthOfFrames, needsWhole, type RunLook, textOf } from "./frames.ts";
+import { chunksOfFrames, type Frame, framesFor, lengthOfFrames, needsWhole, type RunSnapshot, textOf } from "./frames.ts";
 
 const HEARTBEAT_MS = 15_000;
 const HEARTBEAT = ": heartbeat\n\n";
@@ -57,7 +57,7 @@ export class RunEventStream extends Readable implements LongResponse {
       clearInterval(this.#heartbeat);
       sendingTurns.leave(this);
       if (this.#work) options.shares.loopTime.drop(this.#work);
-      this.#giveBack();
+      this.#release();
       this.#opened.resolve();
     });
   }
@@ -137,7 +137,7 @@ export class RunEventStream extends Readable implements LongResponse {
   }
 
   /** Takes what a look has found. */
-  async receive(look: RunLook): Promise<void> {
+  async receive(look: RunSnapshot): Promise<void> {
     try {
       if (this.destroyed) return;
       const { frames, cursor } = await this.#framesFor(look);
@@ -151,7 +151,7 @@ export class RunEventStream extends Readable implements LongResponse {
     }
   }
 
-  async #framesFor(look: RunLook): Promise<{ frames: Frame[]; cursor: EventCursor }> {
+  async #framesFor(look: RunSnapshot): Promise<{ frames: Frame[]; cursor: EventCursor }> {
     this.#work = framesFor(this.#cursor, look);
     try {
       return await this.#options.shares.loopTime.run(this.workspaceId, look.steps.length * STEP_BYTES, this.#work);
@@ -161,9 +161,9 @@ export class RunEventStream extends Readable implements LongResponse {
     }
   }
 
-  #send(frames: readonly Frame[], characters: number, cursor: EventCursor, look: RunLook): void {
+  #send(frames: readonly Frame[], characters: number, cursor: EventCursor, look: RunSnapshot): void {
     if (this.#isOver) {
-      this.#giveBack();
+      this.#release();
       return;
     }
     this.#isNeedless = frames.length === 0 && isEnded(look.run) && this.#cursor === this.#options.cursor;
@@ -226,7 +226,7 @@ export class RunEventStream extends Readable implements LongResponse {
 
   /** The reader has taken all it got. */
   #goOn(): void {
-    this.#giveBack();
+    this.#release();
     this.#isDrained = true;
     if (this.isReady) this.#options.onReady();
   }
@@ -251,20 +251,20 @@ export class RunEventStream extends Readable implements LongResponse {
   /** Counts memory that it has taken. A stream that is over gives it back. */
   #addHeld(bytes: number): void {
     this.#held += bytes;
-    if (this.#isOver || this.destroyed) this.#giveBack();
+    if (this.#isOver || this.destroyed) this.#release();
   }
 
-  /** Takes or gives back the difference to what it is to hold. */
+  /** Takes or releases the difference to what it is to hold. */
   #correctHeld(bytes: number): void {
     const { requestMemory } = this.#options.shares;
     const more = bytes - this.#held;
     if (more > 0) requestMemory.take(this.workspaceId, more);
-    else requestMemory.giveBack(this.workspaceId, -more);
+    else requestMemory.release(this.workspaceId, -more);
     this.#held += more;
   }
 
-  #giveBack(): void {
-    if (this.#held > 0) this.#options.shares.requestMemory.giveBack(this.workspaceId, this.#held);
+  #release(): void {
+    if (this.#held > 0) this.#options.shares.requestMemory.release(this.workspaceId, this.#held);
     this.#held = 0;
   }
 }

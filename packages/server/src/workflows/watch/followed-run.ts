@@ -3,7 +3,7 @@ import { type RunKey, type RunWithData, runNotFound, showRunId } from "../run.ts
 import { findDetails } from "../run-details.ts";
 import { findRun } from "../run-store.ts";
 import type { RunEventStream } from "./event-stream.ts";
-import { needsWhole, type RunLook } from "./frames.ts";
+import { needsWhole, type RunSnapshot } from "./frames.ts";
 import { markWatched, readStepsAfter, weighStepsAfter } from "./store.ts";
 
 /** Between two looks at a run. Milliseconds. */
@@ -84,7 +84,7 @@ export class FollowedRun {
     return run;
   }
 
-  async #read(run: RunWithData, streams: readonly RunEventStream[]): Promise<RunLook> {
+  async #read(run: RunWithData, streams: readonly RunEventStream[]): Promise<RunSnapshot> {
     const isWhole = streams.some(({ cursor }) => needsWhole(cursor, run));
     const after = isWhole ? -1 : Math.min(...streams.map(({ cursor }) => cursor?.steps ?? -1));
     // A step that is stored between the two reads comes twice.

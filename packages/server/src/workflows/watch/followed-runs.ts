@@ -36,7 +36,7 @@ export class FollowedRuns {
     this.#runs.set(nameOf(key), followed);
     followed.streams.add(stream);
     stream.once("close", () => {
-      shares.eventStreams.giveBack(workspaceId);
+      shares.eventStreams.release(workspaceId);
       this.#leave(followed, stream);
     });
     if (this.#closed) {

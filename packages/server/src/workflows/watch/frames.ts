@@ -6,7 +6,7 @@ import { type EventCursor, showEventCursor } from "./cursor.ts";
 import type { PlacedStep } from "./store.ts";
 
 /** What one look at a run has found. Each reader gets of it what it does not have. */
-export interface RunLook {
+export interface RunSnapshot {
   readonly run: RunWithData;
   /** Those after the change of the journal that the most backward reader had; the whole journal if `whole` is there. */
   readonly steps: readonly PlacedStep[];
@@ -32,7 +32,7 @@ export interface Frame {
 /** The events that a reader with this cursor lacks, and its next cursor. */
 export function* framesFor(
   cursor: EventCursor | null,
-  { run, steps, whole }: RunLook,
+  { run, steps, whole }: RunSnapshot,
 ): SlicedWork<{ frames: Frame[]; cursor: EventCursor }> {
   const status = `${JSON.stringify(showListedRun(run)).slice(0, -1)},"result":${run.result ?? "null"}}`;
   const progress = run.progress ?? "null";

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { canonicalJson, runAtOnce } from "#kernel";
+import { canonicalJson, runSynchronously } from "#kernel";
 import { anyCharacter } from "../../harness/any-character.ts";
 
 function chunksOf(text: string): Buffer[] {
   const chunks: Buffer[] = [];
-  runAtOnce(canonicalJson(text, (bytes) => chunks.push(Buffer.from(bytes))));
+  runSynchronously(canonicalJson(text, (bytes) => chunks.push(Buffer.from(bytes))));
   return chunks;
 }
 

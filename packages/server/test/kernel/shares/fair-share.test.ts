@@ -27,13 +27,13 @@ describe("a resource that workspaces share", () => {
     expect(taken).toEqual([3_072, 768, 192, 48]);
   });
 
-  test("a workspace that holds more than its share takes nothing until it has given back", () => {
+  test("a workspace that holds more than its share takes nothing until it has released", () => {
     const share = new FairShare(100);
     expect(takeAll(share, 1)).toBe(75);
     share.take(workspace(2), 20);
-    share.giveBack(workspace(1), 50);
+    share.release(workspace(1), 50);
     expect(share.roomFor(workspace(1))).toBe(Math.ceil((3 * 55 - 25) / 4));
-    share.giveBack(workspace(2), 20);
+    share.release(workspace(2), 20);
     expect(takeAll(share, 1)).toBe(50);
   });
 
@@ -41,11 +41,11 @@ describe("a resource that workspaces share", () => {
     const share = new FairShare(2);
     expect(takeAll(share, 1)).toBe(2);
     expect(share.roomFor(workspace(2))).toBe(0);
-    share.giveBack(workspace(1), 1);
+    share.release(workspace(1), 1);
     expect(share.roomFor(workspace(2))).toBe(1);
   });
 
-  test("no workspace gets more than three times what it leaves free, rounded up, whatever all take and give back", () => {
+  test("no workspace gets more than three times what it leaves free, rounded up, whatever all take and release", () => {
     const step = fc.record({ id: fc.integer({ min: 1, max: 5 }), take: fc.boolean(), part: fc.double({ min: 0, max: 1, noNaN: true }) });
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 5_000 }), fc.array(step, { maxLength: 80 }), (capacity, steps) => {
@@ -55,13 +55,13 @@ describe("a resource that workspaces share", () => {
           const own = held.get(id) ?? 0;
           const units = take ? Math.floor(share.roomFor(workspace(id)) * part) : -Math.floor(own * part);
           if (units > 0) share.take(workspace(id), units);
-          else share.giveBack(workspace(id), -units);
+          else share.release(workspace(id), -units);
           held.set(id, own + units);
           expect(share.total).toBe([...held.values()].reduce((sum, one) => sum + one, 0));
           expect(share.total).toBeLessThanOrEqual(capacity);
           if (units > 1) expect(own + units - 1).toBeLessThanOrEqual(3 * (share.free + 1));
         }
-        for (const [id, own] of held) share.giveBack(workspace(id), own);
+        for (const [id, own] of held) share.release(workspace(id), own);
         expect([share.total, share.free, share.roomFor(workspace(1))]).toEqual([0, capacity, Math.ceil((3 * capacity) / 4)]);
       }),
     );

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Line, type WorkspaceId } from "#kernel";
+import { RoundRobinQueue, type WorkspaceId } from "#kernel";
 
 const member = (workspace: string, name: string) => ({ workspaceId: workspace as WorkspaceId, name });
 const [a1, a2, a3, b1, c1, c2] = [
@@ -12,7 +12,7 @@ const [a1, a2, a3, b1, c1, c2] = [
 ];
 
 function lineOf(...members: { workspaceId: WorkspaceId; name: string }[]) {
-  const line = new Line<{ workspaceId: WorkspaceId; name: string }>();
+  const line = new RoundRobinQueue<{ workspaceId: WorkspaceId; name: string }>();
   for (const one of members) line.add(one);
   return line;
 }

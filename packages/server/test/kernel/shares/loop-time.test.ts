@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, test, vi } from "vitest";
-import { LoopTime, runAtOnce, type SlicedWork, WorkDroppedError, type WorkspaceId } from "#kernel";
+import { LoopTime, runSynchronously, type SlicedWork, WorkDroppedError, type WorkspaceId } from "#kernel";
 
 const LONG = 100_000;
 const [a, b] = ["a", "b"] as WorkspaceId[] as [WorkspaceId, WorkspaceId];
@@ -174,6 +174,6 @@ describe("the event loop's time", () => {
   });
 
   test("work that is known to be small runs to its end", () => {
-    expect(runAtOnce(slices("small", 2, []))).toBe("small");
+    expect(runSynchronously(slices("small", 2, []))).toBe("small");
   });
 });

@@ -31,7 +31,7 @@ describe("a shared resource", () => {
     for (const name of ["a1", "a2", "a3"]) wait(a, name);
     for (const name of ["b1", "b2"]) wait(b, name);
     for (const workspaceId of [c, a, b, a, b]) {
-      resource.giveBack(workspaceId);
+      resource.release(workspaceId);
       await settle();
     }
     expect(served).toEqual(["a1", "b1", "a2", "b2", "a3"]);
@@ -45,10 +45,10 @@ describe("a shared resource", () => {
     const { served, wait } = waitingFor(resource);
     wait(a, "a4");
     wait(c, "c1");
-    resource.giveBack(b);
+    resource.release(b);
     await settle();
     expect(served).toEqual(["c1"]);
-    resource.giveBack(a);
+    resource.release(a);
     await settle();
     expect(served).toEqual(["c1", "a4"]);
   });
@@ -59,9 +59,9 @@ describe("a shared resource", () => {
     resource.take(b, 1);
     wait(a, "first");
     wait(a, "second");
-    resource.giveBack(b);
+    resource.release(b);
     await settle();
-    resource.giveBack(a);
+    resource.release(a);
     await settle();
     expect(served).toEqual(["first", "second"]);
   });
@@ -77,7 +77,7 @@ describe("a shared resource", () => {
     resource.take(b, 1);
     const message = "All of this node's capacity for database requests is in use. Try again later.";
     await expect(resource.takeInTurn(c)).rejects.toMatchObject({ code: "UNAVAILABLE", message });
-    resource.giveBack(b);
+    resource.release(b);
     await settle();
     expect(resource.free).toBe(1);
   });
@@ -94,7 +94,7 @@ describe("a shared resource", () => {
     expect(resource.total).toBe(51);
   });
 
-  test("gives back what a failed work took", async () => {
+  test("releases what a failed work took", async () => {
     const resource = resourceOf(2);
     await expect(resource.use(a, () => Promise.reject(new Error("broken")))).rejects.toThrow("broken");
     expect(resource.total).toBe(0);

@@ -6,7 +6,7 @@ import { isAway } from "./problem.ts";
  * @param onSplit called with why they are written alone
  * @returns for each item what came of it, or why it could not be written
  */
-export async function togetherOrAlone<Item, Done>(
+export async function writeBatchOrEach<Item, Done>(
   items: readonly Item[],
   write: (items: Item[]) => Promise<Done[]>,
   onSplit: (error: unknown) => void = () => {},

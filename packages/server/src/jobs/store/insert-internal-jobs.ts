@@ -4,7 +4,7 @@ import { COUNT_ADDED } from "./counts.ts";
 import { ASSIGN_SLOTS_OF_WAITING } from "./fragments.ts";
 
 /** A job that a module enqueues into a lane of its own. */
-export interface JobOfKind extends JobKey {
+export interface InternalJob extends JobKey {
   readonly kind: string;
   /** JSON text. */
   readonly payload: string;
@@ -22,7 +22,7 @@ export interface JobOfKind extends JobKey {
 }
 
 /** Inserts jobs of kinds that callers do not enqueue, in the transaction that needs them. Returns how many are due now. */
-export const insertOfKind = async (tx: Db, jobs: readonly JobOfKind[]): Promise<number> =>
+export const insertInternalJobs = async (tx: Db, jobs: readonly InternalJob[]): Promise<number> =>
   (
     await row<{ waiting: number }>(
       tx,

@@ -9,6 +9,6 @@ export interface ClaimedHook {
 }
 
 /** The hook for its worker, as JSON text. Source: docs/run-protocol.md. */
-export const giveHook = ({ claim, workflow, token }: ClaimedHook): string =>
+export const hookText = ({ claim, workflow, token }: ClaimedHook): string =>
   `{"id":"${typeId("hook", claim.id)}","workflowId":${JSON.stringify(workflow)},${claim.payload.slice(1, -1)},` +
   `"lease_token":"${token}","lease_expires_at":"${claim.leaseUntil}"}`;

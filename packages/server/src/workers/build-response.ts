@@ -11,7 +11,7 @@ import {
   tolerate,
 } from "#kernel";
 import { mayHoldTemplates } from "#vault";
-import { type BegunRun, type ClaimedRun, giveHook, giveRuns, type InSlices, isOfRun } from "#workflows";
+import { type BegunRun, buildRuns, type ClaimedRun, hookText, type InSlices, isOfRun } from "#workflows";
 import { type FilledPayload, type FillPurpose, type FillSecrets, fillInput, fillSecrets } from "./fill-secrets.ts";
 import type { HeldJobs } from "./held-jobs.ts";
 import type { KnownWorker } from "./known-worker.ts";
@@ -19,7 +19,7 @@ import { leaseToken } from "./lease-token.ts";
 import { type ResponseMemory, ResponseRoom } from "./response-room.ts";
 import { showWorkId } from "./work-id.ts";
 
-export interface GiveJobs extends FillSecrets {
+export interface ResponseDeps extends FillSecrets {
   readonly finish: Engine["finishForWorker"];
   readonly held: HeldJobs;
   readonly tenants: Tenants;
@@ -29,45 +29,45 @@ export interface GiveJobs extends FillSecrets {
 }
 
 /** A claim for a worker, and the name of the call that took it. */
-export interface GivenClaim extends Claim {
+export interface CalledClaim extends Claim {
   readonly request: string | null;
 }
 
 /** A job that was claimed for a worker. */
-export interface GivenJob {
-  readonly claim: GivenClaim & { readonly leaseUntil: Timestamp; readonly begun?: BegunRun };
+export interface ClaimedJob {
+  readonly claim: CalledClaim & { readonly leaseUntil: Timestamp; readonly begun?: BegunRun };
   readonly queue: string;
 }
 
 /** A claim as JSON text for its worker. */
-export interface GivenText {
-  readonly claim: GivenClaim;
+export interface ClaimText {
+  readonly claim: CalledClaim;
   readonly text: JsonParts;
 }
 
 /** What a response brings. */
-export interface Given {
-  readonly jobs: readonly GivenText[];
-  readonly runs: readonly GivenText[];
-  readonly hooks: readonly GivenText[];
+export interface WorkResponse {
+  readonly jobs: readonly ClaimText[];
+  readonly runs: readonly ClaimText[];
+  readonly hooks: readonly ClaimText[];
   /** Identifies the response. */
   readonly response: symbol;
 }
 
-export const claimsOf = ({ jobs, runs, hooks }: Given): GivenClaim[] => [...jobs, ...runs, ...hooks].map(({ claim }) => claim);
+export const claimsOf = ({ jobs, runs, hooks }: WorkResponse): CalledClaim[] => [...jobs, ...runs, ...hooks].map(({ claim }) => claim);
 
 /** Leaves out what was cancelled meanwhile: no attempt of it starts (I4). Its claims are void already. */
-export function withoutCancelled({ held }: Pick<GiveJobs, "held">, given: Given, cancelled: ReadonlySet<string>): Given {
+export function withoutCancelled({ held }: Pick<ResponseDeps, "held">, given: WorkResponse, cancelled: ReadonlySet<string>): WorkResponse {
   if (cancelled.size === 0) return given;
   const { response } = given;
-  const isCancelled = (claim: GivenClaim) => cancelled.has(showWorkId(claim));
-  const isLeft = ({ claim }: GivenText) => !isCancelled(claim);
+  const isCancelled = (claim: CalledClaim) => cancelled.has(showWorkId(claim));
+  const isLeft = ({ claim }: ClaimText) => !isCancelled(claim);
   for (const { id } of claimsOf(given).filter(isCancelled)) if (held.get(id)?.response === response) held.delete(id);
   return { jobs: given.jobs.filter(isLeft), runs: given.runs.filter(isLeft), hooks: given.hooks.filter(isLeft), response };
 }
 
 /** What a response is made for. */
-export interface Giving {
+export interface ResponseOptions {
   /** Version of the worker's code. */
   readonly version: string | null;
   readonly purpose: FillPurpose;
@@ -75,24 +75,24 @@ export interface Giving {
 }
 
 /** Makes jobs ready for their worker: with their secrets, and tokens. An attempt whose secrets cannot be filled in ends here. */
-export async function giveJobs(
-  deps: GiveJobs,
+export async function buildResponse(
+  deps: ResponseDeps,
   db: Transactional,
   worker: KnownWorker,
-  taken: readonly GivenJob[],
-  { version, purpose, hold }: Giving,
-): Promise<Given> {
+  taken: readonly ClaimedJob[],
+  { version, purpose, hold }: ResponseOptions,
+): Promise<WorkResponse> {
   const response = Symbol();
   const room = new ResponseRoom({ hold, hasRoom: (bytes) => deps.memory.roomFor(worker.workspaceId) >= bytes });
   const runs = taken.filter(({ claim }) => isOfRun(claim));
   const hooks = taken.filter(({ claim }) => claim.kind === "hook");
   const jobs = taken.filter(({ claim }) => !isOfRun(claim) && claim.kind !== "hook");
   const [jobTexts, runTexts] = await Promise.all([
-    together(jobs.map((job) => giveJob({ deps, worker, purpose, response, room }, job))),
-    giveRunsTo({ deps, worker, purpose, response, room }, db, runs, version),
+    together(jobs.map((job) => buildJobText({ deps, worker, purpose, response, room }, job))),
+    buildRunTexts({ deps, worker, purpose, response, room }, db, runs, version),
   ]);
   for (const { claim, queue } of hooks) deps.held.add({ claim, response, queue, redactor: null }, 0);
-  const textsOf = (some: readonly GivenJob[], text: (job: GivenJob, index: number) => JsonParts | null | undefined): GivenText[] =>
+  const textsOf = (some: readonly ClaimedJob[], text: (job: ClaimedJob, index: number) => JsonParts | null | undefined): ClaimText[] =>
     some.flatMap((job, index) => {
       const found = text(job, index);
       return found ? [{ claim: job.claim, text: found }] : [];
@@ -100,14 +100,14 @@ export async function giveJobs(
   return {
     jobs: textsOf(jobs, (_, index) => jobTexts[index]),
     runs: textsOf(runs, ({ claim }) => runTexts.get(claim.id)),
-    hooks: textsOf(hooks, ({ claim, queue }) => [giveHook({ claim, workflow: queue, token: leaseToken(claim, worker.secret) })]),
+    hooks: textsOf(hooks, ({ claim, queue }) => [hookText({ claim, workflow: queue, token: leaseToken(claim, worker.secret) })]),
     response,
   };
 }
 
 /** A response that is being made. */
-interface Making {
-  readonly deps: GiveJobs;
+interface ResponseBuild {
+  readonly deps: ResponseDeps;
   readonly worker: KnownWorker;
   readonly purpose: FillPurpose;
   readonly response: symbol;
@@ -118,10 +118,10 @@ interface Making {
  * Begins executions. Returns them as JSON texts, by their jobs; without those whose run has ended, those whose input names secrets that it
  * may not have, and those for which the response has no room.
  */
-async function giveRunsTo(
-  { deps, worker, purpose, response, room }: Making,
+async function buildRunTexts(
+  { deps, worker, purpose, response, room }: ResponseBuild,
   db: Transactional,
-  taken: readonly GivenJob[],
+  taken: readonly ClaimedJob[],
   version: string | null,
 ): Promise<ReadonlyMap<JobId, JsonParts>> {
   const runs = taken.map(({ claim, queue }) => ({ claim, begun: claim.begun, workflow: queue, token: leaseToken(claim, worker.secret) }));
@@ -129,10 +129,10 @@ async function giveRunsTo(
     room.fill(input, () => fillInput(deps, claim, workflow, worker.name, input, purpose));
   const inSlices: InSlices = (characters, work) => deps.loopTime.run(worker.workspaceId, characters, work);
   const texts = new Map<JobId, JsonParts>();
-  const { given, left } = await giveRuns(db, worker.workspaceId, runs, version, { fill, inSlices }, (bytes) => room.admit(bytes));
+  const { given, left } = await buildRuns(db, worker.workspaceId, runs, version, { fill, inSlices }, (bytes) => room.admit(bytes));
   const idsLeft = new Set(left.map(({ claim }) => claim.id));
   const claimsLeft = taken.flatMap(({ claim }) => (idsLeft.has(claim.id) ? [claim] : []));
-  if (claimsLeft.length > 0) void giveBackJobs(deps, worker, claimsLeft);
+  if (claimsLeft.length > 0) void releaseJobs(deps, worker, claimsLeft);
   for (const { claim, workflow, filled, text } of given) {
     if (text === null) await end(deps, worker, claim, filled);
     else {
@@ -147,24 +147,24 @@ async function giveRunsTo(
 const together = <Text>(texts: (Text | Promise<Text>)[]): Text[] | Promise<Text[]> =>
   texts.some((text) => text instanceof Promise) ? Promise.all(texts) : (texts as Text[]);
 
-function giveJob(making: Making, job: GivenJob): JsonParts | null | Promise<JsonParts | null> {
+function buildJobText(making: ResponseBuild, job: ClaimedJob): JsonParts | null | Promise<JsonParts | null> {
   const { payload } = job.claim;
-  if (!mayHoldTemplates(payload)) return giveFilled(making, job, { payload, redactor: null, secretLength: 0 });
+  if (!mayHoldTemplates(payload)) return textOfFilled(making, job, { payload, redactor: null, secretLength: 0 });
   return fillJob(making, job);
 }
 
-async function fillJob(making: Making, job: GivenJob): Promise<JsonParts | null> {
+async function fillJob(making: ResponseBuild, job: ClaimedJob): Promise<JsonParts | null> {
   const { deps, worker, purpose, room } = making;
   const { claim, queue } = job;
   const filled = await room.fill(claim.payload, () => fillSecrets(deps, claim, queue, worker.name, purpose));
-  if ("payload" in filled) return giveFilled(making, job, filled);
+  if ("payload" in filled) return textOfFilled(making, job, filled);
   await end(deps, worker, claim, filled);
   return null;
 }
 
-function giveFilled(
-  { deps, worker, response }: Making,
-  { claim, queue }: GivenJob,
+function textOfFilled(
+  { deps, worker, response }: ResponseBuild,
+  { claim, queue }: ClaimedJob,
   { payload, redactor, secretLength }: FilledPayload,
 ): JsonParts {
   deps.held.add({ claim, response, queue, redactor }, secretLength);
@@ -172,37 +172,41 @@ function giveFilled(
 }
 
 /**
- * Gives back jobs whose worker did not get them. No attempt is used. A hook fires once: one that a repetition of the call may have got stays
+ * Releases jobs whose worker did not get them. No attempt is used. A hook fires once: one that a repetition of the call may have got stays
  * with the worker, until its lease ends at the latest.
  */
-export async function giveBackJobs(
-  deps: Pick<GiveJobs, "finish" | "held" | "emit" | "tenants">,
+export async function releaseJobs(
+  deps: Pick<ResponseDeps, "finish" | "held" | "emit" | "tenants">,
   worker: KnownWorker,
-  claims: readonly GivenClaim[],
+  claims: readonly CalledClaim[],
 ): Promise<void> {
   const hooks = claims.filter(({ kind }) => kind === "hook");
   const undelivered = new Set(hooks.length > 0 ? await withdrawHooks(deps, worker, hooks) : []);
   const back = claims.filter(({ id, kind }) => kind !== "hook" || undelivered.has(id));
   await endAll(deps, worker, back, { kind: "withdrawn" });
-  if (back.length > 0) deps.emit("worker_jobs_given_back", { worker: worker.name, count: back.length });
+  if (back.length > 0) deps.emit("worker_jobs_released", { worker: worker.name, count: back.length });
 }
 
 /** Those of these hooks that no response has delivered, nor will. */
 const withdrawHooks = (
-  { tenants, emit }: Pick<GiveJobs, "tenants" | "emit">,
+  { tenants, emit }: Pick<ResponseDeps, "tenants" | "emit">,
   { workspaceId }: KnownWorker,
-  hooks: readonly GivenClaim[],
+  hooks: readonly CalledClaim[],
 ): Promise<readonly JobId[]> =>
   withdrawTaken(tenants.of(workspaceId), workspaceId, hooks).catch((error: unknown) => {
-    emit("worker_give_back_failed", { error });
+    emit("worker_release_failed", { error });
     return [];
   });
 
-const end = (deps: Pick<GiveJobs, "finish" | "held" | "emit">, worker: KnownWorker, claim: Claim, result: AttemptResult): Promise<void> =>
-  endAll(deps, worker, [claim], result);
+const end = (
+  deps: Pick<ResponseDeps, "finish" | "held" | "emit">,
+  worker: KnownWorker,
+  claim: Claim,
+  result: AttemptResult,
+): Promise<void> => endAll(deps, worker, [claim], result);
 
 async function endAll(
-  { finish, held, emit }: Pick<GiveJobs, "finish" | "held" | "emit">,
+  { finish, held, emit }: Pick<ResponseDeps, "finish" | "held" | "emit">,
   worker: KnownWorker,
   claims: readonly Claim[],
   result: AttemptResult,
@@ -210,12 +214,12 @@ async function endAll(
   for (const { id } of claims) held.delete(id);
   await tolerate(
     () => finish(claims.map((claim) => ({ claim, result, worker: worker.name }))),
-    (error) => emit("worker_give_back_failed", { error }),
+    (error) => emit("worker_release_failed", { error }),
   );
 }
 
 /** The job as the worker gets it: with the fields of a callback, its trace and its lease. Source: contract §7. */
-const textOf = (claim: GivenJob["claim"], queue: string, payload: string, token: string): JsonParts => {
+const textOf = (claim: ClaimedJob["claim"], queue: string, payload: string, token: string): JsonParts => {
   const { traceparent, tracestate, leaseUntil } = claim;
   const trace = `"traceparent":${JSON.stringify(traceparent)},"tracestate":${JSON.stringify(tracestate)}`;
   const lease = `"lease_token":"${token}","lease_expires_at":"${leaseUntil}"`;

@@ -1,13 +1,13 @@
 import { setImmediate } from "node:timers/promises";
 import { beforeEach, describe, expect, test } from "vitest";
 import { unavailable } from "#kernel";
-import { OneAtATime } from "../../src/kernel/database/one-at-a-time.ts";
+import { SerialDatabase } from "../../src/kernel/database/serial-database.ts";
 
 type Result = { rows: unknown[] };
 
 /** The statements that the database was given and has not answered, in their order. */
 let asked: { text: string; done: PromiseWithResolvers<Result> }[];
-let db: OneAtATime;
+let db: SerialDatabase;
 
 beforeEach(() => {
   asked = [];
@@ -16,7 +16,7 @@ beforeEach(() => {
     asked.push({ text, done });
     return done.promise;
   };
-  db = new OneAtATime({
+  db = new SerialDatabase({
     query: ({ text }) => ask(text),
     transaction: (work) => ask("transaction").then(() => work({ query: ({ text }) => ask(text) })),
   });

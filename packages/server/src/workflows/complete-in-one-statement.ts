@@ -1,4 +1,4 @@
-import type { Outcome, SettlesAtOnce } from "#engine";
+import type { Outcome, SingleStatementSettle } from "#engine";
 import type { RunId } from "#kernel";
 import { completeRunsAcrossWorkspaces, type RunToComplete } from "./complete-store.ts";
 import { parentJobOf } from "./parent.ts";
@@ -6,7 +6,7 @@ import { isPlain } from "./plain-step-store.ts";
 import { type RunReport, readReport } from "./run-report.ts";
 
 /** Settles runs that have completed, and with whose end nothing else changes. */
-export const completeAtOnce: SettlesAtOnce = {
+export const completeInOneStatement: SingleStatementSettle = {
   accepts: ({ claim, verdict }) => {
     if (verdict.kind !== "complete" || claim.concurrencyKey !== null || parentJobOf(claim).length > 0) return false;
     const { steps = [], progress }: RunReport = readReport(verdict) ?? {};

@@ -2,7 +2,7 @@ import type { StepType } from "@tidemill/contract";
 import { type OpenStep, StepPromise } from "./step-promise.ts";
 
 /** A step that the program has asked for. */
-export class AskedStep {
+export class RequestedStep {
   readonly type: StepType;
   readonly key: string;
   /** Name and key, without the number of the use. */

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from "vitest";
-import { standStill } from "../../server/test/harness/stand-still.ts";
+import { stall } from "../../server/test/harness/stall.ts";
 import { Deadline } from "../src/deadline.ts";
 import { HeldLeases, type Lease } from "../src/worker/held-leases.ts";
 import { LeaseKeeper } from "../src/worker/lease-keeper.ts";
@@ -14,7 +14,7 @@ const hold = (endsMs: number, ...leases: Lease[]): HeldLeases => {
 };
 const elapsedMs = () => performance.now();
 
-describe("after the process stood still", () => {
+describe("after the process was stalled", () => {
   test("a lease that was extended meanwhile has not ended", async () => {
     const endsMs = elapsedMs() + 50;
     const held = hold(endsMs, LEASE, OTHER);
@@ -28,7 +28,7 @@ describe("after the process stood still", () => {
     watch.expect(endsMs);
     // Comes behind the timer of the watch, as what has arrived in sockets does.
     setTimeout(() => held.extend(LEASE, elapsedMs() + 60_000), 80);
-    standStill(200);
+    stall(200);
     await other.promise;
     expect(ended).toEqual([OTHER.id]);
   });
@@ -38,7 +38,7 @@ describe("after the process stood still", () => {
     const other = Promise.withResolvers<void>();
     new Deadline(50, undefined).onAbort(other.resolve);
     setTimeout(() => deadline.end(), 80);
-    standStill(200);
+    stall(200);
     await other.promise;
     expect([deadline.passed, deadline.signal.aborted]).toEqual([false, false]);
   });

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import net from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { setPatientTimeout } from "../../src/kernel/patient-timeout.ts";
-import { standStill } from "../harness/stand-still.ts";
+import { setStallTolerantTimeout } from "../../src/kernel/stall-tolerant-timeout.ts";
+import { stall } from "../harness/stall.ts";
 
 /** Both ends of a connection. */
 async function connection(): Promise<{ near: net.Socket; far: net.Socket }> {
@@ -20,19 +20,19 @@ async function connection(): Promise<{ near: net.Socket; far: net.Socket }> {
 }
 
 describe("a patient timeout", () => {
-  test("a patient timeout lets what arrived while the event loop stood still come first", async () => {
+  test("a patient timeout lets what arrived while the event loop was stalled come first", async () => {
     const { near, far } = await connection();
     const seen: string[] = [];
     near.once("data", () => seen.push("data"));
     const over = new Promise<void>((resolve) => {
       setTimeout(() => seen.push("timeout"), 50);
-      setPatientTimeout(() => {
+      setStallTolerantTimeout(() => {
         seen.push("patient timeout");
         resolve();
       }, 50);
     });
     far.write("x");
-    standStill(150);
+    stall(150);
     await over;
     expect(seen).toEqual(["timeout", "data", "patient timeout"]);
   });
@@ -43,7 +43,7 @@ describe("a patient timeout", () => {
   ])("a patient timeout $name does not wait once more", async ({ ms, latestMs }) => {
     const seen: string[] = [];
     const over = new Promise<void>((resolve) => {
-      setPatientTimeout(
+      setStallTolerantTimeout(
         () => {
           seen.push("patient timeout");
           resolve();
@@ -52,7 +52,7 @@ describe("a patient timeout", () => {
         latestMs,
       );
     });
-    if (latestMs !== undefined) standStill(100);
+    if (latestMs !== undefined) stall(100);
     setTimeout(() => seen.push("timeout"), 30);
     await over;
     expect(seen).toEqual(["patient timeout"]);
@@ -60,16 +60,16 @@ describe("a patient timeout", () => {
 
   test("a patient timeout that was cleared does nothing, also when it was late", async () => {
     const seen: string[] = [];
-    const cleared = setPatientTimeout(() => seen.push("cleared"), 10);
+    const cleared = setStallTolerantTimeout(() => seen.push("cleared"), 10);
     const over = new Promise<void>((resolve) => {
       // Comes when the others are late, and wait once more.
       setTimeout(() => cleared.clear(), 20);
-      setPatientTimeout(() => {
+      setStallTolerantTimeout(() => {
         seen.push("other");
         resolve();
       }, 10);
     });
-    standStill(100);
+    stall(100);
     await over;
     expect(seen).toEqual(["other"]);
   });

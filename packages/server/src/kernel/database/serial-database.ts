@@ -12,7 +12,7 @@ interface Turn {
  * out to be away, those that wait fail too: each would wait as long as the first. One that takes too long says nothing of the others, so those
  * go on. The work of a transaction must use its `tx` alone, because another statement would wait for that transaction.
  */
-export class OneAtATime implements Transactional {
+export class SerialDatabase implements Transactional {
   readonly #db: Transactional;
   readonly #waiting: Turn[] = [];
   #busy = false;

@@ -5,7 +5,7 @@ interface OfWorkspace {
 }
 
 /** A line in which workspaces take turns, and in each workspace its members. Many members of one workspace do not delay another. */
-export class Line<Member extends OfWorkspace> {
+export class RoundRobinQueue<Member extends OfWorkspace> {
   readonly #members = new Map<WorkspaceId, Set<Member>>();
   #size = 0;
 

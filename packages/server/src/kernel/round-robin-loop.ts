@@ -56,7 +56,7 @@ export interface DueWork {
  * fails or takes too long, its workspaces are served one by one, so that one workspace's bad or locked row does not keep the others from
  * being served. One that takes too long alone is tried beside the rounds from then on, until it no longer does.
  */
-export class FairTurns implements Service {
+export class RoundRobinLoop implements Service {
   readonly #work: DueWork;
   /** Workspaces that took too long alone. The longest waiting first. */
   readonly #slow = new Set<WorkspaceId>();

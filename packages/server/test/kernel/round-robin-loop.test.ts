@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type DueWork, FairTurns, unavailable, type WorkspaceId } from "#kernel";
+import { type DueWork, RoundRobinLoop, unavailable, type WorkspaceId } from "#kernel";
 
 const TIMEOUT = Object.assign(unavailable("The database is unavailable."), { cause: { code: "57014" } });
 
@@ -51,19 +51,19 @@ function dueWork(due: Record<string, number>, options: Options = {}) {
 
 test("workspaces take turns in batches, and one with more to do goes to the end of the line", async () => {
   const { work, batches } = dueWork({ a: 3, b: 1, c: 2, d: 1, e: 1 });
-  expect(await new FairTurns(work).round()).toBe(0);
+  expect(await new RoundRobinLoop(work).round()).toBe(0);
   expect(batches).toEqual(["ab", "cd", "ea", "ca"]);
 });
 
 test("a round ends when its time is up, and the next begins at once with what is due then", async () => {
   const { work, batches } = dueWork({ a: 1_000, b: 1, c: 1 }, { maxBatch: 1, roundMs: 450 });
-  expect(await new FairTurns(work).round()).toBe(0);
+  expect(await new RoundRobinLoop(work).round()).toBe(0);
   expect(batches).toEqual(["a", "b", "c", "a", "a"]);
 });
 
 test("workspaces of a batch that fails are served one by one, and the one that fails costs the others nothing", async () => {
   const { work, left, batches, failures } = dueWork({ a: 1, b: 1, c: 2, d: 1 }, { bad: "b", maxBatch: 3 });
-  expect(await new FairTurns(work).round()).toBe(0);
+  expect(await new RoundRobinLoop(work).round()).toBe(0);
   expect(batches).toEqual(["abc", "a", "b", "c", "dc"]);
   expect(failures).toEqual(["abc", "b"]);
   expect(left).toEqual({ a: 0, b: 1, c: 0, d: 0 });
@@ -71,25 +71,25 @@ test("workspaces of a batch that fails are served one by one, and the one that f
 
 test("what fails is tried again after a second when nothing else was done", async () => {
   const { work, failures } = dueWork({ a: 1 }, { bad: "a" });
-  expect(await new FairTurns(work).round()).toBe(1_000);
+  expect(await new RoundRobinLoop(work).round()).toBe(1_000);
   expect(failures).toEqual(["a"]);
 });
 
 test("when other nodes have locked all that is due, it looks again after 50 ms", async () => {
   const { work, batches } = dueWork({ a: 0, b: 0, c: 0 });
-  expect(await new FairTurns(work).round()).toBe(50);
+  expect(await new RoundRobinLoop(work).round()).toBe(50);
   expect(batches).toEqual(["ab", "c"]);
 });
 
 test("a database that is away ends the round: nothing is tried one by one", async () => {
   const { work, batches, failures } = dueWork({ a: 1, b: 1, c: 1 }, { bad: "b", error: unavailable("The database is away.") });
-  await expect(new FairTurns(work).round()).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  await expect(new RoundRobinLoop(work).round()).rejects.toMatchObject({ code: "UNAVAILABLE" });
   expect([batches, failures]).toEqual([["ab"], []]);
 });
 
 test("workspaces of a batch that takes too long are served one by one, and the one with a locked row costs the others no turn", async () => {
   const { work, left, batches, failures } = dueWork({ a: 1, b: 1, c: 1, d: 1 }, { bad: "a", error: TIMEOUT, roundMs: 150 });
-  expect(await new FairTurns(work).round()).toBe(0);
+  expect(await new RoundRobinLoop(work).round()).toBe(0);
   expect([batches, failures]).toEqual([
     ["ab", "a", "b", "cd"],
     ["ab", "a"],
@@ -99,13 +99,13 @@ test("workspaces of a batch that takes too long are served one by one, and the o
 
 test("a database that is too slow for several workspaces in a row ends the round", async () => {
   const { work, batches } = dueWork({ a: 1, b: 1, c: 1, d: 1, e: 1 }, { bad: "", error: TIMEOUT, maxBatch: 5 });
-  await expect(new FairTurns(work).round()).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  await expect(new RoundRobinLoop(work).round()).rejects.toMatchObject({ code: "UNAVAILABLE" });
   expect(batches).toEqual(["abcde", "a", "b", "c"]);
 });
 
 test("workspaces with locked rows that are the longest waiting do not end each round: from then on they are tried beside rounds", async () => {
   const { work, left, batches, locks } = dueWork({ a: 2, b: 2, c: 2, d: 2, e: 2 }, { maxBatch: 5, roundMs: 250 });
-  const turns = new FairTurns(work);
+  const turns = new RoundRobinLoop(work);
   locks.of = "abc";
   await expect(turns.round()).rejects.toMatchObject({ code: "UNAVAILABLE" });
   batches.length = 0;
@@ -120,7 +120,7 @@ test("workspaces with locked rows that are the longest waiting do not end each r
 
 test("a workspace that took too long has turns again after a try that did not", async () => {
   const { work, left, batches, locks } = dueWork({ a: 3, b: 1 }, { maxBatch: 1 });
-  const turns = new FairTurns(work);
+  const turns = new RoundRobinLoop(work);
   locks.of = "a";
   expect(await turns.round()).toBe(0);
   locks.of = "";
@@ -132,7 +132,7 @@ test("a workspace that took too long has turns again after a try that did not", 
 
 test("after a try beside rounds that took too long, the next one comes after three times as long", async () => {
   const { work, batches, locks, advance } = dueWork({ a: 1 });
-  const turns = new FairTurns(work);
+  const turns = new RoundRobinLoop(work);
   locks.of = "a";
   const tries: number[] = [];
   const waits: (number | undefined)[] = [];
@@ -148,7 +148,7 @@ test("after a try beside rounds that took too long, the next one comes after thr
 
 test("a stop waits for a try beside rounds, and none begins afterwards", async () => {
   const { work, batches, locks, advance } = dueWork({ a: 1, b: 1 }, { maxBatch: 1 });
-  const turns = new FairTurns(work);
+  const turns = new RoundRobinLoop(work);
   locks.of = "ab";
   await turns.round();
   const gate = Promise.withResolvers<void>();
@@ -168,12 +168,12 @@ test("a stop waits for a try beside rounds, and none begins afterwards", async (
 
 test("a round with work left begins the next one at once, though a batch of it failed", async () => {
   const { work } = dueWork({ a: 9, b: 1, c: 1 }, { bad: "c", maxBatch: 1, roundMs: 150 });
-  expect(await new FairTurns(work).round()).toBe(0);
+  expect(await new RoundRobinLoop(work).round()).toBe(0);
 });
 
 test("a workspace that takes too long alone is tried again after a second", async () => {
   const { work, failures } = dueWork({ a: 1 }, { bad: "a", error: TIMEOUT });
-  expect(await new FairTurns(work).round()).toBe(1_000);
+  expect(await new RoundRobinLoop(work).round()).toBe(1_000);
   expect(failures).toEqual(["a"]);
 });
 
@@ -183,15 +183,15 @@ test.for([
   [2_500, 2_500],
 ] as const)("while nothing is due for %s ms, it looks for no workspaces and returns %s", async ([inMs, waitMs]) => {
   const { work, batches } = dueWork({ a: 1 }, { findNextInMs: async () => inMs });
-  expect(await new FairTurns(work).round()).toBe(waitMs);
+  expect(await new RoundRobinLoop(work).round()).toBe(waitMs);
   expect(batches).toEqual([]);
 });
 
 test("after a batch it rests as long as the batch says, also when its workspaces were served one by one", async () => {
   const { work, pauses } = dueWork({ a: 1, b: 1, c: 1, d: 1, e: 0 }, { bad: "d" });
-  await new FairTurns(work).round();
+  await new RoundRobinLoop(work).round();
   expect(pauses).toEqual([2, 1]);
   const alone = dueWork({ a: 1, b: 1, c: 1 }, { bad: "b", maxBatch: 3 });
-  await new FairTurns(alone.work).round();
+  await new RoundRobinLoop(alone.work).round();
   expect(alone.pauses).toEqual([1, 1]);
 });

@@ -1,4 +1,4 @@
-import { FROM_THE_START, findLanesWithWorkAcrossWorkspaces, type LookPosition } from "#jobs";
+import { FROM_THE_START, findLanesWithWorkAcrossWorkspaces, type ScanPosition } from "#jobs";
 import type { Clock, Db } from "#kernel";
 import type { LaneKey, Waker } from "#lanes";
 
@@ -10,11 +10,11 @@ const REST = 4;
  * number of lanes, with an equal share for each workspace, and the next one goes on behind them. It comes soon as long as looks find
  * lanes that the node did not know, otherwise with the next poll.
  */
-export class WorkLook {
+export class WorkScan {
   readonly #db: Db;
   readonly #clock: Pick<Clock, "elapsedMs">;
   readonly #waker: Waker & { readonly expects: (lane: LaneKey) => boolean };
-  #position: LookPosition = FROM_THE_START;
+  #position: ScanPosition = FROM_THE_START;
 
   constructor(db: Db, clock: Pick<Clock, "elapsedMs">, waker: Waker & { readonly expects: (lane: LaneKey) => boolean }) {
     this.#db = db;

@@ -17,12 +17,12 @@ export interface ClaimedRun {
 }
 
 /** An execution as JSON text for its worker, with its input filled in; or how it ends, because that could not be done. */
-export type GivenRun<Filled> = ClaimedRun &
+export type BuiltRun<Filled> = ClaimedRun &
   ({ readonly text: JsonParts; readonly filled: Filled } | { readonly text: null; readonly filled: AttemptResult });
 
 /** Executions that have begun, and those for which the response had no room. */
-export interface GivenRuns<Filled> {
-  readonly given: readonly GivenRun<Filled>[];
+export interface BuiltRuns<Filled> {
+  readonly given: readonly BuiltRun<Filled>[];
   readonly left: readonly ClaimedRun[];
 }
 
@@ -44,14 +44,14 @@ export interface RunTexts<Filled> {
  *
  * @param admit whether there is memory for an input and a journal of so many bytes, which it counts. The others are left
  */
-export async function giveRuns<Filled extends { readonly payload: string }>(
+export async function buildRuns<Filled extends { readonly payload: string }>(
   database: Transactional,
   workspaceId: WorkspaceId,
   runs: readonly ClaimedRun[],
   version: string | null,
   { fill, inSlices }: RunTexts<Filled>,
   admit: (bytes: number) => boolean,
-): Promise<GivenRuns<Filled>> {
+): Promise<BuiltRuns<Filled>> {
   if (runs.length === 0) return { given: [], left: [] };
   const begun = await beginAll(database, workspaceId, runs, version);
   const fitting: { readonly run: ClaimedRun; readonly found: BegunRun }[] = [];
@@ -72,7 +72,7 @@ export async function giveRuns<Filled extends { readonly payload: string }>(
     withSteps.length > 0 ? readJournals(database, workspaceId, withSteps) : new Map<RunId, StepRow[]>(),
     long.length > 0 ? readInputs(database, workspaceId, long) : new Map<RunId, string>(),
   ]);
-  const given = fitting.map(async ({ run, found }): Promise<GivenRun<Filled>> => {
+  const given = fitting.map(async ({ run, found }): Promise<BuiltRun<Filled>> => {
     const filled = await fill(run, found.input ?? inputs.get(found.id) ?? "null");
     if (!("payload" in filled)) return { ...run, text: null, filled };
     const journal = await journalText(inSlices, journals.get(found.id) ?? []);

@@ -3,7 +3,7 @@ import { describe, expect } from "vitest";
 import { FROM_THE_START, findLanesWithWorkAcrossWorkspaces, WORK_MAY_WAIT } from "#jobs";
 import { type Db, type Statement, sql, type WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
-import { WorkLook } from "../../src/engine/look-for-work.ts";
+import { WorkScan } from "../../src/engine/work-scan.ts";
 import { MAX_LANE_STEPS } from "../../src/jobs/store/find-work.ts";
 import type { TestDatabase } from "../harness/database.ts";
 import { putCircuit, test } from "../harness/engine.ts";
@@ -95,8 +95,8 @@ async function lookEverywhere(db: Db): Promise<LaneKey[][]> {
 
 const inOrder = (lanes: readonly LaneKey[]): LaneKey[] => lanes.toSorted((one, other) => one.laneId - other.laneId);
 
-describe("a look for work", () => {
-  test("a look for work finds the lanes that nodes serve and that have claimable jobs", async ({ database, engine }) => {
+describe("a scan for work", () => {
+  test("a scan for work finds the lanes that nodes serve and that have claimable jobs", async ({ database, engine }) => {
     await database.query("truncate job, lane cascade");
     const [workspace, other, free] = [await putWorkspace(database), await putWorkspace(database), await putWorkspace(database, "free")];
     const expected = [
@@ -112,7 +112,7 @@ describe("a look for work", () => {
     expect(inOrder((await findLanesWithWorkAcrossWorkspaces(engine)).lanes)).toEqual(inOrder(expected));
   });
 
-  test("a look for work visits as little while 5,000 lanes with jobs are not served or paused as while there are none", async ({
+  test("a scan for work visits as little while 5,000 lanes with jobs are not served or paused as while there are none", async ({
     database,
   }) => {
     await database.query("truncate job, lane cascade");
@@ -127,7 +127,7 @@ describe("a look for work", () => {
     expect(await countBuffers(database, poll)).toBeLessThan((before[1] as number) * 2);
   });
 
-  test("a look for work passes over thousands of lanes without jobs beside thousands of jobs that nobody serves", async ({ database }) => {
+  test("a scan for work passes over thousands of lanes without jobs beside thousands of jobs that nobody serves", async ({ database }) => {
     await database.query("truncate job, lane cascade");
     const workspace = await putWorkspace(database);
     await putLanes(database, workspace, { count: 2_500, served: "none" });
@@ -152,7 +152,7 @@ describe("a look for work", () => {
     expect(inOrder((looks[0] as LaneKey[]).filter(({ workspaceId }) => workspaceId === other))).toEqual(expected.slice(-20));
   });
 
-  test("a look for work finds the one lane of each of 300 workspaces while one has thousands", async ({ database, engine }) => {
+  test("a scan for work finds the one lane of each of 300 workspaces while one has thousands", async ({ database, engine }) => {
     await database.query("truncate job, lane cascade");
     const large = await putWorkspace(database);
     await putLanes(database, large, { count: 3_000 });
@@ -194,7 +194,7 @@ describe("a look for work", () => {
       wakeAt: () => {},
     };
     let elapsedMs = 0;
-    const look = new WorkLook(engine, { elapsedMs: () => (elapsedMs += 10) }, waker);
+    const look = new WorkScan(engine, { elapsedMs: () => (elapsedMs += 10) }, waker);
     expect(await look.pass()).toBe(40);
     expect(await look.pass()).toBeUndefined();
     expect(known.size).toBe(MAX_LANE_STEPS + 1);

@@ -53,13 +53,13 @@ export const changeKindOfHeld = (
       returning attempt`,
   );
 
-/** A job that was given back, and whose attempt has failed after all. */
+/** A job that was released, and whose attempt has failed after all. */
 export interface AttemptToCount extends JobKey {
   /** How long the next attempt waits. */
   readonly waitMs: number;
 }
 
-/** Counts attempts that were spared when their jobs were given back, and delays the jobs. Returns when they are due. Uses the primary key. */
+/** Counts attempts that were spared when their jobs were released, and delays the jobs. Returns when they are due. Uses the primary key. */
 export const countAttemptsAcrossWorkspaces = async (tx: Db, jobs: readonly AttemptToCount[]): Promise<Timestamp[]> =>
   (
     await rows<{ run_at: Timestamp }>(
