@@ -1,6 +1,7 @@
 export * from "./address-guard.ts";
 export * from "./address-set.ts";
 export * from "./callback-url.ts";
+export * from "./check-fields.ts";
 export * from "./check-host.ts";
 export * from "./names/create-names.ts";
 export * from "./names/hosts-in-use.ts";

@@ -1,6 +1,5 @@
-import { type CreateQueue, type PatchQueue, parseTemplates, TemplateError } from "@tidemill/contract";
-import { invalid } from "#kernel";
-import { type AddressGuard, hostFault, readCallbackUrl } from "#outbound";
+import type { CreateQueue, PatchQueue } from "@tidemill/contract";
+import { type AddressGuard, checkHeadersField, checkUrlField } from "#outbound";
 
 /**
  * Checks a request's callback settings beyond their shape.
@@ -9,20 +8,8 @@ import { type AddressGuard, hostFault, readCallbackUrl } from "#outbound";
  */
 export function checkCallback(
   guard: Pick<AddressGuard, "refusesHost">,
-  { callback_url, callback_headers }: CreateQueue | PatchQueue,
+  { callback_url, callback_headers = {} }: CreateQueue | PatchQueue,
 ): void {
-  if (callback_url) {
-    const { hostname } = inField("callback_url", () => readCallbackUrl(callback_url));
-    const fault = hostFault(guard, hostname);
-    if (fault) throw invalid("callback_url", fault);
-  }
-  for (const [name, value] of Object.entries(callback_headers ?? {})) inField(`callback_headers.${name}`, () => parseTemplates(value));
-}
-
-function inField<Read>(path: string, read: () => Read): Read {
-  try {
-    return read();
-  } catch (error) {
-    throw error instanceof TemplateError ? invalid(path, error.message) : error;
-  }
+  if (callback_url) checkUrlField(guard, "callback_url", callback_url);
+  checkHeadersField("callback_headers", callback_headers);
 }

@@ -1,6 +1,6 @@
-import { type HttpCall, LIMITS, parseTemplates, TemplateError } from "@tidemill/contract";
+import { type HttpCall, LIMITS } from "@tidemill/contract";
 import { invalid, problem } from "#kernel";
-import { readCallbackUrl } from "#outbound";
+import { checkHeadersField, readUrlField } from "#outbound";
 
 /** A call that a step asks for, checked. */
 export interface CallToBegin {
@@ -35,8 +35,8 @@ export function readCall(call: HttpCall, path: string): CallToBegin {
   const { url, headers = {}, body, method = body === undefined ? "GET" : "POST", timeout = DEFAULTS.timeoutMs } = call;
   if (body !== undefined && (method === "GET" || method === "HEAD"))
     throw invalid(`${path}.body`, `is not allowed with the method ${method}`);
-  inField(`${path}.url`, () => readCallbackUrl(url));
-  for (const [name, value] of Object.entries(headers)) inField(`${path}.headers.${name}`, () => parseTemplates(value));
+  readUrlField(`${path}.url`, url);
+  checkHeadersField(`${path}.headers`, headers);
   const stored: StoredRequest = { method, url, headers, ...(body !== undefined && { body }), timeoutMs: timeout };
   const request = JSON.stringify(stored);
   if (Buffer.byteLength(request) > LIMITS.payloadBytes) throw problem("PAYLOAD_TOO_LARGE", { limit_bytes: LIMITS.payloadBytes, path });
@@ -47,12 +47,4 @@ export function readCall(call: HttpCall, path: string): CallToBegin {
     backoffDelayMs: call.backoff?.delay ?? DEFAULTS.backoffDelayMs,
     request,
   };
-}
-
-function inField<Read>(path: string, read: () => Read): Read {
-  try {
-    return read();
-  } catch (error) {
-    throw error instanceof TemplateError ? invalid(path, error.message) : error;
-  }
 }
