@@ -425,11 +425,11 @@ export async function figures(): Promise<Figure[]> {
       in: { "docs/people.md": ["When {} requests wait"], "docs/decisions/0043-safety-of-accounts.md": ["The queue has {} places"] },
     },
     {
-      value: (await code.constant("people/cookie.ts", "DEVICE_SECONDS")) / 86_400,
+      value: (await code.constant("people/sessions/cookie.ts", "DEVICE_SECONDS")) / 86_400,
       in: { "docs/people.md": ["is known for {} days"] },
     },
     {
-      value: await code.number("src/people/throttle.ts", /takenAddressBy: \{ tries: (\d+)/),
+      value: await code.number("src/people/sessions/throttle.ts", /takenAddressBy: \{ tries: (\d+)/),
       in: { "docs/people.md": ["together take {} a day"] },
     },
     {

@@ -1,6 +1,6 @@
 import type { ElementHandle, Locator, Page } from "playwright-core";
 import { expect } from "vitest";
-import { codeAt } from "../../server/src/people/totp-code.ts";
+import { codeAt } from "../../server/src/people/second-factors/totp-code.ts";
 import { newPerson } from "../../server/test/harness/people.ts";
 import type { Service } from "../../server/test/harness/service.ts";
 import { answer } from "./harness/answer.ts";

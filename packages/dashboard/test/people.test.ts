@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { codeAt } from "../../server/src/people/totp-code.ts";
+import { codeAt } from "../../server/src/people/second-factors/totp-code.ts";
 import { newPerson, PASSWORD } from "../../server/test/harness/people.ts";
 import { answerForNow } from "./harness/answer.ts";
 import { test } from "./harness/dashboard.ts";

@@ -17,7 +17,7 @@ import { addOwnWorkspace } from "./own-workspaces.ts";
 import type { PeopleContext } from "./people-context.ts";
 import { keepPerson } from "./person-store.ts";
 import { config, empty, hidden } from "./route-parts.ts";
-import { deleteSession, deleteSessions, listSessions } from "./session-store.ts";
+import { deleteSession, deleteSessions, listSessions } from "./sessions/session-store.ts";
 
 /** A person's own account: profile, password, sessions. Source: contract §13. */
 export function mountAccount(api: Api, context: PeopleContext): void {

@@ -1,18 +1,18 @@
 import { Confirm, type Link, LinkPath, RequestReset, type Session, SignIn, TakeLink } from "@tidemill/contract";
 import type { Api } from "#http";
 import { showWorkspaceId } from "#workspaces";
-import { networkOfRequest } from "./client-address.ts";
-import { confirm } from "./confirm.ts";
-import { findLink } from "./links.ts";
+import { findLink } from "./links/links.ts";
+import { requestReset } from "./links/request-reset.ts";
+import { takeLink } from "./links/take-link.ts";
 import type { PeopleContext } from "./people-context.ts";
-import { relyingPartyOf } from "./relying-party.ts";
-import { requestReset } from "./request-reset.ts";
 import { config, empty, hidden } from "./route-parts.ts";
-import { showSession } from "./show-session.ts";
-import { signIn } from "./sign-in.ts";
+import { confirm } from "./second-factors/confirm.ts";
+import { relyingPartyOf } from "./second-factors/relying-party.ts";
+import { networkOfRequest } from "./sessions/client-address.ts";
+import { showSession } from "./sessions/show-session.ts";
+import { signIn } from "./sessions/sign-in.ts";
+import { throttle } from "./sessions/throttle.ts";
 import { requestSignUp } from "./sign-up.ts";
-import { takeLink } from "./take-link.ts";
-import { throttle } from "./throttle.ts";
 
 /** Signing in and out, and links that are used once. Source: contract §13. */
 export function mountAuth(api: Api, context: PeopleContext, howToSignIn: Omit<Session["sign_in"], "passkeys">): void {

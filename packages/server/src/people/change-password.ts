@@ -1,12 +1,12 @@
 import type { ChangePassword } from "@tidemill/contract";
 import type { FastifyRequest } from "fastify";
-import { networkOfRequest } from "./client-address.ts";
-import { deleteLinksOf } from "./link-store.ts";
+import { deleteLinksOf } from "./links/link-store.ts";
 import type { PeopleContext } from "./people-context.ts";
 import { updatePassword } from "./person-store.ts";
-import { requireConfirmed } from "./require-confirmed.ts";
-import { deleteSessions } from "./session-store.ts";
-import { notSignedIn, type OpenedSession } from "./sessions.ts";
+import { requireConfirmed } from "./second-factors/require-confirmed.ts";
+import { networkOfRequest } from "./sessions/client-address.ts";
+import { deleteSessions } from "./sessions/session-store.ts";
+import { notSignedIn, type OpenedSession } from "./sessions/sessions.ts";
 import { verifyPassword } from "./verify-password.ts";
 
 /**

@@ -2,13 +2,13 @@ import type { PatchProfile } from "@tidemill/contract";
 import type { FastifyRequest } from "fastify";
 import { problem } from "#kernel";
 import { normalizeEmail } from "./email.ts";
+import { makeLink } from "./links/make-link.ts";
 import { verifyMail } from "./mails.ts";
-import { makeLink } from "./make-link.ts";
 import type { PeopleContext } from "./people-context.ts";
 import { findPersonByEmail, updateEmail, updateName } from "./person-store.ts";
-import { requireConfirmed } from "./require-confirmed.ts";
-import type { SessionRow } from "./session-store.ts";
-import { throttle } from "./throttle.ts";
+import { requireConfirmed } from "./second-factors/require-confirmed.ts";
+import type { SessionRow } from "./sessions/session-store.ts";
+import { throttle } from "./sessions/throttle.ts";
 
 const VERIFY_HOURS = 24;
 

@@ -9,7 +9,7 @@ import {
 } from "@tidemill/contract";
 import { type Api, noContent, operatorActorOf, replies } from "#http";
 import { existingWorkspace, workspaceIn } from "#workspaces";
-import { invite, pageOfInvitations, revokeInvitation } from "./invitations.ts";
+import { invite, pageOfInvitations, revokeInvitation } from "./links/invitations.ts";
 import type { PeopleContext } from "./people-context.ts";
 
 /** Invitations to any workspace. Operators need not belong to it: its first administrator comes by an invitation. Source: contract §13. */

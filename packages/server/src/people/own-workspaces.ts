@@ -1,7 +1,7 @@
 import type { OwnNewWorkspace } from "@tidemill/contract";
 import { type Db, type PersonId, problem, typeId, type WorkspaceId } from "#kernel";
 import { createWorkspaceFor, showWorkspaceId } from "#workspaces";
-import { countAdminOf, insertMembership } from "./membership-store.ts";
+import { countAdminOf, insertMembership } from "./members/membership-store.ts";
 import type { PeopleContext } from "./people-context.ts";
 import { lockPerson } from "./person-store.ts";
 

@@ -4,11 +4,11 @@ import type { OwnKey } from "#vault";
 import type { AdminContext } from "#workspaces";
 import type { AccountLog } from "./account-log.ts";
 import type { PublicUrl } from "./base-url.ts";
-import type { TokenCookie } from "./cookie.ts";
-import type { KnownDevices } from "./known-devices.ts";
 import type { Mailer } from "./mail.ts";
 import type { Passwords } from "./password.ts";
-import type { Sessions } from "./sessions.ts";
+import type { TokenCookie } from "./sessions/cookie.ts";
+import type { KnownDevices } from "./sessions/known-devices.ts";
+import type { Sessions } from "./sessions/sessions.ts";
 
 /** What the functions of this folder need. */
 export interface PeopleContext extends AdminContext {

@@ -6,19 +6,19 @@ import { AccountLog } from "./account-log.ts";
 import { mountAccount } from "./account-routes.ts";
 import { mountAuth } from "./auth-routes.ts";
 import { readPublicUrl } from "./base-url.ts";
-import { clientAddressOf } from "./client-address.ts";
-import { TokenCookie } from "./cookie.ts";
-import { IdentityProvider } from "./identity-provider.ts";
-import { KnownDevices } from "./known-devices.ts";
+import { makeFirstSetupLink } from "./links/setup-link.ts";
 import { Mailer } from "./mail.ts";
-import { mountMembers } from "./member-routes.ts";
-import { mountOidc } from "./oidc-routes.ts";
+import { mountMembers } from "./members/member-routes.ts";
+import { IdentityProvider } from "./oidc/identity-provider.ts";
+import { mountOidc } from "./oidc/oidc-routes.ts";
 import { mountOperatorInvitations } from "./operator-routes.ts";
 import { Passwords } from "./password.ts";
 import type { PeopleContext } from "./people-context.ts";
-import { mountSecondFactors } from "./second-factor-routes.ts";
-import { Sessions } from "./sessions.ts";
-import { makeFirstSetupLink } from "./setup-link.ts";
+import { mountSecondFactors } from "./second-factors/second-factor-routes.ts";
+import { clientAddressOf } from "./sessions/client-address.ts";
+import { TokenCookie } from "./sessions/cookie.ts";
+import { KnownDevices } from "./sessions/known-devices.ts";
+import { Sessions } from "./sessions/sessions.ts";
 import { createSweep } from "./sweep.ts";
 
 export interface PeopleOptions {

@@ -1,18 +1,18 @@
 import type { TakeLink } from "@tidemill/contract";
 import type { FastifyRequest } from "fastify";
 import { type PersonId, problem } from "#kernel";
-import { networkOfRequest } from "./client-address.ts";
 import { normalizeEmail } from "./email.ts";
-import { deleteLink, type LinkRow } from "./link-store.ts";
-import { given, linkNotFound, signInRequired } from "./links.ts";
+import { deleteLink, type LinkRow } from "./links/link-store.ts";
+import { given, linkNotFound, signInRequired } from "./links/links.ts";
+import { makeLink } from "./links/make-link.ts";
+import { makeResetLink } from "./links/reset.ts";
 import { resetMail, verifyMail } from "./mails.ts";
-import { makeLink } from "./make-link.ts";
 import { makeOwnWorkspace } from "./own-workspaces.ts";
 import type { PeopleContext } from "./people-context.ts";
 import { findPersonByEmail, insertPerson } from "./person-store.ts";
-import { makeResetLink } from "./reset.ts";
-import type { OpenedSession } from "./sessions.ts";
-import { throttle } from "./throttle.ts";
+import { networkOfRequest } from "./sessions/client-address.ts";
+import type { OpenedSession } from "./sessions/sessions.ts";
+import { throttle } from "./sessions/throttle.ts";
 
 const SIGN_UP_HOURS = 24;
 

@@ -1,10 +1,10 @@
 import { type Db, type EmitEvent, PeriodicLoop, type Random, type Service } from "#kernel";
 import { sweepAccountEvents } from "./account-event-store.ts";
-import { sweepChallenges } from "./challenge-store.ts";
-import { sweepDevices } from "./known-device-store.ts";
-import { sweepLinks } from "./link-store.ts";
-import { sweepSessions } from "./session-store.ts";
-import { sweepThrottles } from "./throttle-store.ts";
+import { sweepLinks } from "./links/link-store.ts";
+import { sweepChallenges } from "./second-factors/challenge-store.ts";
+import { sweepDevices } from "./sessions/known-device-store.ts";
+import { sweepSessions } from "./sessions/session-store.ts";
+import { sweepThrottles } from "./sessions/throttle-store.ts";
 
 const EVERY_MS = 600_000;
 

@@ -1,10 +1,10 @@
 import type { FastifyRequest } from "fastify";
 import { invalid, problem } from "#kernel";
-import { networkOfRequest } from "./client-address.ts";
 import type { PeopleContext } from "./people-context.ts";
 import { findCredentialsById } from "./person-store.ts";
-import type { SessionRow } from "./session-store.ts";
-import { throttle } from "./throttle.ts";
+import { networkOfRequest } from "./sessions/client-address.ts";
+import type { SessionRow } from "./sessions/session-store.ts";
+import { throttle } from "./sessions/throttle.ts";
 
 /**
  * Verifies the password of somebody who is signed in.

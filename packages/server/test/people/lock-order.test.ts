@@ -2,7 +2,7 @@ import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { createAdminContext, DatabaseClock, readPublicUrl, systemRandom } from "@tidemill/server";
 import { expect } from "vitest";
 import { type Database, type PersonId, type Statement, sql, uuidOf } from "#kernel";
-import { makeResetLink } from "../../src/people/reset.ts";
+import { makeResetLink } from "../../src/people/links/reset.ts";
 import { test } from "../harness/engine.ts";
 import { hold } from "../harness/locks.ts";
 import { Browser, newPerson, PASSWORD, type TestPerson } from "../harness/people.ts";

@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
 import { sql, uuidOf } from "#kernel";
-import { removePerson } from "../../src/people/manage.ts";
+import { removePerson } from "../../src/people/members/manage.ts";
 import type { Reply } from "../harness/ask.ts";
 import type { TestIdentityProvider } from "../harness/identity-provider.ts";
 import { hold } from "../harness/locks.ts";

@@ -3,9 +3,9 @@ import type { FastifyRequest } from "fastify";
 import { expect } from "vitest";
 import { systemRandom, type UuidSource } from "#kernel";
 import type { AccountLog } from "../../src/people/account-log.ts";
-import { TokenCookie } from "../../src/people/cookie.ts";
-import type { KnownDevices } from "../../src/people/known-devices.ts";
-import { Sessions } from "../../src/people/sessions.ts";
+import { TokenCookie } from "../../src/people/sessions/cookie.ts";
+import type { KnownDevices } from "../../src/people/sessions/known-devices.ts";
+import { Sessions } from "../../src/people/sessions/sessions.ts";
 import { test } from "../harness/engine.ts";
 import { newPerson } from "../harness/people.ts";
 

@@ -1,8 +1,8 @@
 import { describe, expect } from "vitest";
 import { type PersonId, type Uuid, uuidOf } from "#kernel";
-import { insertIdentity } from "../../src/people/identity-store.ts";
-import { removePerson } from "../../src/people/manage.ts";
-import { insertPasskey } from "../../src/people/passkey-store.ts";
+import { removePerson } from "../../src/people/members/manage.ts";
+import { insertIdentity } from "../../src/people/oidc/identity-store.ts";
+import { insertPasskey } from "../../src/people/second-factors/passkey-store.ts";
 import { test } from "../harness/engine.ts";
 import { Browser, newPerson } from "../harness/people.ts";
 

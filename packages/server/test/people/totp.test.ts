@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { codeAt } from "../../src/people/totp-code.ts";
+import { codeAt } from "../../src/people/second-factors/totp-code.ts";
 import { Browser, newPerson, PASSWORD, type TestPerson } from "../harness/people.ts";
 import { type Service, test } from "../harness/service.ts";
 

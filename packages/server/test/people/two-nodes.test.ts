@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { codeAt } from "../../src/people/totp-code.ts";
+import { codeAt } from "../../src/people/second-factors/totp-code.ts";
 import type { Reply } from "../harness/ask.ts";
 import { CLIENT_ID, CLIENT_SECRET, TestIdentityProvider } from "../harness/identity-provider.ts";
 import { linkIn, MailServer } from "../harness/mail.ts";

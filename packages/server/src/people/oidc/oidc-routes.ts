@@ -2,15 +2,15 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Api } from "#http";
 import type { PersonId } from "#kernel";
-import { putChallenge, takeChallenge } from "./challenge-store.ts";
-import { networkOfRequest } from "./client-address.ts";
+import { type PeopleContext, pageUrl } from "../people-context.ts";
+import { config, hidden } from "../route-parts.ts";
+import { putChallenge, takeChallenge } from "../second-factors/challenge-store.ts";
+import { requireConfirmed } from "../second-factors/require-confirmed.ts";
+import { networkOfRequest } from "../sessions/client-address.ts";
+import { throttle } from "../sessions/throttle.ts";
+import { makeToken } from "../sessions/token.ts";
 import type { Asked, IdentityProvider } from "./identity-provider.ts";
 import { linkIdentity, type OidcRules, signInByClaims } from "./oidc-sign-in.ts";
-import { type PeopleContext, pageUrl } from "./people-context.ts";
-import { requireConfirmed } from "./require-confirmed.ts";
-import { config, hidden } from "./route-parts.ts";
-import { throttle } from "./throttle.ts";
-import { makeToken } from "./token.ts";
 
 const PURPOSE = "oidc";
 /** From `/dashboard/auth/oidc/…` to `/dashboard/`, below whatever prefix. */

@@ -2,14 +2,13 @@ import type { PersonRole } from "@tidemill/contract";
 import { type Db, type PersonId, problem, type Transactional, typeId, type Uuid, type WorkspaceId } from "#kernel";
 import type { AdminContext } from "#workspaces";
 import { OPERATOR } from "#workspaces";
-import { type AccountEventRow, listAccountEvents } from "./account-event-store.ts";
-import { recordFor } from "./account-log.ts";
-import { normalizeEmail } from "./email.ts";
-import { listInvitedToAcrossWorkspaces } from "./invitation-store.ts";
-import { revokeInvitationsBy, revokeOperatorInvitations } from "./invitations.ts";
-import type { LinkContext } from "./make-link.ts";
-import { auditMember } from "./members.ts";
-import { hasOtherAdmin, insertMembership, listOwnAcrossWorkspaces, lockMembersAcrossWorkspaces } from "./membership-store.ts";
+import { type AccountEventRow, listAccountEvents } from "../account-event-store.ts";
+import { recordFor } from "../account-log.ts";
+import { normalizeEmail } from "../email.ts";
+import { listInvitedToAcrossWorkspaces } from "../links/invitation-store.ts";
+import { revokeInvitationsBy, revokeOperatorInvitations } from "../links/invitations.ts";
+import type { LinkContext } from "../links/make-link.ts";
+import { dropCredentials, makeResetLink } from "../links/reset.ts";
 import {
   deletePerson,
   findPersonByEmail,
@@ -19,9 +18,10 @@ import {
   lockPersonToRemove,
   type PersonRow,
   setOperator,
-} from "./person-store.ts";
-import { dropCredentials, makeResetLink } from "./reset.ts";
-import { shownName } from "./shown-name.ts";
+} from "../person-store.ts";
+import { shownName } from "../shown-name.ts";
+import { auditMember } from "./members.ts";
+import { hasOtherAdmin, insertMembership, listOwnAcrossWorkspaces, lockMembersAcrossWorkspaces } from "./membership-store.ts";
 
 /** For commands: what they need, and where links lead. */
 export type ManageContext = AdminContext & LinkContext;

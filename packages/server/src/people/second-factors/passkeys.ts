@@ -11,12 +11,12 @@ import {
 import type { PasskeyAnswer, PasskeyRegistration } from "@tidemill/contract";
 import type { FastifyRequest } from "fastify";
 import { problem, typeId } from "#kernel";
+import type { PeopleContext } from "../people-context.ts";
+import type { SessionRow } from "../sessions/session-store.ts";
+import type { ProvenPerson } from "../sessions/sessions.ts";
 import { putChallenge, takeChallenge } from "./challenge-store.ts";
 import { findCredential, insertPasskey, listPasskeys, type PasskeyRow, recordUse } from "./passkey-store.ts";
-import type { PeopleContext } from "./people-context.ts";
 import { type RelyingParty, relyingPartyOf } from "./relying-party.ts";
-import type { SessionRow } from "./session-store.ts";
-import type { ProvenPerson } from "./sessions.ts";
 
 const ADD = "passkey.add";
 const USE = "passkey.use";

@@ -1,13 +1,13 @@
 import type { Db, PersonId } from "#kernel";
-import { recordFor } from "./account-log.ts";
-import { deleteIdentities } from "./identity-store.ts";
-import { deleteDevices } from "./known-device-store.ts";
+import { recordFor } from "../account-log.ts";
+import { deleteIdentities } from "../oidc/identity-store.ts";
+import { lockPerson, updatePassword } from "../person-store.ts";
+import { deletePasskeys } from "../second-factors/passkey-store.ts";
+import { deleteRecoveryCodes, deleteTotp } from "../second-factors/totp-store.ts";
+import { deleteDevices } from "../sessions/known-device-store.ts";
+import { deleteSessions } from "../sessions/session-store.ts";
 import { deleteLinksOf } from "./link-store.ts";
 import { type LinkContext, makeLink } from "./make-link.ts";
-import { deletePasskeys } from "./passkey-store.ts";
-import { lockPerson, updatePassword } from "./person-store.ts";
-import { deleteSessions } from "./session-store.ts";
-import { deleteRecoveryCodes, deleteTotp } from "./totp-store.ts";
 
 const RESET_HOURS = 2;
 

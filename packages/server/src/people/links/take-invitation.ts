@@ -1,15 +1,15 @@
 import type { PersonRole, TakeLink } from "@tidemill/contract";
 import type { FastifyRequest } from "fastify";
 import { type Db, type PersonId, problem, typeId, type WorkspaceId } from "#kernel";
-import { networkOfRequest } from "./client-address.ts";
-import { normalizeEmail } from "./email.ts";
+import { normalizeEmail } from "../email.ts";
+import { insertMembership } from "../members/membership-store.ts";
+import type { PeopleContext } from "../people-context.ts";
+import { findPersonByEmail, insertPerson, keepPerson } from "../person-store.ts";
+import { networkOfRequest } from "../sessions/client-address.ts";
+import type { OpenedSession } from "../sessions/sessions.ts";
+import { throttle } from "../sessions/throttle.ts";
 import { deleteLink, type LinkRow } from "./link-store.ts";
 import { given, linkNotFound, signInRequired } from "./links.ts";
-import { insertMembership } from "./membership-store.ts";
-import type { PeopleContext } from "./people-context.ts";
-import { findPersonByEmail, insertPerson, keepPerson } from "./person-store.ts";
-import type { OpenedSession } from "./sessions.ts";
-import { throttle } from "./throttle.ts";
 
 /**
  * Accepts an invitation: for the account of the person who is signed in, otherwise for a new one. The address of a new account is not

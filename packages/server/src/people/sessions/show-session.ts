@@ -1,7 +1,7 @@
 import type { Session } from "@tidemill/contract";
 import { type Db, typeId } from "#kernel";
 import { showWorkspaceId } from "#workspaces";
-import { listOfSessionAcrossWorkspaces } from "./membership-store.ts";
+import { listOfSessionAcrossWorkspaces } from "../members/membership-store.ts";
 import type { SessionRow } from "./session-store.ts";
 
 /** Who is signed in, as the pages need it. */

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { PublicUrl } from "./base-url.ts";
+import type { PublicUrl } from "../base-url.ts";
 
 const SESSION_SECONDS = 30 * 86_400;
 const STATE_SECONDS = 600;

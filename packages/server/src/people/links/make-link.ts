@@ -1,7 +1,7 @@
 import { type Db, uuidOf } from "#kernel";
+import { type PeopleContext, pageUrl } from "../people-context.ts";
+import { hashNewToken, makeToken } from "../sessions/token.ts";
 import { insertLink, type NewLink } from "./link-store.ts";
-import { type PeopleContext, pageUrl } from "./people-context.ts";
-import { hashNewToken, makeToken } from "./token.ts";
 
 export type LinkContext = Pick<PeopleContext, "random" | "ids" | "publicUrl" | "nodeUrl">;
 

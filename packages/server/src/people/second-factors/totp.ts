@@ -2,10 +2,10 @@ import { createHash } from "node:crypto";
 import type { EnabledTotp, PendingTotp } from "@tidemill/contract";
 import type { FastifyRequest } from "fastify";
 import { type Db, type PersonId, problem, type Random } from "#kernel";
-import type { PeopleContext } from "./people-context.ts";
-import { keepPerson } from "./person-store.ts";
-import type { SessionRow } from "./session-store.ts";
-import { throttle } from "./throttle.ts";
+import type { PeopleContext } from "../people-context.ts";
+import { keepPerson } from "../person-store.ts";
+import type { SessionRow } from "../sessions/session-store.ts";
+import { throttle } from "../sessions/throttle.ts";
 import { makeTotpSecret, stepOfCode, totpUri } from "./totp-code.ts";
 import { enableTotp, findTotp, putPendingTotp, replaceRecoveryCodes, takeRecoveryCode, takeStep } from "./totp-store.ts";
 

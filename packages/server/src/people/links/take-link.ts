@@ -1,15 +1,15 @@
 import type { TakeLink } from "@tidemill/contract";
 import type { FastifyRequest } from "fastify";
-import { networkOfRequest } from "./client-address.ts";
+import type { PeopleContext } from "../people-context.ts";
+import { networkOfRequest } from "../sessions/client-address.ts";
+import type { OpenedSession } from "../sessions/sessions.ts";
+import { throttle } from "../sessions/throttle.ts";
+import { takeSignUp } from "../sign-up.ts";
 import { findLink } from "./links.ts";
-import type { PeopleContext } from "./people-context.ts";
-import type { OpenedSession } from "./sessions.ts";
-import { takeSignUp } from "./sign-up.ts";
 import { takeInvitation } from "./take-invitation.ts";
 import { takeReset } from "./take-reset.ts";
 import { takeSetup } from "./take-setup.ts";
 import { takeVerification } from "./take-verification.ts";
-import { throttle } from "./throttle.ts";
 
 const TAKE = { setup: takeSetup, invitation: takeInvitation, reset: takeReset, verify: takeVerification };
 

@@ -1,9 +1,9 @@
 import type { FastifyRequest } from "fastify";
 import { problem } from "#kernel";
+import type { PeopleContext } from "../people-context.ts";
+import { lockPerson, updateEmail } from "../person-store.ts";
 import { deleteLink, type LinkRow } from "./link-store.ts";
 import { linkNotFound } from "./links.ts";
-import type { PeopleContext } from "./people-context.ts";
-import { lockPerson, updateEmail } from "./person-store.ts";
 
 /**
  * A person has proven that a mail address is theirs. They must be signed in: somebody who only reads the mail may be one

@@ -1,7 +1,7 @@
 import type { TakeLink } from "@tidemill/contract";
 import { type Db, invalid, notFound, type ProblemError, problem } from "#kernel";
+import { hashToken } from "../sessions/token.ts";
 import { findLinkAcrossWorkspaces, type LinkRow } from "./link-store.ts";
-import { hashToken } from "./token.ts";
 
 /** The same for a link that was used, has expired, or never was. */
 export const linkNotFound = (): ProblemError => notFound({ resource: "link" });

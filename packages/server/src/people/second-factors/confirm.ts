@@ -1,11 +1,11 @@
 import type { Confirm } from "@tidemill/contract";
 import type { FastifyRequest } from "fastify";
 import { problem } from "#kernel";
+import type { PeopleContext } from "../people-context.ts";
+import { notSignedIn, type OpenedSession } from "../sessions/sessions.ts";
+import { verifyPassword } from "../verify-password.ts";
 import { verifyPasskey } from "./passkeys.ts";
-import type { PeopleContext } from "./people-context.ts";
-import { notSignedIn, type OpenedSession } from "./sessions.ts";
 import { takeCode, wrongCode } from "./totp.ts";
-import { verifyPassword } from "./verify-password.ts";
 
 /**
  * Somebody who is signed in proves again that it is them, for the next ten minutes. Their session gets another token.

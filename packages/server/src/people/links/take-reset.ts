@@ -1,15 +1,15 @@
 import type { TakeLink } from "@tidemill/contract";
 import type { FastifyRequest } from "fastify";
 import type { PersonId } from "#kernel";
-import { networkOfRequest } from "./client-address.ts";
+import type { PeopleContext } from "../people-context.ts";
+import { lockPerson, markVerified, updatePassword } from "../person-store.ts";
+import { findTotp } from "../second-factors/totp-store.ts";
+import { networkOfRequest } from "../sessions/client-address.ts";
+import { deleteSessions } from "../sessions/session-store.ts";
+import type { OpenedSession } from "../sessions/sessions.ts";
 import { deleteLink, deleteLinksOf, type LinkRow } from "./link-store.ts";
 import { given, linkNotFound } from "./links.ts";
-import type { PeopleContext } from "./people-context.ts";
-import { lockPerson, markVerified, updatePassword } from "./person-store.ts";
 import { dropCredentials } from "./reset.ts";
-import { deleteSessions } from "./session-store.ts";
-import type { OpenedSession } from "./sessions.ts";
-import { findTotp } from "./totp-store.ts";
 
 /**
  * Sets a new password. The old one and all sessions end. Who got the link by mail has proven that the address is theirs. If nobody had

@@ -1,6 +1,6 @@
 import type { PersonRole, Plan } from "@tidemill/contract";
 import { type Db, type PersonId, row, rows, sql, type Timestamp, type Uuid, type WorkspaceId } from "#kernel";
-import { COUNTS, IS_OPERATOR } from "./membership-store.ts";
+import { COUNTS, IS_OPERATOR } from "../members/membership-store.ts";
 
 export type SignedInWith = "password" | "passkey" | "oidc" | "link";
 

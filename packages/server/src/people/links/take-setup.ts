@@ -1,15 +1,15 @@
 import type { TakeLink } from "@tidemill/contract";
 import type { FastifyRequest } from "fastify";
 import { type PersonId, problem, typeId } from "#kernel";
-import { networkOfRequest } from "./client-address.ts";
-import { normalizeEmail } from "./email.ts";
+import { normalizeEmail } from "../email.ts";
+import { auditMember } from "../members/members.ts";
+import { insertMembership } from "../members/membership-store.ts";
+import type { PeopleContext } from "../people-context.ts";
+import { insertPerson } from "../person-store.ts";
+import { networkOfRequest } from "../sessions/client-address.ts";
+import type { OpenedSession } from "../sessions/sessions.ts";
 import { deleteLink, deleteSetupLinks, type LinkRow, lockSetup } from "./link-store.ts";
 import { given, linkNotFound } from "./links.ts";
-import { auditMember } from "./members.ts";
-import { insertMembership } from "./membership-store.ts";
-import type { PeopleContext } from "./people-context.ts";
-import { insertPerson } from "./person-store.ts";
-import type { OpenedSession } from "./sessions.ts";
 
 /** Makes the first person, or another operator. @throws CONFLICT for an address that is taken */
 export async function takeSetup(context: PeopleContext, request: FastifyRequest, link: LinkRow, fields: TakeLink): Promise<OpenedSession> {

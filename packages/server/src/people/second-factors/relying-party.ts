@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import type { FastifyRequest } from "fastify";
 import { readHost } from "#http";
-import type { PublicUrl } from "./base-url.ts";
+import type { PublicUrl } from "../base-url.ts";
 
 /** For which name passkeys are made, and from which pages they are used. */
 export interface RelyingParty {

@@ -13,11 +13,11 @@ import {
   type UuidSource,
 } from "#kernel";
 import { readWorkspaceId } from "#workspaces";
-import type { AccountLog } from "./account-log.ts";
+import type { AccountLog } from "../account-log.ts";
+import { lockMembers } from "../members/membership-store.ts";
+import { keepPerson, lockPerson } from "../person-store.ts";
 import type { TokenCookie } from "./cookie.ts";
 import type { KnownDevices } from "./known-devices.ts";
-import { lockMembers } from "./membership-store.ts";
-import { keepPerson, lockPerson } from "./person-store.ts";
 import {
   deleteSessionByToken,
   findAccess,

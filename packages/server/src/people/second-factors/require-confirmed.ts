@@ -1,5 +1,5 @@
 import { problem } from "#kernel";
-import type { SessionRow } from "./session-store.ts";
+import type { SessionRow } from "../sessions/session-store.ts";
 
 /** @throws FORBIDDEN unless the person has proven in the last ten minutes that it is them */
 export function requireConfirmed({ confirmedUntil }: SessionRow): null {

@@ -1,11 +1,11 @@
 import type { FastifyRequest } from "fastify";
-import { networkOfRequest } from "./client-address.ts";
-import { normalizeEmail } from "./email.ts";
-import { resetMail } from "./mails.ts";
-import type { PeopleContext } from "./people-context.ts";
-import { findPersonByEmail } from "./person-store.ts";
+import { normalizeEmail } from "../email.ts";
+import { resetMail } from "../mails.ts";
+import type { PeopleContext } from "../people-context.ts";
+import { findPersonByEmail } from "../person-store.ts";
+import { networkOfRequest } from "../sessions/client-address.ts";
+import { throttle } from "../sessions/throttle.ts";
 import { makeResetLink } from "./reset.ts";
-import { throttle } from "./throttle.ts";
 
 /** Sends a link with which a person sets a new password. Does the same for an address that nobody has, as far as the sender can see. */
 export async function requestReset(context: PeopleContext, request: FastifyRequest, given: string): Promise<void> {

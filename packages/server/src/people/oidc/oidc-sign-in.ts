@@ -1,14 +1,14 @@
 import type { FastifyRequest } from "fastify";
 import type { IDToken } from "openid-client";
 import { type Db, type PersonId, typeId } from "#kernel";
+import { normalizeEmail } from "../email.ts";
+import type { PeopleContext } from "../people-context.ts";
+import { insertPerson } from "../person-store.ts";
+import type { OpenedSession, ProvenPerson } from "../sessions/sessions.ts";
+import { shownName } from "../shown-name.ts";
 import { applyGroups } from "./apply-groups.ts";
-import { normalizeEmail } from "./email.ts";
 import { type GroupRights, readRules, rightsOf } from "./group-roles.ts";
 import { findIdentity, insertIdentity, lockIdentity, lockPersonByIdentity } from "./identity-store.ts";
-import type { PeopleContext } from "./people-context.ts";
-import { insertPerson } from "./person-store.ts";
-import type { OpenedSession, ProvenPerson } from "./sessions.ts";
-import { shownName } from "./shown-name.ts";
 
 export interface OidcRules {
   readonly roles: readonly string[];

@@ -3,7 +3,11 @@ import type { Actor } from "#audit";
 import { type LockAccess, nextPage, readPage } from "#http";
 import { type Db, notFound, type PersonId, problem, type Transactional, typeId, type Uuid, uuidOf, type WorkspaceId } from "#kernel";
 import type { AdminContext } from "#workspaces";
-import { normalizeEmail } from "./email.ts";
+import { normalizeEmail } from "../email.ts";
+import { invitationMail } from "../mails.ts";
+import { isMemberByEmail } from "../members/membership-store.ts";
+import type { PeopleContext } from "../people-context.ts";
+import { throttle } from "../sessions/throttle.ts";
 import {
   deleteInvitation,
   deleteInvitationsBy,
@@ -11,12 +15,8 @@ import {
   listInvitations,
   listInvitedToAcrossWorkspaces,
 } from "./invitation-store.ts";
-import { invitationMail } from "./mails.ts";
 import { makeLink } from "./make-link.ts";
-import { isMemberByEmail } from "./membership-store.ts";
-import type { PeopleContext } from "./people-context.ts";
 import { LINK_HOURS } from "./setup-link.ts";
-import { throttle } from "./throttle.ts";
 
 export const showInvitation = ({ id, ...invitation }: InvitationRow): Invitation => ({ id: typeId("inv", id), ...invitation });
 

@@ -1,14 +1,14 @@
 import type { SignIn } from "@tidemill/contract";
 import type { FastifyRequest } from "fastify";
 import { problem } from "#kernel";
+import { normalizeEmail } from "../email.ts";
+import type { PeopleContext } from "../people-context.ts";
+import { findCredentials } from "../person-store.ts";
+import { takeCode } from "../second-factors/totp.ts";
+import { findTotp } from "../second-factors/totp-store.ts";
 import { networkOf } from "./client-address.ts";
-import { normalizeEmail } from "./email.ts";
-import type { PeopleContext } from "./people-context.ts";
-import { findCredentials } from "./person-store.ts";
 import type { OpenedSession } from "./sessions.ts";
 import { throttle } from "./throttle.ts";
-import { takeCode } from "./totp.ts";
-import { findTotp } from "./totp-store.ts";
 
 /**
  * Signs a person in by their password. A wrong address takes as long as a wrong password, and gets the same answer.

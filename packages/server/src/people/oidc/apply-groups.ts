@@ -1,12 +1,12 @@
 import { type Db, type PersonId, typeId } from "#kernel";
 import { type AdminContext, SYSTEM } from "#workspaces";
-import { recordFor } from "./account-log.ts";
+import { recordFor } from "../account-log.ts";
+import { listInvitedToAcrossWorkspaces } from "../links/invitation-store.ts";
+import { revokeInvitationsBy, revokeOperatorInvitations } from "../links/invitations.ts";
+import { findManagedRole, putManagedMembership, putManagedOperator } from "../members/managed-store.ts";
+import { auditMember } from "../members/members.ts";
+import { deleteMembership, hasOtherAdmin, lockMembersAcrossWorkspaces } from "../members/membership-store.ts";
 import type { GroupRights } from "./group-roles.ts";
-import { listInvitedToAcrossWorkspaces } from "./invitation-store.ts";
-import { revokeInvitationsBy, revokeOperatorInvitations } from "./invitations.ts";
-import { findManagedRole, putManagedMembership, putManagedOperator } from "./managed-store.ts";
-import { auditMember } from "./members.ts";
-import { deleteMembership, hasOtherAdmin, lockMembersAcrossWorkspaces } from "./membership-store.ts";
 
 /**
  * Gives a person, who must be locked, the rights of their groups, and takes away those of groups that they have left. The last admin of a

@@ -1,8 +1,8 @@
 import type { Db } from "#kernel";
 import { SYSTEM } from "#workspaces";
+import { anyPerson } from "../person-store.ts";
 import { findFirstWorkspace } from "./link-store.ts";
 import { type LinkContext, makeLink } from "./make-link.ts";
-import { anyPerson } from "./person-store.ts";
 
 /** How long set-up links and invitations can be used. */
 export const LINK_HOURS = 72;

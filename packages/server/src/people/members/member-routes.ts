@@ -14,10 +14,10 @@ import {
 import { requestActor } from "#audit";
 import { type Api, nextPage, noContent, readPage, replies, routeDefaults, workspaceOf } from "#http";
 import { type Tenants, typeId } from "#kernel";
-import { invite, pageOfInvitations, revokeInvitation } from "./invitations.ts";
+import { invite, pageOfInvitations, revokeInvitation } from "../links/invitations.ts";
+import type { PeopleContext } from "../people-context.ts";
 import { addMember, memberNotFound, patchMember, readPersonId, removeMember, showMember } from "./members.ts";
 import { listMembers } from "./membership-store.ts";
-import type { PeopleContext } from "./people-context.ts";
 
 export interface MemberRoutes {
   readonly tenants: Tenants;

@@ -3,7 +3,9 @@ import type { Actor } from "#audit";
 import type { LockAccess, SignedIn } from "#http";
 import { type Db, notFound, type PersonId, type ProblemError, problem, type Transactional, typeId, uuidOf } from "#kernel";
 import type { AdminContext } from "#workspaces";
-import { revokeInvitationsBy } from "./invitations.ts";
+import { revokeInvitationsBy } from "../links/invitations.ts";
+import type { PeopleContext } from "../people-context.ts";
+import { keepPerson } from "../person-store.ts";
 import {
   deleteMembership,
   findMember,
@@ -14,8 +16,6 @@ import {
   mayAddAcrossWorkspaces,
   updateRole,
 } from "./membership-store.ts";
-import type { PeopleContext } from "./people-context.ts";
-import { keepPerson } from "./person-store.ts";
 
 type MembersContext = Pick<AdminContext, "audit">;
 

@@ -9,15 +9,15 @@ import {
 } from "@tidemill/contract";
 import type { Api } from "#http";
 import { notFound, uuidOf } from "#kernel";
-import { networkOfRequest } from "./client-address.ts";
+import type { PeopleContext } from "../people-context.ts";
+import { keepPerson } from "../person-store.ts";
+import { config, empty, hidden } from "../route-parts.ts";
+import { networkOfRequest } from "../sessions/client-address.ts";
+import { notSignedIn } from "../sessions/sessions.ts";
+import { throttle } from "../sessions/throttle.ts";
 import { deletePasskey, listPasskeys } from "./passkey-store.ts";
 import { addPasskey, askForPasskey, beginPasskey, showPasskey, verifyPasskey } from "./passkeys.ts";
-import type { PeopleContext } from "./people-context.ts";
-import { keepPerson } from "./person-store.ts";
 import { requireConfirmed } from "./require-confirmed.ts";
-import { config, empty, hidden } from "./route-parts.ts";
-import { notSignedIn } from "./sessions.ts";
-import { throttle } from "./throttle.ts";
 import { beginTotp, enableTotpWith, newRecoveryCodes } from "./totp.ts";
 import { deleteRecoveryCodes, deleteTotp } from "./totp-store.ts";
 
