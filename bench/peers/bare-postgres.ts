@@ -3,7 +3,7 @@ import { binaryTextArray, DatabaseClock, plainArray, systemRandom, UuidSource } 
 import { carryOut, concurrently, FEW, LIST, LISTS, PAYLOAD, TAKEN } from "../client-orders.ts";
 
 /**
- * PostgreSQL with nothing around it, as a floor: jobs go straight into a table with the columns of `job`, are claimed, and are moved to one with
+ * PostgreSQL with nothing around it, as a floor: jobs go eager into a table with the columns of `job`, are claimed, and are moved to one with
  * the columns of `job_history`. No limits, counts or queues. The tables have only primary keys; with BENCH_INDEXED they have all indexes and
  * constraints of the real ones, and claims go in the order of priorities.
  */

@@ -98,7 +98,7 @@ export async function createListeners(options: ListenersOptions): Promise<Listen
       stop: async () => {
         serving = false;
         drain();
-        // Before the node waits for attempts: jobs that requests store may start at once (straight through).
+        // Before the node waits for attempts: jobs that requests store may start at once (eagerly).
         await Promise.race([closeGently(api), after(config.drainSeconds)]);
       },
     },

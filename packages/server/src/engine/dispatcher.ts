@@ -68,7 +68,7 @@ export class Dispatcher implements EnqueueEngine {
   #besideTimer: NodeJS.Timeout | undefined;
   /** Jobs of unknown claims are released. No claim begins meanwhile. */
   #reconciling = false;
-  /** Jobs whose write may send them straight through, with the value of `CancelTombstones.now` when it was sent. */
+  /** Jobs whose write may start them eagerly, with the value of `CancelTombstones.now` when it was sent. */
   readonly #expected = new Map<JobId, number>();
   readonly #reconciler = new ClaimReconciler(() => this.#claimSoon());
   #again = false;

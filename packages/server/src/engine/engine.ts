@@ -117,7 +117,7 @@ export interface Engine extends Required<Pick<Module, "due" | "operatorRoutes">>
   readonly loops: readonly Service[];
   /** The attempts under way. Its stop waits for them, ends the rest, and settles them. */
   readonly attempts: Service;
-  /** How many jobs the next write may send straight through to this node. */
+  /** How many jobs the next write may start eagerly on this node. */
   room(): number;
   /** Sends a message to the other nodes, if there are any. */
   notify(message: Message): void;

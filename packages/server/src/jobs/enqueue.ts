@@ -31,11 +31,11 @@ export type EnqueuedJob = JobRow & { readonly duplicate?: true };
 
 /** What enqueue needs from the engine, which claims and delivers the jobs. */
 export interface EnqueueEngine extends Waker, PulledWaker {
-  /** The node's lease, or null while it may take no jobs; and how many jobs of a workspace it has room to take straight through. */
+  /** The node's lease, or null while it may take no jobs; and how many jobs of a workspace it has room to start eagerly. */
   readonly leaseId: number | null;
   roomFor(workspaceId: WorkspaceId): number;
   /**
-   * Runs a write that may send these jobs straight through. The node expects them until the write ends. If it fails, or one of its outcomes is
+   * Runs a write that may start these jobs eagerly. The node expects them until the write ends. If it fails, or one of its outcomes is
    * that the database was away, the node looks for jobs that were stored all the same.
    */
   expecting<Outcome>(ids: readonly JobId[], write: () => Promise<Outcome[]>): Promise<Outcome[]>;
@@ -43,7 +43,7 @@ export interface EnqueueEngine extends Waker, PulledWaker {
   take(jobs: StartedJob[]): void;
 }
 
-/** A job that went straight through, with what its delivery needs. */
+/** A job that started eagerly, with what its delivery needs. */
 export interface StartedJob {
   readonly workspaceId: WorkspaceId;
   readonly leaseId: number;
@@ -137,7 +137,7 @@ export class Enqueuer {
     jobs: readonly NewJob[],
     batch?: Idempotency,
   ): Promise<EnqueuedJob[] | null> {
-    const toInsert = jobs.map((job) => ({ ...job, id: this.#ids.next() as JobId, tick: null, straight: false }));
+    const toInsert = jobs.map((job) => ({ ...job, id: this.#ids.next() as JobId, tick: null, eager: false }));
     const request = { workspaceId, queue, jobs: toInsert, ...(batch && { batch }) };
     const weight = weigh(request);
     const turn = this.#backlog.takeInTurn(workspaceId, weight);
@@ -182,7 +182,7 @@ export class Enqueuer {
     return writeBatchOrEach(requests, write, (error) => this.#emit("enqueue_batch_split", { requests: requests.length, error }));
   }
 
-  /** Lets single jobs go straight through while this node has room. None may overtake a job of its queue in the same write. */
+  /** Lets single jobs start eagerly while this node has room. None may overtake a job of its queue in the same write. */
   #letThrough(requests: InsertRequest[]): InsertRequest[] {
     let taken = 0;
     const { laneOf } = distinctLanes(requests);
@@ -197,14 +197,14 @@ export class Enqueuer {
         return request;
       }
       taken += 1;
-      return { ...request, jobs: [{ ...job, straight: true }] };
+      return { ...request, jobs: [{ ...job, eager: true }] };
     });
   }
 
   async #write(requests: InsertRequest[], insert: Insert): Promise<EnqueueOutcome[]> {
     const { leaseId } = this.#outlet;
-    const straight = requests.flatMap(({ jobs }) => jobs.filter((job) => job.straight).map(({ id }) => id));
-    const outcomes = await this.#outlet.expecting(straight, async () => {
+    const eager = requests.flatMap(({ jobs }) => jobs.filter((job) => job.eager).map(({ id }) => id));
+    const outcomes = await this.#outlet.expecting(eager, async () => {
       const written = await insert(leaseId, requests);
       // The jobs are stored. A failure from here on must not cause another write.
       await tolerate(

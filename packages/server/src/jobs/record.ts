@@ -2,7 +2,7 @@ import { toMoment } from "#kernel";
 import type { JobRow } from "./job.ts";
 import type { InsertedJob, JobToInsert } from "./store/insert.ts";
 
-/** The job as it was accepted. A job that goes straight through is shown as `waiting` here, and as `active` from then on. */
+/** The job as it was accepted. A job that starts eagerly is shown as `waiting` here, and as `active` from then on. */
 export function recordOf(input: JobToInsert, inserted: InsertedJob): JobRow {
   return {
     id: input.id,

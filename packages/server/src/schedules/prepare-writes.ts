@@ -110,7 +110,7 @@ export const scheduledJob = (schedule: Schedule, id: JobId, atMs: number): JobTo
   idempotency: null,
   trace: null,
   tick: { schedule: schedule.name, atMs },
-  straight: false,
+  eager: false,
 });
 
 /** The audit event about refused ticks, if one is to be recorded now, and what stays unreported. Source: contract §6. */

@@ -1,5 +1,5 @@
 import { isAway, type WorkspaceId } from "#kernel";
-import type { HeldRun, RunHolder, WaitingWorkers } from "#workflows";
+import type { EagerRun, RunHolder, WaitingWorkers } from "#workflows";
 import type { Polls, ReservedPoll } from "./polls.ts";
 
 /** Runs of a workflow for a poll that is reserved for them. */
@@ -11,7 +11,7 @@ interface HandOver {
   left: number;
 }
 
-/** Lets runs be started as held by workers that wait for them. */
+/** Lets runs be started eagerly for workers that wait for them. */
 export const waitingWorkers = (polls: Polls, nodeLeaseId: () => number | null): WaitingWorkers => ({
   get nodeLeaseId() {
     return nodeLeaseId();
@@ -54,7 +54,7 @@ const holderFor = ({ poll, lane: { workspaceId, laneId, version } }: ReservedPol
   return { workspaceId, laneId, leaseId: worker.leaseId, leaseSeconds, request, version: version || null };
 };
 
-const runsOf = ({ poll }: ReservedPoll, holder: RunHolder, held: readonly HeldRun[]) => {
+const runsOf = ({ poll }: ReservedPoll, holder: RunHolder, held: readonly EagerRun[]) => {
   const { request } = poll.asked;
   return held.filter((run) => run.holder === holder).map(({ claim, begun }, at) => ({ ...claim, begun, request, place: at + 1 }));
 };

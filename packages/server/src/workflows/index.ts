@@ -23,5 +23,5 @@ export { undoKind } from "./undo/undo-kind.ts";
 export { releaseParked } from "./unfit.ts";
 export { VERSION_GONE_SECONDS } from "./unfit-store.ts";
 export * from "./version-store.ts";
-export type { HeldRun, RunHolder, WaitingWorkers } from "./waiting-workers.ts";
+export type { EagerRun, RunHolder, WaitingWorkers } from "./waiting-workers.ts";
 export * from "./workflows.ts";

@@ -2,7 +2,7 @@ import { type Db, isAway, type JobId, type Timestamp, writeBatchOrEach } from "#
 import { runPayload } from "./parent.ts";
 import { type StartedRun, TRIGGERED_BY_API, type TriggerOfRun } from "./trigger.ts";
 import { type StoredTrigger, storeTriggersAcrossWorkspaces, type TriggerToStore } from "./trigger-store.ts";
-import type { HeldRun, RunHolder, WaitingWorkers } from "./waiting-workers.ts";
+import type { EagerRun, RunHolder, WaitingWorkers } from "./waiting-workers.ts";
 
 /** The key of a trigger was being taken by another one. What it names is known when that has ended. */
 export const UNDECIDED = Symbol("undecided");
@@ -10,7 +10,7 @@ export const UNDECIDED = Symbol("undecided");
 /** What came of a trigger. Null: there is no such workflow. */
 type Outcome = StartedRun | typeof UNDECIDED | null | Error;
 
-/** Starts runs that no quota limits, in one statement. Those for which a worker waits are started as held by it. */
+/** Starts runs that no quota limits, in one statement. Those for which a worker waits are started eagerly for it. */
 export async function startUnlimited(
   { db, waitingWorkers }: { readonly db: Db; readonly waitingWorkers: WaitingWorkers },
   requests: readonly TriggerOfRun[],
@@ -22,7 +22,7 @@ export async function startUnlimited(
       return { ...request, holder: dueMs === null ? holderOf(workspaceId, workflow) : null };
     });
     const stored = await writeBatchOrEach(triggers, (some) => storeTriggersAcrossWorkspaces(db, waitingWorkers.nodeLeaseId, some));
-    const held = triggers.flatMap((trigger, at) => heldRunOf(trigger, stored[at] ?? null) ?? []);
+    const held = triggers.flatMap((trigger, at) => eagerRunOf(trigger, stored[at] ?? null) ?? []);
     const unknown = new Map<RunHolder, Error>();
     triggers.forEach(({ holder }, at) => {
       const outcome = stored[at];
@@ -38,8 +38,8 @@ function outcomeOf({ workspaceId, id: own }: TriggerOfRun, stored: StoredTrigger
   return id === null ? UNDECIDED : { id, duplicate: id !== own, isHeld, lane: { workspaceId, laneId } };
 }
 
-/** The run of a trigger as its worker gets it, if it was started as held. */
-function heldRunOf({ workspaceId, id, input, holder }: TriggerToStore, stored: StoredTrigger | null | Error): HeldRun | null {
+/** The run of a trigger as its worker gets it, if it was started eagerly. */
+function eagerRunOf({ workspaceId, id, input, holder }: TriggerToStore, stored: StoredTrigger | null | Error): EagerRun | null {
   if (!holder || stored === null || stored instanceof Error || !stored.isHeld) return null;
   const { laneId, attempts, backoffDelayMs, revision, createdAt, leaseUntil } = stored;
   const job = { workspaceId, laneId, id: id as string as JobId, kind: "run", payload: runPayload(undefined), attempts, backoffDelayMs };

@@ -28,7 +28,7 @@ export interface StoredTrigger {
   readonly laneId: LaneId;
   /** Its run, or an earlier one that has its key. Null: another trigger was taking the key at the same time, and nothing was started. */
   readonly runId: RunId | null;
-  /** Whether the run was started as held by its holder. */
+  /** Whether the run was started eagerly for its holder. */
   readonly isHeld: boolean;
   readonly attempts: number;
   readonly backoffDelayMs: number;
@@ -39,17 +39,17 @@ export interface StoredTrigger {
   readonly leaseUntil: Timestamp | null;
 }
 
-/** Whether nothing in lane `l` comes before the run of trigger `t`, so that it may start as held. */
+/** Whether nothing in lane `l` comes before the run of trigger `t`, so that it may start eagerly. */
 const COMES_FIRST = fragment`l.id = t.held_lane and l.served = 'pull' and not l.paused and l.concurrency is null and l.rate_max is null
   and not exists (select from circuit c where c.workspace_id = t.workspace_id and c.lane_id = l.id offset 0)
   and not exists (select from job where job.workspace_id = t.workspace_id and job.lane_id = l.id and ${CLAIMABLE} offset 0)`;
 
 /**
- * Starts the runs of triggers in one statement, without their quotas. Returns null for a workflow that does not exist. A run is started as held,
+ * Starts the runs of triggers in one statement, without their quotas. Returns null for a workflow that does not exist. A run is started eagerly,
  * and has begun, only when no job of its lane is claimable, the circuit is closed and the lane has no limits. The insert of a key waits for
  * another transaction that is taking it; all take them in one order. Uses indexes lane_name and job_claimable, and the primary keys.
  *
- * @param nodeLeaseId the lease of the node: without it, none is started as held
+ * @param nodeLeaseId the lease of the node: without it, none is started eagerly
  */
 export async function storeTriggersAcrossWorkspaces(
   db: Db,

@@ -14,8 +14,8 @@ export interface RunHolder extends LaneKey {
   readonly version: string | null;
 }
 
-/** A run that was started as held by a worker, and has begun. */
-export interface HeldRun {
+/** A run that was started eagerly for a worker, and has begun. */
+export interface EagerRun {
   readonly holder: RunHolder;
   readonly claim: Claim & { readonly leaseUntil: Timestamp };
   readonly begun: BegunRun;
@@ -24,17 +24,17 @@ export interface HeldRun {
 /** What a write has handed over. */
 interface HandedOver<Result> {
   readonly result: Result;
-  readonly held: readonly HeldRun[];
+  readonly held: readonly EagerRun[];
   /** Those who may hold a run all the same: the database was away before it said so. */
   readonly unknown: ReadonlyMap<RunHolder, Error>;
 }
 
-/** Workers that wait for runs. A run that nothing comes before may be started as held by one of them: it needs no claim then. */
+/** Workers that wait for runs. A run that nothing comes before may be started eagerly for one of them: it needs no claim then. */
 export interface WaitingWorkers {
-  /** The lease of the node. Null: no runs may be started as held. */
+  /** The lease of the node. Null: no runs may be started eagerly. */
   readonly nodeLeaseId: number | null;
   /**
-   * Runs a write that may start runs as held by workers. These workers get nothing else until it has ended.
+   * Runs a write that may start runs eagerly for workers. These workers get nothing else until it has ended.
    *
    * @param write gets a function that finds the holder of the next run of a workflow: null if no worker waits for it
    */

@@ -66,7 +66,7 @@ describe("the circuit of a queue", () => {
 });
 
 describe("an open circuit", () => {
-  test("jobs wait while the circuit is open, whether they went straight through before or came in a batch, and use no attempt", async ({
+  test("jobs wait while the circuit is open, whether they started eagerly before or came in a batch, and use no attempt", async ({
     service,
     stand,
   }) => {

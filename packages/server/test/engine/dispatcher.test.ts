@@ -148,7 +148,7 @@ describe("an attempt under way", () => {
   });
 });
 
-describe("a job that went straight through", () => {
+describe("a job that started eagerly", () => {
   const inserted = {
     laneId: laneKey(1).laneId,
     state: "active",
@@ -163,15 +163,15 @@ describe("a job that went straight through", () => {
     workspaceId,
     leaseId: 7,
     inserted,
-    input: { ...PLAIN_JOB, id: jobId(1), straight: true, tick: null },
+    input: { ...PLAIN_JOB, id: jobId(1), eager: true, tick: null },
   };
 
-  test("a job that went straight through is started", () => {
+  test("a job that started eagerly is started", () => {
     stage.dispatcher.take([through]);
     expect(stage.started).toEqual([jobId(1)]);
   });
 
-  test("a job that went straight through is not started when the lease was lost while it was written (I3)", async () => {
+  test("a job that started eagerly is not started when the lease was lost while it was written (I3)", async () => {
     stage.heldBy = null;
     stage.dispatcher.take([through]);
     await setImmediate();
@@ -180,11 +180,11 @@ describe("a job that went straight through", () => {
   });
 });
 
-describe("a job whose write may send it straight through", () => {
+describe("a job whose write may start it eagerly", () => {
   test.for<[string, () => Promise<unknown[]>]>([
     ["fails", () => Promise.reject(unavailable("The database is unavailable."))],
     ["has stored others, but the response for this one is lost", async () => [[], unavailable("The database is unavailable.")]],
-  ])("a job whose write may send it straight through is looked for, and released, if the write %s", async ([, write]) => {
+  ])("a job whose write may start it eagerly is looked for, and released, if the write %s", async ([, write]) => {
     await stage.dispatcher.expecting([jobId(1)], write).catch(() => {});
     stage.dispatcher.wake([laneKey(1)]);
     await setImmediate();
@@ -195,7 +195,7 @@ describe("a job whose write may send it straight through", () => {
     stage.dispatcher.stopClaiming();
   });
 
-  test("a job whose write may send it straight through is not looked for if the write refuses it", async () => {
+  test("a job whose write may start it eagerly is not looked for if the write refuses it", async () => {
     await stage.dispatcher.expecting([jobId(1)], async () => [problem("IDEMPOTENCY_MISMATCH", { idempotencyKey: "a", index: null })]);
     stage.dispatcher.wake([laneKey(1)]);
     expect(stage.claims.map(({ lanes }) => lanes)).toEqual([[1]]);
@@ -395,7 +395,7 @@ describe("a workspace that a slow claim is not for", () => {
 });
 
 describe("a node that lacks what attempts need", () => {
-  test("a node that lacks what attempts need claims nothing until the wait is over, and takes no job straight", async ({
+  test("a node that lacks what attempts need claims nothing until the wait is over, and starts no job eagerly", async ({
     onTestFinished,
   }) => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });

@@ -14,7 +14,7 @@ let made = 0;
 const newJob = (key: string | null, fingerprint = "00".repeat(32)): JobToInsert => ({
   ...PLAIN_JOB,
   id: `01900000-0000-7000-9000-${String(++made).padStart(12, "0")}` as JobId,
-  straight: false,
+  eager: false,
   tick: null,
   idempotency: key === null ? null : { key, fingerprint },
 });

@@ -215,7 +215,7 @@ test.for([
   },
 );
 
-test("a batch of one job with a key goes straight through to its handler, once", async ({ service }) => {
+test("a batch of one job with a key is started eagerly, once", async ({ service }) => {
   const handler = await service.handler();
   await Promise.all(Array.from({ length: 8 }, () => send(service, handler.queue, [{ payload: 1 }])));
   await service.untilIdle();

@@ -215,7 +215,7 @@ describe("the header Idempotency-Key", () => {
   });
 });
 
-test("a job with a key goes straight through to its handler, once", async ({ service }) => {
+test("a job with a key is started eagerly, once", async ({ service }) => {
   const handler = await service.handler();
   await Promise.all(Array.from({ length: 8 }, () => send(service, handler.queue, KEYED)));
   await until(() => handler.received.length > 0, "the callback");

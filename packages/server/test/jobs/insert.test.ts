@@ -8,7 +8,7 @@ let made = 0;
 const newJob = (more: Partial<JobToInsert> = {}): JobToInsert => ({
   ...PLAIN_JOB,
   id: `01900000-0000-7000-9100-${String(++made).padStart(12, "0")}` as JobId,
-  straight: false,
+  eager: false,
   tick: null,
   ...more,
 });
@@ -17,7 +17,7 @@ describe("jobs of an ordinary and of an approval queue that one statement insert
   // The statement has a form for each.
   test.for<[string, Partial<JobToInsert>, string, string]>([
     ["all wait", {}, "waiting", "pending_approval"],
-    ["some may go straight through", { straight: true }, "active", "pending_approval"],
+    ["some may start eagerly", { eager: true }, "active", "pending_approval"],
     ["some are delayed", { delaySeconds: 60 }, "delayed", "pending_approval"],
     ["some have a concurrency key", { concurrencyKey: "a" }, "waiting", "pending_approval"],
   ])("are reported and counted as they are stored when %s", async ([, special, ordinary, held], { database, engine }) => {

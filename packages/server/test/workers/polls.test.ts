@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Holder, WorkerClaim } from "#jobs";
 import { SharedResource, unavailable, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
-import type { HeldRun, RunHolder } from "#workflows";
+import type { EagerRun, RunHolder } from "#workflows";
 import { waitingWorkers } from "../../src/workers/hand-over.ts";
 import type { KnownWorker } from "../../src/workers/known-worker.ts";
 import type { PolledLane } from "../../src/workers/poll.ts";
@@ -114,9 +114,9 @@ describe("a workspace whose responses fill its share of the memory", () => {
   });
 });
 
-/** A run that was started as held by a worker. */
-const heldBy = (holder: RunHolder): HeldRun =>
-  ({ holder, claim: { laneId: holder.laneId, leaseId: holder.leaseId, payload: "{}" }, begun: { id: "r" } }) as unknown as HeldRun;
+/** A run that was started eagerly for a worker. */
+const heldBy = (holder: RunHolder): EagerRun =>
+  ({ holder, claim: { laneId: holder.laneId, leaseId: holder.leaseId, payload: "{}" }, begun: { id: "r" } }) as unknown as EagerRun;
 
 /** As `setUp`, with a worker that waits for runs of a workflow. Claims have found none. */
 async function setUpWaiting() {
@@ -125,7 +125,7 @@ async function setUpWaiting() {
   (await next()).bringNothing();
   await setImmediate();
   const workers = waitingWorkers(polls, () => 1);
-  const start = (write: (holder: RunHolder | null) => Promise<readonly HeldRun[]>) =>
+  const start = (write: (holder: RunHolder | null) => Promise<readonly EagerRun[]>) =>
     workers.handOver(async (holderOf) => ({ result: "started", held: await write(holderOf(WORKSPACE, WORKFLOW)), unknown: new Map() }));
   return { polls, memory, next, response, workers, start };
 }
@@ -238,7 +238,7 @@ test("a claim that fails is repeated", async () => {
 });
 
 describe("a worker that waits for runs", () => {
-  test("gets one that was started as held by it, without a claim", async () => {
+  test("gets one that was started eagerly for it, without a claim", async () => {
     const { polls, response, start } = await setUpWaiting();
     const started = await start(async (holder) => {
       expect(holder).toMatchObject({ laneId: 1, leaseId: 1, leaseSeconds: 30, request: null, version: null });

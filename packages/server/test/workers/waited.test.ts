@@ -27,7 +27,7 @@ describe("a call of a worker says how long it had waited", () => {
     expect(waited_ms).toBeLessThanOrEqual(20_000 + tookMs);
   });
 
-  test("when a run was started as held by it", async ({ service, clock }) => {
+  test("when a run was started eagerly for it", async ({ service, clock }) => {
     const workflow = await putWorkflow(service);
     const waiting = timed(work(service, { workflows: [workflow.id], wait: 30, limit: 1 }));
     const waits = async () => (await service.ok("GET", "/v1/workers")).data.length === 1;

@@ -32,8 +32,8 @@ export interface JobToInsert extends NewJob {
   readonly id: JobId;
   /** Null for a job that no schedule created. */
   readonly tick: Tick | null;
-  /** Whether it may go straight through to the node, if nothing in its lane waits. */
-  readonly straight: boolean;
+  /** Whether it may start eagerly on the node, if nothing in its lane waits. */
+  readonly eager: boolean;
 }
 
 /** Jobs of one queue, of which all are stored or none. */
@@ -96,7 +96,7 @@ const EFFECTS = {
         (select array_agg(run_at::text) from moved where state = 'delayed') as delayed_until,
         ${ASSIGN_SLOTS_OF_WAITING} as assigned`,
   },
-  /** They wait, all jobs of a lane for approval, or go straight through. */
+  /** They wait, all jobs of a lane for approval, or start eagerly. */
   start: {
     mayStart: fragment`true`,
     mayBeDelayed: fragment`false`,
@@ -115,12 +115,12 @@ const EFFECTS = {
 } as const;
 
 function effectsOf(jobs: readonly JobToInsert[]): (typeof EFFECTS)[keyof typeof EFFECTS] {
-  let straight = false;
+  let eager = false;
   for (const job of jobs) {
     if (job.delaySeconds > 0 || job.runAtMs !== null || job.concurrencyKey !== null) return EFFECTS.any;
-    straight ||= job.straight;
+    eager ||= job.eager;
   }
-  return straight ? EFFECTS.start : EFFECTS.wait;
+  return eager ? EFFECTS.start : EFFECTS.wait;
 }
 
 /**
@@ -128,7 +128,7 @@ function effectsOf(jobs: readonly JobToInsert[]): (typeof EFFECTS)[keyof typeof 
  * share is looked up once per lane, and its rows read it by array subscript. Only jobs that do not simply wait are returned, if there may
  * be any. This takes 7 µs a job; with a join and a returned row per job it took 19.
  *
- * A job goes straight through, inserted as claimed, only when no job of its lane is claimable, the circuit is closed, the lane has no
+ * A job starts eagerly, inserted as claimed, only when no job of its lane is claimable, the circuit is closed, the lane has no
  * limits and the job has no concurrency key. Uses indexes lane_name and job_claimable.
  */
 export const insertJobsAcrossWorkspaces = (
@@ -208,7 +208,7 @@ async function insert(
             (case
               when named.holds[n.lane] then 'pending_approval'
               when ${mayBeDelayed} and coalesce(n.run_at, moment() + n.delay_seconds * interval '1 second') > moment() then 'delayed'
-              when ${mayStart} and n.straight and n.concurrency_key is null and named.open[n.lane] then 'active'
+              when ${mayStart} and n.eager and n.concurrency_key is null and named.open[n.lane] then 'active'
               else 'waiting' end)::job_state as state,
             coalesce(n.priority, 0) as priority, coalesce(n.attempts, named.attempts[n.lane]) as attempts,
             coalesce(n.backoff_delay_ms, named.backoff_delay_ms[n.lane]) as backoff_delay_ms,
@@ -226,13 +226,13 @@ async function insert(
             ${unlessAll(null, ({ idempotency }) => idempotency?.key ?? null, textArray)}::text[],
             ${unlessAll(null, ({ attempts }) => attempts, plainArray)}::int[],
             ${unlessAll(null, ({ backoffDelayMs }) => backoffDelayMs, plainArray)}::int[],
-            ${unlessAll(false, ({ straight }) => straight, plainArray)}::boolean[],
+            ${unlessAll(false, ({ eager }) => eager, plainArray)}::boolean[],
             ${unlessAll(null, ({ tick }) => tick?.schedule ?? null, textArray)}::text[],
             ${unlessAll(null, ({ tick }) => tick && toMoment(tick.atMs), textArray)}::timestamptz[],
             ${unlessAll(null, ({ trace }) => trace?.traceparent ?? null, textArray)}::text[],
             ${unlessAll(null, ({ trace }) => trace?.tracestate ?? null, textArray)}::text[]
           ) as n (lane, id, payload, delay_seconds, run_at, tag, priority, concurrency_key, idempotency_key, attempts, backoff_delay_ms,
-            straight, schedule, scheduled_for, traceparent, tracestate)
+            eager, schedule, scheduled_for, traceparent, tracestate)
           where named.id[n.lane] > 0 ${keys.mayInsert}
           offset 0
         ) ready

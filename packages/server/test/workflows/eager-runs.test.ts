@@ -18,7 +18,7 @@ const test = testWith(NEVER_POLL);
 /** How the statement begins that starts runs. */
 const START = "select t.*, l.id as lane_id";
 
-/** Whether the last writes of the newest run and of its job were one statement: so it was started as held by a worker. */
+/** Whether the last writes of the newest run and of its job were one statement: so it was started eagerly for a worker. */
 const wasStartedAsHeld = async (service: Service): Promise<boolean> => {
   const [newest] = await service.database.query<{ held: boolean }>(
     `select j.state = 'active' and j.xmin = r.xmin as held from run r join job j on j.workspace_id = r.workspace_id and j.id = r.id
@@ -134,7 +134,7 @@ describe("a run that is started while a worker waits for it", () => {
   });
 });
 
-describe("a run is started as held only", () => {
+describe("a run is started eagerly only", () => {
   interface Case {
     /** Changes what a trigger finds of its lane. */
     readonly prepare?: (database: TestDatabase, lane: readonly [WorkspaceId, LaneId]) => Promise<unknown>;

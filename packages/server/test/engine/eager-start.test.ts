@@ -10,7 +10,7 @@ let made = 0;
 const newJob = (more: Partial<JobToInsert> = {}): JobToInsert => ({
   ...PLAIN_JOB,
   id: `01900000-0000-7000-9000-${String(++made).padStart(12, "0")}` as JobId,
-  straight: true,
+  eager: true,
   tick: null,
   ...more,
 });
@@ -88,7 +88,7 @@ describe("a job waits its turn", () => {
   test("a job waits its turn when the node has no room for it, and then so do those after it", async ({ database, engine }) => {
     const lane = await putLane(database);
     const leaseId = await putNode(database);
-    expect(await statesOf(engine, leaseId, request(lane, newJob({ straight: false })))).toEqual(["waiting"]);
+    expect(await statesOf(engine, leaseId, request(lane, newJob({ eager: false })))).toEqual(["waiting"]);
     expect(await statesOf(engine, leaseId, request(lane, newJob()))).toEqual(["waiting"]);
   });
 
@@ -143,9 +143,7 @@ test("a queue that does not exist, or is deleted, takes nothing, and costs its n
 });
 
 describe("over HTTP", () => {
-  test("the reply to a job that goes straight through says that it waits, and the record from then on that it is active", async ({
-    service,
-  }) => {
+  test("the reply to a job that starts eagerly says that it waits, and the record from then on that it is active", async ({ service }) => {
     const handler = await service.handler({ answers: "hang" });
     const job = await service.enqueue({ queue: handler.queue });
     expect(job).toMatchObject({ state: "waiting", attempt: 0, started_at: null });
