@@ -57,6 +57,8 @@ interface Settlement {
   readonly recorded: boolean;
   /** The database refused it before, when it was written alone. */
   readonly again?: boolean;
+  /** The failed attempt counts, whatever the circuit is when it is written. */
+  readonly usesAttempt?: boolean;
   /** It is written without what its kind adds. */
   readonly isBare?: boolean;
   /** An earlier try failed, and may have stored it all the same. */
@@ -403,22 +405,27 @@ export class Settler {
     return { moved: done.moved + others.moved, ids, opened: others.opened };
   }
 
-  /** Those that failed while another node has opened their circuit do not use an attempt: what their kind makes of them depends on it. */
-  async #heldByCircuits(tx: Db, settlements: readonly Settlement[]): Promise<readonly Settlement[]> {
-    const failing = settlements.filter(
-      ({ claim, verdict, circuit }) =>
-        circuit.kind === "fails" && (verdict.kind === "retry" || verdict.kind === "fail") && !this.#kinds.of(claim)?.once,
-    );
+  /**
+   * Decides what became of attempts that failed. Those whose circuit another node has opened do not use an attempt: what their kind makes of
+   * them depends on it. Those whose circuit is closed do, also if it opens before they are written.
+   */
+  async #decideFailures(tx: Db, settlements: readonly Settlement[]): Promise<readonly Settlement[]> {
+    const isFailure = ({ verdict, circuit }: Settlement) =>
+      (circuit.kind === "fails" || circuit.kind === "opens") && (verdict.kind === "retry" || verdict.kind === "fail");
+    const failing = settlements.filter(isFailure);
     if (failing.length === 0) return settlements;
-    const lanes = new Map(failing.map(({ claim: { workspaceId, laneId } }) => [laneId, { workspaceId, laneId }]));
-    const open = await findOpenAcrossWorkspaces(tx, [...lanes.values()]);
-    if (open.size === 0) return settlements;
-    const held = new Set(failing.filter(({ claim }) => open.has(claim.laneId)));
-    return settlements.map((one) => (held.has(one) ? { ...one, verdict: { ...one.verdict, kind: "defer", waitMs: 0 } as Verdict } : one));
+    const repeatable = failing.filter(({ claim }) => !this.#kinds.of(claim)?.once);
+    const lanes = new Map(repeatable.map(({ claim: { workspaceId, laneId } }) => [laneId, { workspaceId, laneId }]));
+    const open = lanes.size > 0 ? await findOpenAcrossWorkspaces(tx, [...lanes.values()]) : new Set<LaneId>();
+    const held = new Set(repeatable.filter(({ claim }) => open.has(claim.laneId)));
+    return settlements.map((one): Settlement => {
+      if (held.has(one)) return { ...one, verdict: { ...one.verdict, kind: "defer", waitMs: 0 } as Verdict };
+      return isFailure(one) ? { ...one, usesAttempt: true } : one;
+    });
   }
 
   async #writeWithEffects(tx: Db, all: readonly Settlement[]): Promise<Written> {
-    const settlements = await this.#heldByCircuits(tx, all);
+    const settlements = await this.#decideFailures(tx, all);
     const ends = ({ verdict }: Settlement) => verdict.kind === "complete" || verdict.kind === "fail";
     const discarded = settlements.filter((one) => ends(one) && !one.recorded);
     const completed = settlements.filter((one) => one.verdict.kind === "complete" && one.recorded);
@@ -497,7 +504,7 @@ const completionOf = (settlement: Settlement) => {
 };
 
 function notCompletedOf(settlement: Settlement): NotCompleted {
-  const { verdict, circuit, entry, recorded } = settlement;
+  const { verdict, circuit, entry, recorded, usesAttempt } = settlement;
   const common = { ...keyOf(settlement), logEntry: entry, recorded };
   const error = "error" in verdict ? verdict.error : null;
   // A job alone in its lane must also be the next probe: no other job can find out that the endpoint is back.
@@ -506,7 +513,7 @@ function notCompletedOf(settlement: Settlement): NotCompleted {
   if (verdict.kind === "defer" || verdict.kind === "release") {
     return { ...columns, to: verdict.waitMs > 0 ? "delayed" : "waiting", waitMs: verdict.waitMs, spared: true };
   }
-  const spared = circuit.kind === "fails" || circuit.kind === "opens" ? null : false;
+  const spared = !usesAttempt && (circuit.kind === "fails" || circuit.kind === "opens") ? null : false;
   return verdict.kind === "retry"
     ? { ...columns, to: "delayed", waitMs: verdict.waitMs, spared }
     : { ...columns, to: "failed", waitMs: 0, spared };

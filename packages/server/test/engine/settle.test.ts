@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { JobKinds, Settler } from "#engine";
+import type { CircuitEffect } from "#circuits";
+import { type JobKind, JobKinds, Settler } from "#engine";
 import type { Claim } from "#jobs";
 import { type Statement, unavailable } from "#kernel";
 import type { Verdict } from "../../src/engine/judge.ts";
@@ -142,4 +143,30 @@ describe("what became of attempts", () => {
     await until(() => others === 4, "a later one to be written");
     settler.giveUp();
   });
+
+  test.for(["fails", "opens"] as const)(
+    "a kind is told what is written of an attempt that failed while another node opened the circuit: %s",
+    async (effect) => {
+      let open: number[] = [1];
+      const outcomes: Verdict["kind"][] = [];
+      const spared: unknown[] = [];
+      const query = async ({ text, values }: Statement) => {
+        if (text.includes("select c.lane_id")) return { rows: open.map((lane_id) => ({ lane_id })) };
+        if (text.includes("spent_probe")) spared.push(values.find((value) => value === "{true}" || value === "{false}"));
+        return { rows: [{ moved: 1, ids: [jobId(1)], opened: [] }] };
+      };
+      const settled = async (_: unknown, written: readonly { verdict: Verdict }[]) => {
+        outcomes.push(...written.map(({ verdict }) => verdict.kind));
+      };
+      const kind = { name: "queue", recorded: true, settled } as unknown as JobKind;
+      settler = new Settler({ query, transaction: (work) => work({ query }) }, new JobKinds([kind]), () => {});
+      const circuit: CircuitEffect = effect === "opens" ? { kind: "opens", probeInMs: 1_000 } : { kind: "fails" };
+      await settler.add(claimed(1), RETRY, { tookMs: 1, circuit });
+      open = [];
+      await settler.add(claimed(1), RETRY, { tookMs: 1, circuit });
+      expect(outcomes).toEqual(["defer", "retry"]);
+      // The second one counts, also if the circuit opens before it is written.
+      expect(spared).toEqual(["{true}", "{false}"]);
+    },
+  );
 });
