@@ -1,8 +1,9 @@
 import type { AttemptMemory } from "#engine";
 import type { Claim } from "#jobs";
-import { Batcher, FairQueue, type Timestamp, type Transactional, type WorkspaceId } from "#kernel";
+import { Batcher, type Clock, type Timestamp, type Transactional, type WorkspaceId } from "#kernel";
 import { ENDPOINT, type FilledPayload, type FillSecrets, fillInput } from "#workers";
 import { type BuiltRun, type ClaimedRun, type InSlices, pushRuns } from "#workflows";
+import { BeginTurns } from "./begin-turns.ts";
 import type { Body } from "./body.ts";
 import type { Endpoint } from "./endpoint.ts";
 
@@ -15,8 +16,6 @@ interface RunToBegin {
 }
 
 const MAX_RUNS = 100;
-/** Groups that begin at once, of a workspace one. So executions whose runs are locked leave connections to others, such as settles. */
-const MAX_GROUPS = 2;
 
 type BeginRun = (run: RunToBegin) => Promise<Body | null>;
 
@@ -24,8 +23,8 @@ type BeginRun = (run: RunToBegin) => Promise<Body | null>;
  * Begins executions, those of a workflow that come at the same time in one statement. Returns what to send; null if the run has ended, or there is
  * no memory for it.
  */
-export function beginRuns(db: Transactional, secrets: FillSecrets): BeginRun {
-  const turns = new FairQueue({ maxConcurrent: MAX_GROUPS });
+export function beginRuns(db: Transactional, secrets: FillSecrets, clock: Pick<Clock, "elapsedMs">): BeginRun {
+  const turns = new BeginTurns(clock);
   const batcher = new Batcher<RunToBegin, (() => Promise<Body>) | null>({
     maxWeight: MAX_RUNS,
     writers: 1,

@@ -29,7 +29,7 @@ test("executions whose runs are locked keep one connection, and hold up none of 
   onTestFinished(() => other.close());
   const db = new Database({ connection: { connectionString: database.url }, size: 4, statementTimeoutMs: 60_000 });
   onTestFinished(() => db.close());
-  const begin = beginRuns(db, { secrets: { resolve: () => expect.fail() }, loopTime: new LoopTime() });
+  const begin = beginRuns(db, { secrets: { resolve: () => expect.fail() }, loopTime: new LoopTime() }, { elapsedMs: () => 0 });
 
   const locked = await Promise.all(Array.from({ length: 4 }, () => putRun(service)));
   const free = await putRun(other);

@@ -1,0 +1,50 @@
+import { setTimeout } from "node:timers/promises";
+import { type Clock, FairQueue, isTimeout, type WorkspaceId } from "#kernel";
+
+/** Groups that begin at once, of a workspace one. So executions whose runs are locked leave connections to others, such as settles. */
+const MAX_GROUPS = 2;
+/** After a group that took too long beside the turns, the next one comes after so many times as long: it keeps a connection from others. */
+const SLOW_REST = 3;
+
+/**
+ * The turns of workspaces to begin executions. A workspace whose group took too long, because its runs are locked, begins beside the turns
+ * from then on, until one does not: so it holds up none but others that are slow, too.
+ */
+export class BeginTurns {
+  readonly #clock: Pick<Clock, "elapsedMs">;
+  readonly #rest: (ms: number) => Promise<unknown>;
+  readonly #turns = new FairQueue({ maxConcurrent: MAX_GROUPS });
+  readonly #slowTurns = new FairQueue({ maxConcurrent: 1 });
+  /** Workspaces whose last group took too long. */
+  readonly #slow = new Set<WorkspaceId>();
+
+  /** @param rest waits for so many milliseconds */
+  constructor(clock: Pick<Clock, "elapsedMs">, rest = (ms: number): Promise<unknown> => setTimeout(ms, undefined, { ref: false })) {
+    this.#clock = clock;
+    this.#rest = rest;
+  }
+
+  /** Begins a group of a workspace when it is its turn. */
+  run<Begun>(workspaceId: WorkspaceId, begin: () => Promise<Begun>): Promise<Begun> {
+    if (this.#slow.has(workspaceId)) return this.#runSlow(workspaceId, begin);
+    return this.#turns.run(workspaceId, async () => {
+      const begun = begin();
+      if (await timesOut(begun)) this.#slow.add(workspaceId);
+      return begun;
+    });
+  }
+
+  async #runSlow<Begun>(workspaceId: WorkspaceId, begin: () => Promise<Begun>): Promise<Begun> {
+    const result = Promise.withResolvers<Begun>();
+    void this.#slowTurns.run(workspaceId, async () => {
+      const beganMs = this.#clock.elapsedMs();
+      const begun = begin();
+      result.resolve(begun);
+      if (await timesOut(begun)) await this.#rest((this.#clock.elapsedMs() - beganMs) * SLOW_REST);
+      else this.#slow.delete(workspaceId);
+    });
+    return result.promise;
+  }
+}
+
+const timesOut = (work: Promise<unknown>): Promise<boolean> => work.then(() => false, isTimeout);
