@@ -38,11 +38,23 @@ const MAX_MOVED_BYTES = 32 * 1024 * 1024;
 /** PostgreSQL reads a default partition while it adds another one: in a second or two. Bytes. */
 const MAX_READ_BYTES = 1024 * 1024 * 1024;
 
-/** Steps of a pass that may take too long. */
+/** Months of one table that may take too long in a pass. */
 const MAX_TIMEOUTS = 2;
 
 /** When the next pass comes: soon enough for a retention that was made longer; after a step that failed because of a lock. Milliseconds. */
 const [SOON_MS, LATER_MS] = [60_000, 300_000];
+
+/** Months whose partitions took too long to create, by table and month. The longest ago first. */
+type SlowMonths = Set<string>;
+
+const nameOf = (table: Expiring, day: string): string => `${table} ${day.slice(0, "2026-11".length)}`;
+
+/** The months in their order, then those that are slow. */
+function slowLast(slow: SlowMonths, table: Expiring, months: readonly string[]): string[] {
+  const places = new Map([...slow].map((name, place) => [name, place]));
+  const placeOf = (month: string) => places.get(nameOf(table, month)) ?? -1;
+  return months.toSorted((a, b) => placeOf(a) - placeOf(b));
+}
 
 /**
  * Creates the partitions of the coming months, and drops those in which all rows have expired. One query finds out whether there is
@@ -51,28 +63,36 @@ const [SOON_MS, LATER_MS] = [60_000, 300_000];
  * (`partition_failed`), and does not keep the others from their turn. Rows whose month has no partition stay in the default partition, and are
  * deleted there (`clearExpiredRows`).
  *
+ * @param slow months that took too long in earlier passes. Each pass begins with the others, and updates it
  * @returns the wait until the next pass, in milliseconds; undefined: the usual one. A step that took too long, that was left out, or that
  * PostgreSQL refuses, would fail again soon, and may hold up the table each time.
  */
-export async function maintainPartitions(db: Transactional, emit: EmitEvent): Promise<number | undefined> {
+export async function maintainPartitions(db: Transactional, emit: EmitEvent, slow: SlowMonths = new Set()): Promise<number | undefined> {
   let waitMs: number | undefined = SOON_MS;
-  let timeouts = 0;
+  let timedOut = false;
   const attempt = async <Result>(table: Expiring, work: (tx: Db) => Promise<Result>): Promise<Result | null> => {
     try {
       return await step(db, work);
     } catch (error) {
       if (!isForLock(emit, table, error)) waitMs = undefined;
       waitMs &&= LATER_MS;
-      if (isTimeout(error)) timeouts += 1;
+      timedOut = isTimeout(error);
       return null;
     }
   };
   for (const { table, missing, past } of await findWork(db)) {
     const skipped: string[] = [];
-    for (const month of missing) {
+    let timeouts = 0;
+    for (const month of slowLast(slow, table, missing)) {
       // It may be the table that is slow, and no month: each try holds it up.
       if (timeouts === MAX_TIMEOUTS) break;
+      timedOut = false;
       const isCreated = await attempt(table, (tx) => create(tx, table, month));
+      slow.delete(nameOf(table, month));
+      if (timedOut) {
+        timeouts += 1;
+        slow.add(nameOf(table, month));
+      }
       if (isCreated === false) skipped.push(month.slice(0, "2026-11".length));
     }
     if (skipped.length > 0) {

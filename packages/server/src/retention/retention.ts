@@ -18,6 +18,7 @@ export interface RetentionOptions {
 /** Deletes the rows of deleted queues and workspaces, and rows whose retention has expired. */
 export function createRetention({ housekeeping, random, emit, waker }: RetentionOptions): Module {
   const loop = (name: string, everyMs: number, pass: () => Promise<unknown>) => new PeriodicLoop({ name, everyMs, pass }, emit, random);
+  const slowMonths = new Set<string>();
   const failedLanes = new Set<LaneId>();
   const sweepLanes = () => sweepDeletedLanesAcrossWorkspaces(housekeeping, (lanes) => waker.wakeWorkflows(lanes), failedLanes);
   return {
@@ -27,7 +28,7 @@ export function createRetention({ housekeeping, random, emit, waker }: Retention
       loop("sweep-runs", HOUR_MS, () => sweepExpiredRunsAcrossWorkspaces(housekeeping)),
       loop("fold-run-counts", 5_000, () => foldRunCountsAcrossWorkspaces(housekeeping)),
       loop("sweep-event-keys", HOUR_MS, () => sweepEventKeysAcrossWorkspaces(housekeeping)),
-      loop("partitions", HOUR_MS, () => maintainPartitions(housekeeping, emit)),
+      loop("partitions", HOUR_MS, () => maintainPartitions(housekeeping, emit, slowMonths)),
       loop("sweep-history", HOUR_MS, () => clearExpiredRows(housekeeping, emit, "job_history")),
       loop("sweep-audit", HOUR_MS, () => clearExpiredRows(housekeeping, emit, "audit_event")),
     ],

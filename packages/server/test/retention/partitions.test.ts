@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { beforeEach, describe, expect, onTestFinished } from "vitest";
-import { type JobId, rows, sql, type Transactional } from "#kernel";
+import { type JobId, rows, sql, type Transactional, unavailable } from "#kernel";
 import type { LaneKey } from "#lanes";
 import { clearExpiredRows, maintainPartitions } from "#retention";
 import type { TestDatabase } from "../harness/database.ts";
@@ -213,6 +213,38 @@ test("a month whose rows cannot be moved in half of the time of a statement is l
   expect(told).toContainEqual({ event: "partition_failed", table: "job_history", error: expect.objectContaining({ code: "UNAVAILABLE" }) });
   expect(await partitionsOf(database)).not.toContain("job_history_2041_04");
   expect(await database.query("select to_regclass('audit_event_2041_04') is not null as made")).toEqual([{ made: true }]);
+});
+
+test("months of one table that take too long keep no month of the other from being created, and the next pass begins with others", async ({
+  database,
+  clock,
+  engine,
+}) => {
+  await clock.set(Date.UTC(2045, 0, 1));
+  await keep(engine);
+  await clock.set(Date.UTC(2045, 3, 1));
+  const tried: unknown[] = [];
+  const slow: Transactional = {
+    query: (statement) => engine.query(statement),
+    transaction: (work) =>
+      engine.transaction((tx) =>
+        work({
+          query: async (statement) => {
+            if (!statement.text.includes("make_partition") || !statement.values.includes("job_history")) return tx.query(statement);
+            tried.push(String(statement.values[1]).slice(0, 7));
+            throw Object.assign(unavailable(), { cause: { code: "57014" } });
+          },
+        }),
+      ),
+  };
+  const slowMonths = new Set<string>();
+  await maintainPartitions(slow, () => {}, slowMonths);
+  expect(tried.splice(0)).toEqual(["2046-04", "2046-05"]);
+  expect(await database.query("select to_regclass('audit_event_2046_06') is not null as made")).toEqual([{ made: true }]);
+  await maintainPartitions(slow, () => {}, slowMonths);
+  expect(tried).toEqual(["2046-06", "2046-04"]);
+  await maintainPartitions(engine, () => {}, slowMonths);
+  expect(slowMonths).toEqual(new Set());
 });
 
 /** Puts a workspace that keeps its history for so long until the test has ended. */
