@@ -101,7 +101,7 @@ export class Dispatcher implements EnqueueEngine {
   }
 
   roomFor(workspaceId: WorkspaceId): number {
-    return Math.min(this.room(), this.#lanes.roomFor(workspaceId));
+    return Math.min(this.room(), this.#lanes.straightRoomFor(workspaceId));
   }
 
   room(): number {

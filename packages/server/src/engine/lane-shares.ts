@@ -40,7 +40,10 @@ interface UnderWay {
 
 const NONE_UNDER_WAY: UnderWay = { jobs: 0, has: () => false };
 
-/** As many attempts of a lane wait to be settled when a row of it is locked: it gets no more jobs, which would take memory without bound. */
+/**
+ * As many attempts of a lane wait to be settled when a row of it is locked: it gets no more jobs, which would take memory without bound. When as
+ * many of a workspace do, none of its jobs goes straight through.
+ */
 const MAX_SETTLING = 4_096;
 const FIRST_WINDOW = 64;
 /** The window doubles with each window of responses, up to this. A dead endpoint never gets that many attempts. */
@@ -83,6 +86,8 @@ export class LaneShares {
   readonly #fresh = new RoundRobinQueue<BusyLane>();
   /** How long payloads in new lanes of workspaces are expected to be: about as long as the longest of late. */
   readonly #expectedPayload = new Map<WorkspaceId, number>();
+  /** How many attempts of workspaces wait to be settled, where any do. */
+  readonly #settling = new Map<WorkspaceId, number>();
   readonly #attempts: FairShare;
   readonly #payload: FairShare;
 
@@ -98,6 +103,11 @@ export class LaneShares {
   /** How many more attempts of the workspace may be under way. */
   roomFor(workspaceId: WorkspaceId): number {
     return this.#payload.roomFor(workspaceId) > 0 ? this.#attempts.roomFor(workspaceId) : 0;
+  }
+
+  /** How many jobs of the workspace may go straight through. Their lanes are not known yet. */
+  straightRoomFor(workspaceId: WorkspaceId): number {
+    return Math.min(this.roomFor(workspaceId), Math.max(0, MAX_SETTLING - (this.#settling.get(workspaceId) ?? 0)));
   }
 
   get({ workspaceId, laneId }: LaneKey): BusyLane {
@@ -158,6 +168,7 @@ export class LaneShares {
     const lane = this.get(key);
     lane.inFlight -= 1;
     lane.settling += 1;
+    this.#settling.set(key.workspaceId, (this.#settling.get(key.workspaceId) ?? 0) + 1);
     lane.lastAnswerMs = nowMs;
     lane.answered += 1;
     if (lane.answered >= lane.window && lane.window < QUICK_WINDOW) {
@@ -173,6 +184,9 @@ export class LaneShares {
     const lane = this.get(key);
     const hadNoRoom = lane.settling === MAX_SETTLING;
     lane.settling -= 1;
+    const others = (this.#settling.get(key.workspaceId) ?? 1) - 1;
+    if (others > 0) this.#settling.set(key.workspaceId, others);
+    else this.#settling.delete(key.workspaceId);
     if (lane.limited || hadNoRoom) return true;
     this.#forgetIfIdle(lane);
     return false;

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import type { Claim } from "#jobs";
+import type { Claim, StartedJob } from "#jobs";
 import { problem, unavailable, type WorkspaceId } from "#kernel";
 import { finishForWorker } from "../../src/engine/finish-for-worker.ts";
 import type { AttemptResult } from "../../src/engine/judge.ts";
@@ -392,6 +392,26 @@ describe("a workspace that a slow claim is not for", () => {
     expect(asked().at(-1)).toEqual([4, 1]);
     stage.dispatcher.stopClaiming();
   });
+});
+
+test("a workspace of which 4,096 attempts wait to be settled has no more jobs sent straight through, until some are", async () => {
+  const settled = Promise.withResolvers<void>();
+  stage.settling = settled.promise;
+  for (let id = 1; id <= 4_096; id += 1) {
+    expect(stage.dispatcher.roomFor(workspaceId)).toBeGreaterThan(0);
+    const { payload, tag, createdAt, revision, attempts, backoffDelayMs } = claimed(id);
+    const inserted = { laneId: laneKey(1).laneId, attempts, backoffDelayMs, createdAt, revision } as StartedJob["inserted"];
+    const input = { id: jobId(id), payload, tag, trace: null } as StartedJob["input"];
+    stage.dispatcher.take([{ workspaceId, leaseId: 7, inserted, input }]);
+    stage.complete(jobId(id));
+    await Promise.resolve();
+    await Promise.resolve();
+  }
+  expect(stage.started).toHaveLength(4_096);
+  expect([stage.dispatcher.inFlight, stage.dispatcher.roomFor(workspaceId)]).toEqual([0, 0]);
+  settled.resolve();
+  await setImmediate();
+  expect(stage.dispatcher.roomFor(workspaceId)).toBe(500);
 });
 
 describe("a node that lacks what attempts need", () => {
