@@ -1,6 +1,6 @@
 import { type Db, plainArray, row, rows, sql, textArray } from "#kernel";
 import type { Parent } from "./parent.ts";
-import type { RunKey } from "./run.ts";
+import { LIVE, type RunKey } from "./run.ts";
 
 /** A run that goes on. */
 export interface RevivedRun {
@@ -86,7 +86,7 @@ export interface StepsToRepeat extends RunKey {
   readonly keys: readonly string[];
 }
 
-/** Removes failed and cancelled steps that the next attempts of runs execute again. Uses the primary keys. */
+/** Removes failed and cancelled steps that the next attempts of runs execute again. Runs that have ended keep theirs. Uses the primary keys. */
 export function deleteFailuresAcrossWorkspaces(tx: Db, runs: readonly StepsToRepeat[]): Promise<unknown> {
   const named = runs.flatMap(({ workspaceId, id, keys }) => keys.map((key) => ({ workspaceId, id, key })));
   return rows(
@@ -96,6 +96,7 @@ export function deleteFailuresAcrossWorkspaces(tx: Db, runs: readonly StepsToRep
         delete from run_step s
         using unnest(${plainArray(named.map((one) => one.workspaceId))}::uuid[], ${plainArray(named.map((one) => one.id))}::uuid[],
           ${textArray(named.map((one) => one.key))}::text[]) as n (workspace_id, run_id, key)
+        join run r on r.workspace_id = any(array[n.workspace_id]) and r.id = n.run_id and r.${LIVE}
         where s.workspace_id = any(array[n.workspace_id]) and s.run_id = n.run_id and s.key = n.key and s.status in ('failed', 'cancelled')
         returning s.workspace_id, s.run_id, coalesce(octet_length(s.output), 0) + coalesce(octet_length(s.error), 0) as bytes
       )

@@ -152,6 +152,23 @@ describe("the steps of a run", () => {
     });
   });
 
+  test("stay in the journal of a run that was cancelled, whatever its program would repeat", async ({ service }) => {
+    const workflow = await putWorkflow(service, { attempts: 2 });
+    const run = await charged(service, workflow);
+    const error = { name: "TypeError", message: "Declined." };
+    await report(service, run, [
+      { key: "ship", type: "run", status: "failed", error },
+      { key: "undo()", type: "undo", status: "completed", output: error },
+    ]);
+    await service.ok("POST", `/v1/runs/${run.runId}/cancel`);
+    const { steps } = await workflow.get(run.runId);
+    await workflow.end(run, { outcome: "failed", error: "Declined.", retry: true, retry_steps: ["ship"] });
+    expect(await workflow.get(run.runId)).toMatchObject({ status: "cancelled", steps: steps.map(({ key }) => ({ key })) });
+    expect(await service.database.query("select steps from run where id = $1", [uuidOf("run", run.runId)])).toEqual([
+      { steps: steps.length },
+    ]);
+  });
+
   test("are undone by another worker when the lease of the first one ends", async ({ service }) => {
     const workflow = await putWorkflow(service);
     const { runId } = await charged(service, workflow);
