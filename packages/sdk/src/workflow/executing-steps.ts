@@ -9,12 +9,13 @@ interface Executing {
 /** The steps of an execution whose functions run. */
 export class ExecutingSteps {
   readonly #host: RunHost;
-  readonly #onOutcome: (outcome: StepOutcome) => void;
+  readonly #onEnd: (key: string, outcome: StepOutcome | null) => void;
   readonly #steps = new Map<string, Executing>();
 
-  constructor(host: RunHost, onOutcome: (outcome: StepOutcome) => void) {
+  /** @param onEnd called when a step has ended that was not cancelled. Null: it was aborted, and has no outcome */
+  constructor(host: RunHost, onEnd: (key: string, outcome: StepOutcome | null) => void) {
     this.#host = host;
-    this.#onOutcome = onOutcome;
+    this.#onEnd = onEnd;
   }
 
   get size(): number {
@@ -31,7 +32,7 @@ export class ExecutingSteps {
     // The function begins when the step is in the list, so that it can be aborted from the first.
     await Promise.resolve();
     const outcome = await attemptStep(this.#host, call, signal);
-    if (this.#steps.delete(call.key) && outcome) this.#onOutcome(outcome);
+    if (this.#steps.delete(call.key)) this.#onEnd(call.key, outcome);
   }
 
   /** Aborts a step, whose outcome no longer counts. */
@@ -41,13 +42,18 @@ export class ExecutingSteps {
     step?.controller.abort(reason);
   }
 
+  /** Aborts a step. An outcome that it has all the same counts. */
+  abort(key: string, reason: unknown): void {
+    this.#steps.get(key)?.controller.abort(reason);
+  }
+
   cancelAll(reason: (key: string) => Error): void {
     for (const key of this.#steps.keys()) this.cancel(key, reason(key));
   }
 
   /** Aborts all steps. Outcomes that they have all the same count. */
   abortAll(reason: unknown): void {
-    for (const { controller } of this.#steps.values()) controller.abort(reason);
+    for (const key of this.#steps.keys()) this.abort(key, reason);
   }
 
   /** Resolves when all have ended. */

@@ -125,7 +125,7 @@ export class Execution {
       (steps) => host.store(steps),
       (step) => this.#release(step),
     );
-    this.executing = new ExecutingSteps(host, (outcome) => this.#report(outcome));
+    this.executing = new ExecutingSteps(host, (key, outcome) => this.#ended(key, outcome));
   }
 
   finish(end: End): void {
@@ -317,7 +317,9 @@ export class Execution {
     this.#cancels.push(step.key);
     const reason = new StepCancelledError(step.key);
     this.notStarted.delete(step);
-    this.executing.cancel(step.key, reason);
+    // One with undo may complete all the same, and must then be undone if the run fails.
+    if (this.undos.has(step.key)) this.executing.abort(step.key, reason);
+    else this.executing.cancel(step.key, reason);
     this.#unawaited.delete(step);
     const wasUnsent = this.outbox.remove(step.key);
     const isStored = this.waiting.get(step) === null ? !wasUnsent : this.journal.isWait(step.key);
@@ -378,6 +380,13 @@ export class Execution {
     return [...seen.map(([key]) => key), ...(first ? this.#cancels.slice(first.cancels) : []), ...unseen];
   }
 
+  #ended(key: string, outcome: StepOutcome | null): void {
+    // Of a step that the program has cancelled, only an effect counts.
+    const isNeeded = !this.#steps.get(key)?.hasEnded || outcome?.reported.status === "completed";
+    if (outcome && isNeeded) this.#report(outcome);
+    this.changes.notify();
+  }
+
   /** A failure that is not final counts if the program goes on after it. It cannot have done so before it waits for the step. */
   #report({ reported, thrown, isFinal }: StepOutcome): void {
     const hasFailed = reported.status === "failed";
@@ -386,7 +395,6 @@ export class Execution {
     const step = this.#steps.get(reported.key);
     if (hasFailed && !isFinal && step && !step.isAwaited) this.#unawaited.set(step, reported);
     else this.outbox.add(reported, { isProvisional: hasFailed && !isFinal });
-    this.changes.notify();
   }
 
   #release(step: ReportedStep): void {

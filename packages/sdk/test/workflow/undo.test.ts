@@ -1,4 +1,4 @@
-import { NonRetryableError, type StepContext, type WorkflowContext, workflow } from "@tidemill/sdk";
+import { NonRetryableError, RunAbortedError, type StepContext, type WorkflowContext, workflow } from "@tidemill/sdk";
 import { testWorkflow } from "@tidemill/sdk/testing";
 import { describe, expect, test } from "vitest";
 import { done, MemoryRun } from "./memory-journal.ts";
@@ -54,6 +54,100 @@ describe("undo", () => {
     expect(await run.execute()).toMatchObject({ outcome: "failed", error: "no", retry: false });
     expect(undone).toEqual(["slow", "fast"]);
     expect(run.journal.map(({ key }) => key)).toEqual(["fast", "slow", "undo()", "undo(slow)", "undo(fast)"]);
+  });
+
+  describe("of a step that loses a race while it is executed, and does not stop", () => {
+    /** A race that `book` loses against `limit`. It ends when the test says so. */
+    function lost(then: (context: WorkflowContext<never>) => unknown) {
+      const [undone, signals]: [unknown[], AbortSignal[]] = [[], []];
+      const booked = Promise.withResolvers<string>();
+      const book = ({ signal }: StepContext) => {
+        signals.push(signal);
+        return booked.promise;
+      };
+      const run = new MemoryRun(async (context: WorkflowContext<never>) => {
+        const { step } = context;
+        await step.race({
+          book: step.run("book", book, { undo: (output) => void undone.push(output) }),
+          limit: step.run("limit", () => {}),
+        });
+        return then(context);
+      });
+      return { run, booked, undone, signals };
+    }
+    const fail = () => Promise.reject(new NonRetryableError("no room"));
+
+    test.for(["before", "after"])("runs if it completes %s the run fails, which waits for it", async (when) => {
+      const { run, booked, undone, signals } = lost(async ({ step }) => {
+        setImmediate(() => booked.resolve("b1"));
+        if (when === "before") await step.run("other", () => booked.promise);
+        return fail();
+      });
+      expect(await run.execute()).toMatchObject({ outcome: "failed", error: "no room", retry: false });
+      expect([signals.map(({ aborted }) => aborted), undone]).toEqual([[true], ["b1"]]);
+      expect(run.keys).toEqual(["limit", "book", ...(when === "before" ? ["other"] : []), "undo()", "undo(book)"]);
+    });
+
+    test("runs in a later execution, whose replay has the same winner", async () => {
+      const { run, booked, undone } = lost(async ({ step }) => {
+        await step.sleep("rest", "1h");
+        return fail();
+      });
+      const execution = run.execute();
+      await expect.poll(() => run.keys).toEqual(["limit", "rest"]);
+      booked.resolve("b1");
+      // Before that, it is not suspended.
+      expect(await execution).toMatchObject({ outcome: "suspended" });
+      expect(run.keys).toEqual(["limit", "rest", "book"]);
+      run.wake();
+      expect(await run.execute()).toMatchObject({ outcome: "failed", error: "no room" });
+      expect(undone).toEqual(["b1"]);
+    });
+
+    test("does not run if it fails in the end, and does not keep the run from being suspended then", async () => {
+      const { run, booked, undone } = lost(({ step }) => step.sleep("rest", "1h").then(fail));
+      const execution = run.execute();
+      await expect.poll(() => run.keys).toEqual(["limit", "rest"]);
+      booked.reject(new Error("aborted"));
+      expect(await execution).toMatchObject({ outcome: "suspended" });
+      run.wake();
+      expect(await run.execute()).toMatchObject({ outcome: "failed" });
+      expect([run.keys, undone]).toEqual([["limit", "rest"], []]);
+    });
+
+    test("is stored if the worker stops meanwhile", async () => {
+      const { run, booked } = lost(() => new Promise(() => {}));
+      const execution = run.execute();
+      await expect.poll(() => run.keys).toEqual(["limit"]);
+      run.controller.abort(new RunAbortedError("shutdown"));
+      booked.resolve("b1");
+      expect(await execution).toEqual({ outcome: "released" });
+      expect(run.journal).toMatchObject([{ key: "limit" }, { key: "book", status: "completed", undoable: true }]);
+    });
+
+    test("is not waited for by a run that completes", async () => {
+      const { run } = lost(() => "done");
+      expect(await run.execute()).toMatchObject({ outcome: "completed", result: "done" });
+    });
+
+    test.for([undefined, "afterEveryStep"] as const)("runs in a test (crash: %s)", async (crash) => {
+      const undone: unknown[] = [];
+      const tested = workflow({ id: "tested" }, async ({ step }) => {
+        const booked = Promise.withResolvers<string>();
+        const book = ({ signal }: StepContext) => {
+          signal.addEventListener("abort", () => setImmediate(() => booked.resolve("b1")));
+          return booked.promise;
+        };
+        await step.race({
+          book: step.run("book", book, { undo: (output) => void undone.push(output) }),
+          limit: step.run("limit", () => {}),
+        });
+        await step.sleep("rest", "1h");
+        throw new NonRetryableError("no room");
+      });
+      expect(await testWorkflow(tested, { ...(crash && { crash }) })).toMatchObject({ status: "failed", undoErrors: [] });
+      expect(undone).toEqual(["b1"]);
+    });
   });
 
   test("runs for a step whose outcome came behind an event that is not sent", async () => {
