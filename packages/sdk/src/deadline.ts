@@ -8,6 +8,7 @@ export class Deadline {
   readonly #abortWithOuter = (): void => this.#abort(this.#outer?.reason);
   #controller: AbortController | undefined;
   #onAbort: () => void = () => {};
+  #onPass: (reason: Error | undefined) => void = () => {};
   #reason: unknown;
   #isAborted = false;
   #passed = false;
@@ -34,6 +35,11 @@ export class Deadline {
     else this.#onAbort = listener;
   }
 
+  /** Calls this when the time has passed, also after the other signal, in place of the listener before. */
+  onPass(listener: (reason: Error | undefined) => void): void {
+    this.#onPass = listener;
+  }
+
   /** Whether the time has passed. */
   get passed(): boolean {
     return this.#passed;
@@ -41,8 +47,10 @@ export class Deadline {
 
   /** Lets the time have passed. */
   pass(): void {
+    const reason = this.#reasonOf?.();
     this.#passed = true;
-    this.#abort(this.#reasonOf?.());
+    this.#onPass(reason);
+    this.#abort(reason);
   }
 
   end(): void {

@@ -36,6 +36,9 @@ const MAX_STEPS = 100;
 /** How long a workflow may be busy elsewhere before it comes to a step of the journal. Milliseconds. */
 const MISFIT_AFTER_MS = 1_000;
 
+/** How long steps in progress may go on beside a failure, in real time. Milliseconds. */
+const GRACE_MS = 1_000;
+
 /** An event that a step of a run has sent. */
 export interface SentByRun {
   readonly name: string;
@@ -214,7 +217,8 @@ export class MemoryRun {
     };
     const { nowMs, wait, timer } = this.#clock;
     const deadline = virtualDeadlines(this.#clock);
-    const host = { nowMs, wait, timer, deadline, random: repeatableRandom, uuid: repeatableUuid, misfitAfterMs: MISFIT_AFTER_MS };
+    const values = { random: repeatableRandom, uuid: repeatableUuid };
+    const host = { nowMs, wait, timer, deadline, ...values, misfitAfterMs: MISFIT_AFTER_MS, graceMs: GRACE_MS };
     let stuck: readonly string[] = [];
     this.#clock.onStuck = (keys) => {
       stuck = keys;

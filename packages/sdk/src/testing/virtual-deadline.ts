@@ -20,6 +20,7 @@ export const virtualDeadlines =
       get passed() {
         return deadline.passed;
       },
+      onPass: (listener) => deadline.onPass(listener),
       end: () => {
         ended.abort();
         deadline.end();

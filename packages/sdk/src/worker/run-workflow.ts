@@ -53,9 +53,11 @@ export async function runWorkflow(
     storing(calls.registerSignal(runId, { lease_token, key, signal }, lost.signal));
   const invoke: RunHost["invoke"] = ({ key }, invocation) => storing(calls.invoke(runId, { lease_token, key, ...invocation }, lost.signal));
   try {
-    const warn = (error: UnawaitedStepError) => logger.warn(error.message, { worker, run: runId, workflow: taken.workflowId });
-    const development = { replayEachStep, checksRaces: replayEachStep, onUnawaited: replayEachStep ? ("fail" as const) : warn };
-    const host = { store, sendEvent, registerSignal, invoke, progress, signal: controller.signal, ...development };
+    const warn = (message: string) => logger.warn(message, { worker, run: runId, workflow: taken.workflowId });
+    const onUnawaited = replayEachStep ? ("fail" as const) : ({ message }: UnawaitedStepError) => warn(message);
+    const onUnstopped = (key: string) => warn(unstopped(key));
+    const development = { replayEachStep, checksRaces: replayEachStep, onUnawaited };
+    const host = { store, sendEvent, registerSignal, invoke, progress, signal: controller.signal, onUnstopped, ...development };
     const outcome = await executeRun(found, taken, host);
     const isSettled = outcome.outcome === "released" || outcome.outcome === "unfit";
     const ending = isSettled ? outcome : await reported(outcome, store, lost.signal);
@@ -66,6 +68,10 @@ export async function runWorkflow(
     return { outcome: "failed", error: message || name, error_name: name };
   }
 }
+
+const unstopped = (key: string): string =>
+  `Step "${key}" goes on though its signal was aborted. The execution of the run does not end before it. Let the step heed its signal, or ` +
+  "give it a timeout.";
 
 /** Stores steps before the outcome of their execution. Returns the outcome in its place if they cannot be stored. */
 export async function storeFirst(steps: readonly contract.ReportedStep[], store: Store, signal: AbortSignal): Promise<Outcome | null> {

@@ -58,8 +58,8 @@ async function runOnce(
   const begin = (until: AbortSignal) => insideStep(host, key, () => fn({ signal: until, attempt, idempotencyKey }));
   if (timeoutMs === null) return begin(signal);
   const deadline = host.deadline(timeoutMs, signal, () => new StepTimeoutError(key, timeoutMs));
-  // It listens before the function does, which may return at once when its signal is aborted.
-  const late = timedOut(deadline);
+  // It also ends an attempt that goes on after its signal is aborted. It is told before the function, which may return at once then.
+  const late = new Promise<never>((_, reject) => deadline.onPass(reject));
   try {
     return await Promise.race([late, begin(deadline.signal)]);
   } catch (error) {
@@ -68,10 +68,3 @@ async function runOnce(
     deadline.end();
   }
 }
-
-const timedOut = (deadline: ReturnType<RunHost["deadline"]>): Promise<never> =>
-  new Promise((_, reject) => {
-    deadline.signal.addEventListener("abort", () => {
-      if (deadline.passed) reject(deadline.signal.reason);
-    });
-  });

@@ -69,8 +69,7 @@ function checkAwaited({ host, journal, unawaitedSteps }: Execution): UnawaitedSt
 async function conclude(execution: Execution, run: TakenRun, end: End): Promise<RunOutcome> {
   if (end.kind === "aborted") return release(execution);
   const { executing, outbox, waiting, unawaitedFailures } = execution;
-  // The next attempt gets the outcomes of steps in progress, and must not execute them beside themselves.
-  if (end.kind === "threw" && hasNextAttempt(execution, run, end.error)) await executing.ended();
+  if (end.kind === "threw" && hasNextAttempt(execution, run, end.error)) await endSteps(execution);
   if (end.kind !== "suspended" && mustUndo(execution, run, outcomeOf(execution, run, end))) {
     // They may complete all the same, and are then undone, too.
     executing.abortAll(new Error("The run has failed."));
@@ -84,6 +83,18 @@ async function conclude(execution: Execution, run: TakenRun, end: End): Promise<
     };
   const outcome = outcomeOf(execution, run, end);
   return mustUndo(execution, run, outcome) ? failUndone(execution, run, outcome) : outcome;
+}
+
+/**
+ * Lets steps in progress end by themselves, and asks them to when that takes too long. The next attempt gets their outcomes, and must not
+ * execute them beside themselves.
+ */
+async function endSteps({ executing, host }: Execution): Promise<void> {
+  if (executing.size === 0) return;
+  const grace = host.deadline(host.graceMs, host.signal, () => new Error("The attempt of the run has failed."));
+  grace.signal.addEventListener("abort", () => executing.abortAll(grace.signal.reason), { once: true });
+  await executing.ended();
+  grace.end();
 }
 
 type Failed = Extract<RunOutcome, { outcome: "failed" }>;

@@ -1,3 +1,4 @@
+import { wait } from "../wait.ts";
 import { attemptStep, type StepCall, type StepOutcome } from "./attempt-step.ts";
 import type { RunHost } from "./host.ts";
 
@@ -42,9 +43,17 @@ export class ExecutingSteps {
     step?.controller.abort(reason);
   }
 
-  /** Aborts a step. An outcome that it has all the same counts. */
+  /** Aborts a step, which stays in the list until it ends. An outcome that it has all the same counts. */
   abort(key: string, reason: unknown): void {
-    this.#steps.get(key)?.controller.abort(reason);
+    const step = this.#steps.get(key);
+    if (!step || step.controller.signal.aborted) return;
+    step.controller.abort(reason);
+    const ended = new AbortController();
+    void step.done.then(() => ended.abort());
+    wait(this.#host.stopsWithinMs, ended.signal).then(
+      () => this.#host.onUnstopped(key),
+      () => {},
+    );
   }
 
   cancelAll(reason: (key: string) => Error): void {

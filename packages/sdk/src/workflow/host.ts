@@ -24,8 +24,8 @@ export interface RunHost {
   /** Milliseconds since 1970. */
   readonly nowMs: () => number;
   readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** Ends an attempt of a step after a time, or with another signal. */
-  readonly deadline: (ms: number, outer: AbortSignal, reason: () => Error) => Pick<Deadline, "signal" | "passed" | "end">;
+  /** Aborts its signal after a time, or with another signal. */
+  readonly deadline: (ms: number, outer: AbortSignal, reason: () => Error) => Pick<Deadline, "signal" | "passed" | "onPass" | "end">;
   /** Waits for the end of a sleep beside steps in progress. */
   readonly timer: (ms: number, signal: AbortSignal) => Promise<void>;
   /** A number from 0 to 1, for a value or the wait of a step. */
@@ -34,6 +34,12 @@ export interface RunHost {
   readonly uuid: (key: string) => string;
   /** How long a program may take to come to steps that the journal has, when it does other things meanwhile. Milliseconds. */
   readonly misfitAfterMs: number;
+  /** How long steps in progress may go on when the run's attempt has failed, before their signals are aborted. Milliseconds. */
+  readonly graceMs: number;
+  /** How long a step may go on when its signal is aborted, before `onUnstopped` gets its key. Milliseconds. */
+  readonly stopsWithinMs: number;
+  /** Must not throw. */
+  readonly onUnstopped: (key: string) => void;
   /** Whether the journal is replayed after each step, to see whether the program does the same again. */
   readonly replayEachStep?: boolean;
   /** Whether a run fails whose program races what cannot be cancelled. */
@@ -60,6 +66,10 @@ export const liveHost = (needed: NeededHost): RunHost => ({
   random: chance,
   uuid: () => crypto.randomUUID(),
   misfitAfterMs: 5_000,
+  // Most requests end within it, and an execution over HTTP, which has 30 s unless its workflow says otherwise, does so, too.
+  graceMs: 10_000,
+  stopsWithinMs: 10_000,
+  onUnstopped: () => {},
   progress: () => {},
   onUnawaited: () => {},
   ...needed,

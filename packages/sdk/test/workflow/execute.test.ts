@@ -1,5 +1,14 @@
-import { NonRetryableError, RetryAfterError, RunAbortedError, type WorkflowContext } from "@tidemill/sdk";
+import {
+  NonRetryableError,
+  RetryAfterError,
+  RunAbortedError,
+  type RunStepOptions,
+  type StepContext,
+  type WorkflowContext,
+} from "@tidemill/sdk";
 import { describe, expect, test } from "vitest";
+import { Deadline } from "../../src/deadline.ts";
+import type { RunHost } from "../../src/workflow/host.ts";
 import { done, MemoryRun } from "./memory-journal.ts";
 
 type Context = WorkflowContext<never>;
@@ -480,6 +489,61 @@ describe("failures of steps", () => {
     expect(await execution).toMatchObject({ outcome: "failed", steps: [{ key: "quick" }, { key: "slow" }] });
     expect(await run.execute()).toMatchObject({ outcome: "completed", result: ["loaded", "slow", "quick"] });
     expect(started).toEqual(["slow"]);
+  });
+
+  /** The run's first attempt fails beside a step that goes on until its signal is aborted. */
+  function beside(listen: (context: StepContext) => unknown, options: Pick<RunStepOptions, "timeout"> = {}) {
+    let failures = 0;
+    const run = new MemoryRun(({ step }: Context) =>
+      Promise.all([
+        step.run("listen", listen, options),
+        step.run("fails", () => (++failures === 1 ? Promise.reject(new Error("no connection")) : "loaded")),
+      ]),
+    );
+    run.host = { ...run.host, graceMs: 0 };
+    return run;
+  }
+
+  test.for(["completes", "fails"])("a step in progress beside it that does not end gets a signal, and %s then", async (how) => {
+    let executed = 0;
+    const run = beside(({ signal }) => {
+      executed += 1;
+      if (executed === 2) return "heard";
+      const { promise, resolve, reject } = Promise.withResolvers();
+      signal.addEventListener("abort", () => (how === "completes" ? resolve("heard") : reject(signal.reason)));
+      return promise;
+    });
+    const steps = how === "completes" ? { steps: [{ key: "listen", output: "heard" }] } : {};
+    expect(await run.execute()).toMatchObject({ outcome: "failed", error: "no connection", ...steps });
+    expect(await run.execute()).toMatchObject({ outcome: "completed", result: ["heard", "loaded"] });
+    expect(executed).toBe(how === "completes" ? 1 : 2);
+  });
+
+  test("a step in progress beside it that does not heed its signal is waited for, and its key is reported", async () => {
+    const gate = Promise.withResolvers<string>();
+    const unstopped: string[] = [];
+    const run = beside(() => gate.promise);
+    const onUnstopped = (key: string) => {
+      unstopped.push(key);
+      gate.resolve("heard");
+    };
+    expect(await run.execute({ stopsWithinMs: 0, onUnstopped })).toMatchObject({ outcome: "failed", steps: [{ key: "listen" }] });
+    expect(unstopped).toEqual(["listen"]);
+  });
+
+  test("a step in progress beside it that does not heed its signal ends with its timeout", async () => {
+    const deadlines: Deadline[] = [];
+    const deadline: RunHost["deadline"] = (ms, outer, reason) => {
+      deadlines.push(new Deadline(ms, outer, reason));
+      return deadlines.at(-1) as Deadline;
+    };
+    const listen = ({ signal }: StepContext) => {
+      signal.addEventListener("abort", () => deadlines[0]?.pass());
+      return new Promise(() => {});
+    };
+    const outcome = await beside(listen, { timeout: "1h" }).execute({ deadline });
+    expect(outcome).toMatchObject({ outcome: "failed", error: "no connection" });
+    expect(outcome).not.toHaveProperty("steps");
   });
 
   const declined = () => Promise.reject(new NonRetryableError("declined"));
