@@ -14,7 +14,7 @@ export const Callback = Type.Object(
     created_at: Moment("When the job was enqueued."),
     schedule: Nullable(Type.String(), { description: "Name of the schedule that created the job; null for an enqueued job." }),
     scheduled_for: Nullable(Moment("RFC 3339 in UTC."), { description: "The tick of the schedule that the job was created for." }),
-    payload: Type.Unknown({ description: "The payload of the job, with secrets in place of templates." }),
+    payload: Type.Unknown({ description: "The payload of the job, with its templates replaced by secrets." }),
   },
   { title: "Callback", description: "A job as the handler receives it." },
 );

@@ -11,7 +11,7 @@ export const DeadLetterGroup = Type.Object(
         code: Type.String({ description: `Error code of the jobs' last attempts: one of \`AttemptError\`.` }),
         status: Nullable(Type.Integer(), { description: "HTTP status of the handler's response; null when there was none." }),
         host: Nullable(Type.String(), {
-          description: "Host that the queue calls, with its port if it names one; null when workers serve it.",
+          description: "Host that the queue calls, with its port if the URL has one; null when workers serve the queue.",
         }),
         message: Type.String({
           description:

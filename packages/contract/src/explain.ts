@@ -19,7 +19,7 @@ export const GATES = [
   "workspace_share",
   "quota",
 ] as const;
-/** What workspaces share of a node, and a job needs to start. */
+/** The resources of a node that workspaces share and that a job needs to start. */
 const JOB_SHARES = ["delivery_slots", "payload_memory"] as const;
 export type JobShare = (typeof JOB_SHARES)[number];
 export type GateName = (typeof GATES)[number];
@@ -97,7 +97,7 @@ export const ExplainedGate = Type.Union(
       }),
     }),
     Gate("RateLimitGate", "rate_limit", "Whether the queue's rate limit is reached.", {
-      max: Nullable(Count("Attempts."), { description: "Attempts that may start in any `per_seconds`; null without a limit." }),
+      max: Nullable(Count("Attempts."), { description: "Attempts that may start in any period of `per_seconds`; null without a limit." }),
       per_seconds: Nullable(Count("Seconds."), { description: "The length of the sliding window. Seconds; null without a limit." }),
       started: Nullable(Count("Attempts."), { description: "Attempts that started in the last `per_seconds`; null without a limit." }),
       free: Nullable(Count("Attempts."), { description: "How many more may start now; null without a limit." }),
@@ -105,7 +105,7 @@ export const ExplainedGate = Type.Union(
         description: "When the oldest counted attempt leaves the window; null when none is counted.",
       }),
     }),
-    Gate("WorkspaceShareGate", "workspace_share", "Whether the workspace's share of the node that answers is in use.", {
+    Gate("WorkspaceShareGate", "workspace_share", "Whether the workspace uses its whole share of the node that responds.", {
       used_up: Type.Array(Type.Enum([...JOB_SHARES]), {
         description: "The resources of which the workspace uses its whole share on that node. Another node may have room.",
       }),

@@ -12,11 +12,11 @@ export const HttpCall = Type.Object(
       format: "callback-url",
       maxLength: LIMITS.callbackUrlLength,
       description:
-        "Where it goes: http or https, without user and password. Its path and query may contain templates like `${{ secrets.NAME }}`.",
+        "Address of the call: http or https, without user and password. Its path and query may contain templates like `${{ secrets.NAME }}`.",
       examples: ["https://api.example.com/v1/charges"],
     }),
     method: Type.Optional(
-      Type.Enum([...HTTP_METHODS], { title: "HttpMethod", description: "`POST` with a body, else `GET`, unless given." }),
+      Type.Enum([...HTTP_METHODS], { title: "HttpMethod", description: "Default: `POST` with a body, otherwise `GET`." }),
     ),
     headers: Type.Optional(
       Type.Record(Type.String(), Type.String({ format: "header-value", maxLength: LIMITS.callbackHeaderLength }), {
@@ -27,19 +27,19 @@ export const HttpCall = Type.Object(
       }),
     ),
     body: Type.Optional(
-      Type.Unknown({ description: "A text is sent as it is, any other value as JSON. Texts in it may contain templates." }),
+      Type.Unknown({ description: "A string is sent as it is, any other value as JSON. Strings in it may contain templates." }),
     ),
     timeout: Type.Optional(
       Type.Integer({
         minimum: 1,
         maximum: LIMITS.httpTimeoutMs,
-        description: "How long one attempt may take. Milliseconds; 30,000 unless given.",
+        description: "How long one attempt may take. Milliseconds. Default: 30,000.",
       }),
     ),
     attempts: Type.Optional({
       ...Attempts,
       title: "CallAttempts",
-      description: "How often it is tried, the first time included. 3 unless given.",
+      description: "How often it is tried, the first time included. Default: 3.",
     }),
     backoff: Type.Optional(Backoff),
   },

@@ -4,7 +4,7 @@ import { LIMITS } from "./limits.ts";
 import { QueueFilter, TagFilter } from "./names.ts";
 import { Moment, Nullable, PageQuery } from "./paging.ts";
 
-/** Jobs of one request or filter that are named by their ids. */
+/** How many ids one request or filter may have. */
 export const MAX_IDS = 100;
 const ID = "job_[0-7][0-9a-hjkmnp-tv-z]{25}";
 
@@ -96,8 +96,8 @@ export const FoundJobs = Type.Object(
     }),
     searched_until: Nullable(Moment("RFC 3339 in UTC."), {
       description:
-        "When the page ended because the request had read as many jobs as it may: jobs that were enqueued before this moment have not been " +
-        "searched, and `next_cursor` goes on with them. Else null.",
+        "Set when the page ended because the request had read as many jobs as it may: jobs that were enqueued before this moment have not " +
+        "been searched, and `next_cursor` continues with them. Otherwise null.",
     }),
   },
   {
@@ -167,12 +167,12 @@ export const Operation = Type.Object(
     }),
     filter: Nullable(JobFilter, { description: "Which jobs it is for; null when ids were given." }),
     ids: Nullable(Type.Integer(), { description: "How many ids were given; null when it has a filter." }),
-    matched: Type.Integer({ description: "How many jobs matched when it was asked for." }),
+    matched: Type.Integer({ description: "How many jobs matched when the operation was requested." }),
     matched_exact: Type.Boolean({ description: "False: the jobs were too many to count, and at least `matched` did." }),
     done: Type.Integer({ description: "How many jobs were changed so far." }),
     skipped: Type.Integer({ description: "How many jobs were not changed because they no longer matched when it was their turn." }),
-    actor_id: Type.String({ description: "Who asked for it: the id of a key or of a person." }),
-    created_at: Moment("When it was asked for."),
+    actor_id: Type.String({ description: "Who requested it: the id of a key or of a person." }),
+    created_at: Moment("When it was requested."),
     finished_at: Nullable(Moment("RFC 3339 in UTC."), { description: "When it ended; null while it is running." }),
   },
   {

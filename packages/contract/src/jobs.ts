@@ -43,10 +43,10 @@ export const ATTEMPT_OUTCOMES = ["completed", "failed", "cancelled", "lost", "re
 export type AttemptOutcome = (typeof ATTEMPT_OUTCOMES)[number];
 const AttemptOutcome = Type.Enum([...ATTEMPT_OUTCOMES], {
   title: "AttemptOutcome",
-  description: "How the attempt ended. `lost`: its node was lost. `released`: its node was stopping and gave the job back.",
+  description: "How the attempt ended. `lost`: its node was lost. `released`: its node was stopping and released the job.",
 });
 
-/** Names a group of failed jobs. It stands here because the groups refer to jobs. */
+/** Names a group of failed jobs. It is in this file because the groups refer to jobs. */
 export const Fingerprint = Type.String({
   title: "Fingerprint",
   pattern: "^[0-9a-f]{16}$",
@@ -78,7 +78,7 @@ export const Priority = Type.Integer({
   title: "Priority",
   minimum: -100,
   maximum: 100,
-  description: "Jobs with a higher priority start before others. 0 unless given.",
+  description: "Jobs with a higher priority start before others. Default: 0.",
 });
 
 export const Attempts = Type.Integer({
@@ -90,13 +90,13 @@ export const Attempts = Type.Integer({
 
 export const Backoff = Type.Object(
   {
-    type: Type.Optional(Type.Literal("exponential", { description: "The only kind there is." })),
+    type: Type.Optional(Type.Literal("exponential", { description: "The only type there is." })),
     delay: Type.Optional(
       Type.Integer({
         minimum: 0,
         maximum: 86_400_000,
         description:
-          "Wait before the second attempt; less than 10 counts as 10. It doubles with each further attempt, up to 24 hours. Milliseconds.",
+          "The wait before the second attempt. It doubles with each further attempt, up to 24 hours. Milliseconds; values below 10 count as 10.",
       }),
     ),
   },
@@ -107,7 +107,7 @@ export const EnqueueJob = Type.Object(
   {
     payload: Type.Unknown({
       description:
-        "Any JSON value, at most 1 MiB. The handler receives it as it was sent, with secrets in place of templates like `${{ secrets.NAME }}` in its strings.",
+        "Any JSON value, at most 1 MiB. The handler receives it as it was sent, with templates like `${{ secrets.NAME }}` in its strings replaced by secrets.",
       examples: [{ to: "ada@example.com" }],
     }),
     delay: Type.Optional(
@@ -135,12 +135,12 @@ const traceHeaders = {
     Type.String({
       title: "TraceparentHeader",
       description:
-        "The trace that the jobs belong to (W3C Trace Context). It is kept and handed on with each attempt; an invalid one is ignored.",
+        "The trace that the jobs belong to (W3C Trace Context). It is stored and passed on with each attempt; an invalid one is ignored.",
       examples: ["00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"],
     }),
   ),
   tracestate: Type.Optional(
-    Type.String({ title: "TracestateHeader", description: "Handed on with `traceparent`, up to 512 characters.", examples: ["vendor=1"] }),
+    Type.String({ title: "TracestateHeader", description: "Passed on with `traceparent`, up to 512 characters.", examples: ["vendor=1"] }),
   ),
 };
 
@@ -281,7 +281,7 @@ const jobExample = {
 /** A job. Source: specification, Job; contract §4. */
 export const Job = Type.Object(jobFields, {
   title: "Job",
-  description: "A job: one payload, and how far its delivery is.",
+  description: "A job: one payload, and the state of its delivery.",
   examples: [jobExample],
 });
 export type Job = Static<typeof Job>;
@@ -290,7 +290,9 @@ export type Job = Static<typeof Job>;
 export const JobWithLog = Type.Object(
   {
     ...jobFields,
-    attempts_log: Type.Array(AttemptEntry, { description: "The attempts that have ended, oldest first. Of very many, only the latest." }),
+    attempts_log: Type.Array(AttemptEntry, {
+      description: "The attempts that have ended, oldest first. If there are very many, only the latest.",
+    }),
   },
   {
     title: "JobWithLog",
@@ -316,7 +318,7 @@ export const JobWithLog = Type.Object(
 export type JobWithLog = Static<typeof JobWithLog>;
 
 const duplicate = Type.Literal(true, {
-  description: "The idempotency key was already used: this is the job that was enqueued with it, in its present state.",
+  description: "The idempotency key was already used: this is the job that was enqueued with it, in its current state.",
 });
 const duplicateExample = { ...jobExample, idempotencyKey: "order-1815-receipt", duplicate: true };
 
@@ -389,8 +391,7 @@ export const DeadLetterFilter = Type.Object(
   },
   {
     title: "DeadLetterFilter",
-    description:
-      "Which failed jobs the request is for. All filters that are given must match; without a filter it is for every failed job.",
+    description: "Which failed jobs the request is for: those that match every given filter. Without a filter, every failed job.",
     additionalProperties: false,
     examples: [{ queue: "emails", error: "TIMEOUT" }],
   },

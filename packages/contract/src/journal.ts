@@ -1,23 +1,23 @@
 import { LIMITS } from "./limits.ts";
 import type { RunError } from "./workflows.ts";
 
-/** What a journal has, or what is added to it. */
+/** The size of a journal, or of what is added to it. */
 export interface JournalSize {
   readonly steps: number;
-  /** Of outputs and errors, as JSON. */
+  /** Size of outputs and errors as JSON. */
   readonly bytes: number;
 }
 
-/** As large as the journal of a run may be. */
+/** The largest journal that a run may have. */
 export const MAX_JOURNAL: JournalSize = { steps: LIMITS.journalSteps, bytes: LIMITS.journalBytes };
 
-/** Beyond a full journal: for the undos of all its steps, for the step that says that they have begun, and for their errors. */
+/** Room beyond a full journal: for the undos of all its steps, for the step that marks their beginning, and for their errors. */
 export const UNDO_ROOM: JournalSize = { steps: LIMITS.journalSteps + 1, bytes: 1024 * 1024 };
 
-/** `details` of the error of a call whose steps have no room. */
+/** `details` of the error of a call whose steps do not fit in the journal. */
 export const JOURNAL_TOO_LARGE_DETAILS = { limit_steps: MAX_JOURNAL.steps, limit_bytes: MAX_JOURNAL.bytes } as const;
 
-/** Why steps are not stored for which a journal has no room. Steps that are reported together are all stored, or none. */
+/** The error for steps that do not fit in a journal. Of steps that are reported together, all are stored or none. */
 export function journalTooLargeError(steps: readonly { readonly key: string }[]): RunError {
   const [first] = steps;
   const others = steps.length > 1 ? ` and ${steps.length - 1} more` : "";
@@ -28,13 +28,13 @@ export function journalTooLargeError(steps: readonly { readonly key: string }[])
   };
 }
 
-/** Why a run may not have one more signal whose wait has not ended. Null: it may. */
+/** The error if a run may not have another signal whose wait has not ended. Null: it may. */
 export const tooManySignals = (pending: ReadonlySet<string>, signal: string): RunError | null =>
   pending.has(signal) || pending.size < LIMITS.pendingSignals
     ? null
     : {
         name: "TooManySignalsError",
-        message: `The run has ${LIMITS.pendingSignals} signals already whose waits have not ended. It may not have more at the same time.`,
+        message: `The run already has ${LIMITS.pendingSignals} signals whose waits have not ended. It may not have more at the same time.`,
       };
 
 /**

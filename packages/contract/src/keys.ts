@@ -7,7 +7,7 @@ import { WorkflowId } from "./workflows.ts";
 export const ROLES = ["admin", "write", "read", "worker"] as const;
 export type Role = (typeof ROLES)[number];
 
-/** Roles that each role includes. Who may enqueue may not take jobs: templates in payloads would show secrets. */
+/** Roles that each role includes. A role that may enqueue may not take jobs: with templates in payloads, it could read secrets. */
 export const INCLUDED_ROLES: Readonly<Record<Role, readonly Role[]>> = {
   admin: ["admin", "write", "read", "worker"],
   write: ["write", "read"],
@@ -59,7 +59,7 @@ export const CreateKey = Type.Object(
   },
   {
     title: "CreateKey",
-    description: "A key to create. Its role is `write` unless given.",
+    description: "A key to create. Default role: `write`.",
     additionalProperties: false,
     examples: [{ name: "Deploys", role: "write", expires_at: "2030-01-31T12:00:00Z" }],
   },

@@ -37,7 +37,7 @@ export const LIMITS = {
   /** Reports of runs in one call, and their steps together. */
   stepReports: 100,
   stepsOfReports: 1_000,
-  /** What a run says of its progress. */
+  /** The progress that a run reports. */
   progressBytes: 4 * 1024,
   eventNameLength: 128,
   signalIdLength: 256,
@@ -45,7 +45,7 @@ export const LIMITS = {
   invokeTimeoutMs: 86_400_000,
   /** How many runs may have started one another in a row. */
   invokeDepth: 16,
-  /** Signals of a run that it has not waited for. */
+  /** Signals of one run whose waits have not ended. */
   pendingSignals: 100,
   /** Events that one workflow may be started by. */
   workflowEvents: 100,
@@ -63,7 +63,7 @@ export const LIMITS = {
   callbackUrlLength: 2_048,
   /** Webhooks of a workspace. */
   webhooks: 20,
-  /** What is kept of a response to an event. */
+  /** The part of a webhook endpoint's response that is stored. */
   webhookResponseCharacters: 2_000,
   webhookAttemptsLogged: 50,
   secretBytes: 64 * 1024,

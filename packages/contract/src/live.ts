@@ -32,7 +32,7 @@ export const LiveEvents = Type.String({
 
 /** What a reader of `GET /v1/live` learns. */
 export type LiveEvent =
-  /** It is connected, perhaps once more. Anything may have changed before. */
+  /** The stream is connected, for the first time or again. Anything may have changed before. */
   | { readonly type: "connected" }
   /** Records of these kinds have changed. Later releases may add kinds. */
   | { readonly type: "changed"; readonly kinds: readonly (RecordKind | (string & {}))[] };

@@ -15,7 +15,7 @@ export const MINUTE_METRICS_DAYS = 7;
 
 /** Only this queue. */
 const OfQueue = Type.Optional(
-  Type.String({ title: "OfQueue", pattern: NAME, description: "Name of a queue; all queues unless given.", examples: ["emails"] }),
+  Type.String({ title: "OfQueue", pattern: NAME, description: "Name of a queue. Default: all queues.", examples: ["emails"] }),
 );
 
 const From = (what: string, example = "2026-11-21T08:00:00Z") =>
@@ -30,7 +30,7 @@ export const MetricsQuery = Type.Object(
       Type.String({
         title: "MetricsFrom",
         format: "date-time",
-        description: "The first moment; an hour before `to` unless given. It is rounded down to a step.",
+        description: "The first moment, rounded down to a step. Default: an hour before `to`.",
         examples: ["2026-11-21T08:00:00Z"],
       }),
     ),
@@ -38,7 +38,7 @@ export const MetricsQuery = Type.Object(
       Type.String({
         title: "MetricsTo",
         format: "date-time",
-        description: "The moment after the last one; now unless given. It is rounded up to a step.",
+        description: "The moment after the last one, rounded up to a step. Default: now.",
         examples: ["2026-11-21T09:00:00Z"],
       }),
     ),
@@ -47,7 +47,7 @@ export const MetricsQuery = Type.Object(
         title: "MetricsStep",
         minimum: METRIC_STEPS[0],
         maximum: 86_400,
-        description: `The length of a step in seconds: ${METRIC_STEPS.join(", ")}. Unless given, the shortest with at most 200 steps that is kept for the whole range.`,
+        description: `The length of a step in seconds: ${METRIC_STEPS.join(", ")}. Default: the shortest one that is kept for the whole range and gives at most 200 steps.`,
         examples: [60],
       }),
     ),
@@ -64,7 +64,7 @@ const Step = Type.Object(
     enqueued: Count("Jobs that callers and schedules enqueued."),
     completed: Count("Jobs that completed."),
     failed: Count("Jobs that failed for good, and went to the dead-letter queue."),
-    retried: Count("Attempts that failed with another one to follow."),
+    retried: Count("Attempts that failed, but not for good: another one followed."),
     latency_ms: Type.Object(
       {
         p50: Milliseconds("The median; null when no job completed."),
@@ -73,11 +73,12 @@ const Step = Type.Object(
       {
         title: "MetricsLatency",
         description:
-          "From due to completed. A retried job is due again after its wait. Counted in buckets: exact to an eighth. Milliseconds.",
+          "The time from due to completed. A retried job is due again after its wait. Values are counted in buckets, accurate to an eighth. Milliseconds.",
       },
     ),
     oldest_waiting_seconds: Nullable(Type.Number({ description: "Seconds." }), {
-      description: "How long the longest waiting job had been due, at most. It is looked up once a minute; null when none waited.",
+      description:
+        "How long the job that waited longest had been due: the highest value in the step, which is measured once a minute. Null when none waited.",
     }),
   },
   { title: "MetricsStep", description: "What happened in one step." },
@@ -87,12 +88,12 @@ export type MetricsStep = Static<typeof Step>;
 /** What happened in a queue or in all of them, over time. Source: contract §13. */
 export const Metrics = Type.Object(
   {
-    queue: Nullable(Type.String(), { description: "Name of the queue; null: all queues, those that were deleted since too." }),
+    queue: Nullable(Type.String(), { description: "Name of the queue; null: all queues, including those deleted since." }),
     from: Moment("When the first step begins."),
     to: Moment("When the last step ends."),
     step: Type.Integer({ description: "The length of a step. Seconds." }),
     kept_from: Nullable(Moment("RFC 3339 in UTC."), {
-      description: "Since when steps of this length are kept: earlier ones are left out. Null: without end.",
+      description: "Steps of this length are kept from this moment on, and earlier ones are left out. Null: they are kept forever.",
     }),
     data: Type.Array(Step, { maxItems: MAX_METRIC_STEPS, description: "The steps, the earliest first, without gaps." }),
   },

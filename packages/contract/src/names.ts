@@ -55,5 +55,5 @@ export const TagFilter = Type.String({
   examples: ["welcome"],
 });
 
-/** Signals are named in paths, where these would mean another path. */
+/** Ids of signals are parts of paths, where `.` and `..` would lead to another path. */
 export const SIGNAL_ID = "^(?!\\.{1,2}$)";

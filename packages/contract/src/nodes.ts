@@ -6,21 +6,21 @@ export const NODE_STATES = ["alive", "draining", "stopped", "lost"] as const;
 
 export const NodeRecord = Type.Object(
   {
-    id: Type.Integer({ description: "Id of its lease, as in the log (`leaseId`). A node that lost its lease goes on under another." }),
+    id: Type.Integer({ description: "Id of its lease, as in the log (`leaseId`). A node that lost its lease continues under another." }),
     state: Type.Enum(NODE_STATES, {
       description:
         "`alive`: it renews its lease. `draining`: it is about to stop, claims nothing more and finishes what is in flight. `stopped`: it " +
-        "stopped by itself. `lost`: its lease expired, and other nodes take its jobs back.",
+        "ended its lease when it stopped. `lost`: its lease expired, and other nodes take its jobs back.",
     }),
     host: Nullable(Type.String(), { description: "Name of the machine or container." }),
-    version: Nullable(Type.String(), { description: "Version of Tidemill that it runs. Null: one from before nodes told it." }),
+    version: Nullable(Type.String(), { description: "Version of Tidemill that it runs. Null: one that did not report it yet." }),
     started_at: Nullable(Moment("When its process started. RFC 3339 in UTC.")),
     last_seen_at: Nullable(Moment("When it last renewed its lease. RFC 3339 in UTC.")),
     ended_at: Nullable(Moment("When it ended its lease, or the lease expired. RFC 3339 in UTC.")),
     in_flight: Type.Integer({
-      description: "Attempts that it has in flight now. Of a lost node: those that other nodes have not taken back yet.",
+      description: "Attempts that it has in flight now. For a lost node: attempts that other nodes have not taken back yet.",
     }),
-    max_in_flight: Nullable(Type.Integer(), { description: "How many it may have (`TIDEMILL_CALLBACKS_IN_FLIGHT`)." }),
+    max_in_flight: Nullable(Type.Integer(), { description: "How many it may have in flight (`TIDEMILL_CALLBACKS_IN_FLIGHT`)." }),
     memory_bytes: Nullable(Type.Integer(), { description: "Memory of its process when it was last seen." }),
     max_memory_bytes: Nullable(Type.Integer(), { description: "How much memory it may use (`TIDEMILL_MEMORY_MB`)." }),
   },

@@ -3,7 +3,7 @@ import { Cursor, Moment, Nullable, PageQuery } from "./paging.ts";
 import { PlanName } from "./plans.ts";
 import { WorkspacePath } from "./workspaces.ts";
 
-/** What a person may do in a workspace: the roles of keys, but for that of workers. Source: contract §13. */
+/** What a person may do in a workspace: the roles of keys, except `worker`. Source: contract §13. */
 export const PERSON_ROLES = ["admin", "write", "read"] as const;
 export type PersonRole = (typeof PERSON_ROLES)[number];
 
@@ -23,7 +23,7 @@ export const PersonId = Type.String({
 export const PASSWORD_LENGTH = { min: 10, max: 256 } as const;
 
 const strict = { additionalProperties: false } as const;
-/** What people see as a name. */
+/** A name that people see. */
 const Text = (maxLength: number) => Type.String({ format: "shown-name", pattern: "\\S", minLength: 1, maxLength });
 
 export const EmailField = Type.String({
@@ -64,10 +64,10 @@ export type LinkKind = (typeof LINK_KINDS)[number];
 export const Link = Type.Object(
   {
     kind: Type.Enum([...LINK_KINDS]),
-    email: Nullable(Type.String(), { description: "Whom it is for; null: for anybody who has it." }),
+    email: Nullable(Type.String(), { description: "The address of the person it is for; null: anybody who has it." }),
     workspace: Nullable(Type.Object({ id: Type.String(), name: Type.String() })),
     role: Nullable(PersonRoleField),
-    new_account: Type.Boolean({ description: "Whether it makes an account for `email`, which is proven." }),
+    new_account: Type.Boolean({ description: "Whether it creates an account for `email`, an address that the link proves." }),
     expires_at: Moment("When it can no longer be used."),
   },
   { title: "Link" },
@@ -91,14 +91,14 @@ export const Session = Type.Object(
         email_verified: Type.Boolean(),
         operator: Type.Boolean(),
         more_by_provider: Type.Boolean({
-          description: "Whether they have rights that count only after signing in by the identity provider.",
+          description: "Whether the person has rights that apply only in a session that began at the identity provider.",
         }),
         has_password: Type.Boolean(),
         totp: Type.Boolean(),
       }),
     ),
     workspaces: Type.Array(Type.Object({ id: Type.String(), name: Type.String(), plan: PlanName, role: PersonRoleField })),
-    confirmed_until: Nullable(Moment("Until then the person need not confirm again that it is them.")),
+    confirmed_until: Nullable(Moment("Until when the person need not confirm again that it is them.")),
     sign_in: Type.Object({
       passkeys: Type.Boolean(),
       oidc: Nullable(Type.Object({ name: Type.String() })),
@@ -165,7 +165,7 @@ export const InvitationId = Type.String({
 const invitation = {
   id: InvitationId,
   role: PersonRoleField,
-  email: Nullable(Type.String(), { description: "Whom it is for; null: for anybody who has its URL." }),
+  email: Nullable(Type.String(), { description: "The address of the person it is for; null: anybody who has its URL." }),
   created_by: Type.String({ description: "Who made it: the id of a person or a key." }),
   created_at: Moment("When it was made."),
   expires_at: Moment("When it can no longer be accepted."),
@@ -189,7 +189,10 @@ export const Invitation = Type.Object(invitation, {
 export type Invitation = Static<typeof Invitation>;
 
 export const CreateInvitation = Type.Object(
-  { role: PersonRoleField, email: Type.Optional(Nullable(EmailField, { description: "Whom it is for. Null or left out: anybody." })) },
+  {
+    role: PersonRoleField,
+    email: Type.Optional(Nullable(EmailField, { description: "The address of the person it is for. Null or left out: anybody." })),
+  },
   {
     title: "CreateInvitation",
     description: "An invitation to make. With an address, only a person with that address can accept it.",
@@ -241,7 +244,7 @@ export const OwnSession = Type.Object(
 export type OwnSession = Static<typeof OwnSession>;
 export const SessionPath = Type.Object({ id: Type.String({ pattern: "^ses_[0-7][0-9a-hjkmnp-tv-z]{25}$" }) });
 
-/** What is recorded of a person's account: sign-ins, and changes of how they sign in. */
+/** What is recorded about a person's account: sign-ins, and changes to how they sign in. */
 export const ACCOUNT_EVENT_TYPES = [
   "session.started",
   "session.ended",
@@ -269,7 +272,7 @@ export const AccountEvent = Type.Object(
     id: Type.String(),
     event_type: Type.Enum(ACCOUNT_EVENT_TYPES),
     actor_id: Type.String({ description: "Who did it: the id of the person, `operator`, or `system`." }),
-    address: Nullable(Type.String(), { description: "From where; null: not from a browser." }),
+    address: Nullable(Type.String(), { description: "The client's IP address; null: not from a browser." }),
     user_agent: Nullable(Type.String()),
     detail: Nullable(Type.String(), { description: "How somebody signed in, or the name of what was changed." }),
     occurred_at: Moment("When it happened."),
@@ -312,7 +315,7 @@ export type PendingTotp = Static<typeof PendingTotp>;
 export const EnabledTotp = Type.Object({ recovery_codes: Type.Array(Type.String()) }, { title: "EnabledTotp" });
 export type EnabledTotp = Static<typeof EnabledTotp>;
 
-/** What the browser's authenticator has answered. The library that verifies it knows its fields. */
+/** The response of the browser's authenticator. The library that verifies it knows its fields. */
 const AuthenticatorResponse = Type.Record(Type.String(), Type.Unknown());
 export const PasskeyRegistration = Type.Object(
   { name: Text(64), response: AuthenticatorResponse },

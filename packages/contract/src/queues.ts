@@ -11,7 +11,7 @@ export const QUEUE_TYPES = ["standard", "approval"] as const;
 export type QueueType = (typeof QUEUE_TYPES)[number];
 const QueueType = Type.Enum([...QUEUE_TYPES], {
   title: "QueueType",
-  description: "An `approval` queue holds each job until it is approved. `standard` unless given; it cannot be changed.",
+  description: "An `approval` queue holds each job until it is approved. It cannot be changed later. Default: `standard`.",
 });
 
 const JobOptions = Type.Object(
@@ -20,28 +20,28 @@ const JobOptions = Type.Object(
 );
 
 const rateLimitFields = {
-  max: Type.Integer({ minimum: 1, maximum: 1_000_000, description: "Attempts that may start in any `per_seconds`." }),
+  max: Type.Integer({ minimum: 1, maximum: 1_000_000, description: "Attempts that may start in any period of `per_seconds`." }),
   per_seconds: Type.Integer({ minimum: 1, maximum: 86_400, description: "The length of the sliding window. Seconds." }),
 };
 
 const RateLimit = Type.Object(rateLimitFields, {
   title: "RateLimit",
   additionalProperties: false,
-  description: "At most `max` attempts of the queue's jobs start in any `per_seconds`, over all nodes.",
+  description: "At most `max` attempts of the queue's jobs start in any period of `per_seconds`, across all nodes.",
 });
 
 const PatchRateLimit = Type.Partial(Type.Object(rateLimitFields), {
   title: "PatchRateLimit",
   additionalProperties: false,
   minProperties: 1,
-  description: "Changes to the rate limit. What is left out stays as it is; a queue without a limit needs both.",
+  description: "Changes to the rate limit. Fields that are left out stay as they are; a queue without a limit needs both.",
 });
 
 /** What the timeout decides. */
 const ON_TIMEOUT = ["reject", "approve"] as const;
 const OnTimeout = Type.Enum([...ON_TIMEOUT], {
   title: "OnTimeout",
-  description: "The decision when no caller decides in time. `reject` unless given.",
+  description: "The decision when no caller decides in time. Default: `reject`.",
 });
 
 const Approval = Type.Object(
@@ -55,7 +55,7 @@ const Approval = Type.Object(
         }),
         {
           description:
-            "How long a job waits for a decision before `on_timeout` decides it. Seconds; null: without end. It applies to jobs enqueued from now on.",
+            "How long a job waits for a decision before `on_timeout` decides it. Seconds; null: no time limit. It applies to jobs enqueued from now on.",
         },
       ),
     ),
@@ -64,32 +64,36 @@ const Approval = Type.Object(
   {
     title: "ApprovalSettings",
     additionalProperties: false,
-    description: "What happens to jobs that no caller decides. In a change, what is left out stays as it is.",
+    description: "What happens to jobs that no caller decides on. In a change, fields that are left out stay as they are.",
   },
 );
 
 const settings = {
-  callback_url: Type.Optional(Nullable(CallbackUrl, { description: "Where jobs are delivered; null: nowhere, so that they wait." })),
+  callback_url: Type.Optional(
+    Nullable(CallbackUrl, { description: "Where nodes deliver jobs. Null: nodes deliver none, and workers take them." }),
+  ),
   callback_headers: Type.Optional(CallbackHeaders),
   callback_timeout: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 900, description: "How long one attempt may take. Seconds; 30 for a new queue unless given." }),
+    Type.Integer({ minimum: 1, maximum: 900, description: "How long one attempt may take. Seconds. Default for a new queue: 30." }),
   ),
   defaultJobOptions: Type.Optional(JobOptions),
   concurrency: Type.Optional(
     Nullable(Type.Integer({ minimum: 1, maximum: 100_000 }), {
-      description: "How many jobs of the queue may be in flight at once, over all nodes; null: any number.",
+      description: "How many jobs of the queue may be in flight at once, across all nodes; null: any number.",
     }),
   ),
   concurrency_per_key: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: 1_000,
-      description: "How many jobs with the same `concurrencyKey` may be in flight at once, over all nodes. 1 for a new queue unless given.",
+      description: "How many jobs with the same `concurrencyKey` may be in flight at once, across all nodes. Default for a new queue: 1.",
     }),
   ),
-  rate_limit: Type.Optional(Nullable(RateLimit, { description: "How often jobs may start; null: without a limit." })),
+  rate_limit: Type.Optional(Nullable(RateLimit, { description: "How often jobs may start; null: no limit." })),
   paused: Type.Optional(Type.Boolean({ description: "A paused queue accepts jobs but starts none." })),
-  approval: Type.Optional(Nullable(Approval, { description: "Only for queues of type `approval`; null: jobs wait without end." })),
+  approval: Type.Optional(
+    Nullable(Approval, { description: "Only for queues of type `approval`; null: jobs wait until they are decided." }),
+  ),
 };
 
 export const CreateQueue = Type.Object(
@@ -116,7 +120,7 @@ export type CreateQueue = Static<typeof CreateQueue>;
 export const PatchQueue = Type.Object(
   {
     ...settings,
-    rate_limit: Type.Optional(Nullable(PatchRateLimit, { description: "How often jobs may start; null: without a limit." })),
+    rate_limit: Type.Optional(Nullable(PatchRateLimit, { description: "How often jobs may start; null: no limit." })),
     rotate_callback_secret: Type.Optional(
       Type.Boolean({ description: "Generates a new callback secret, which only this response contains." }),
     ),
@@ -130,15 +134,15 @@ export const PatchQueue = Type.Object(
 );
 export type PatchQueue = Static<typeof PatchQueue>;
 
-/** Stands in place of a header's value for keys that may not see it. */
+/** Replaces the value of a header for keys that may not see it. */
 export const HIDDEN = "[hidden]";
 
 const queueFields = {
   name: QueueName,
   type: QueueType,
-  callback_url: Nullable(Type.String(), { description: "Where jobs are delivered; null: nowhere, so that they wait." }),
+  callback_url: Nullable(Type.String(), { description: "Where nodes deliver jobs. Null: nodes deliver none, and workers take them." }),
   callback_headers: Type.Record(Type.String(), Type.String(), {
-    description: `Headers sent with each callback, with their templates. Keys with the role \`read\` see \`${HIDDEN}\` in place of each value.`,
+    description: `Headers sent with each callback, with their templates. Keys with the role \`read\` see \`${HIDDEN}\` instead of each value.`,
   }),
   callback_timeout: Type.Integer({ description: "How long one attempt may take. Seconds." }),
   has_callback_secret: Type.Boolean({ description: "Whether the queue has a secret to sign callbacks with." }),
@@ -147,9 +151,10 @@ const queueFields = {
       attempts: Type.Integer({ description: "How often a job is tried before it fails." }),
       backoff: Type.Object(
         {
-          type: Type.Literal("exponential", { description: "The only kind there is." }),
+          type: Type.Literal("exponential", { description: "The only type there is." }),
           delay: Type.Integer({
-            description: "Wait before the second attempt; less than 10 counts as 10. It doubles with each further attempt. Milliseconds.",
+            description:
+              "The wait before the second attempt. It doubles with each further attempt. Milliseconds; values below 10 count as 10.",
           }),
         },
         { title: "QueueBackoff", description: "How long a job waits between its attempts." },
@@ -171,33 +176,33 @@ const queueFields = {
     },
   ),
   concurrency: Nullable(Type.Integer(), {
-    description: "How many jobs of the queue may be in flight at once, over all nodes; null: any number.",
+    description: "How many jobs of the queue may be in flight at once, across all nodes; null: any number.",
   }),
   concurrency_per_key: Type.Integer({
-    description: "How many jobs with the same `concurrencyKey` may be in flight at once, over all nodes.",
+    description: "How many jobs with the same `concurrencyKey` may be in flight at once, across all nodes.",
   }),
   rate_limit: Nullable(
     Type.Object(
       {
-        max: Type.Integer({ description: "Attempts that may start in any `per_seconds`." }),
+        max: Type.Integer({ description: "Attempts that may start in any period of `per_seconds`." }),
         per_seconds: Type.Integer({ description: "The length of the sliding window. Seconds." }),
       },
       { title: "QueueRateLimit", description: "How often jobs may start." },
     ),
-    { description: "How often jobs may start; null: without a limit." },
+    { description: "How often jobs may start; null: no limit." },
   ),
   paused: Type.Boolean({ description: "A paused queue accepts jobs but starts none." }),
   approval: Nullable(
     Type.Object(
       {
         timeout: Nullable(Type.Integer(), {
-          description: "How long a job waits for a decision before `on_timeout` decides it. Seconds; null: without end.",
+          description: "How long a job waits for a decision before `on_timeout` decides it. Seconds; null: no time limit.",
         }),
         on_timeout: OnTimeout,
       },
-      { title: "QueueApproval", description: "What happens to jobs that no caller decides." },
+      { title: "QueueApproval", description: "What happens to jobs that no caller decides on." },
     ),
-    { description: "What happens to jobs that no caller decides; null for a `standard` queue." },
+    { description: "What happens to jobs that no caller decides on; null for a `standard` queue." },
   ),
   created_at: Moment("When the queue was created."),
   updated_at: Moment("When its settings last changed."),
@@ -261,7 +266,7 @@ export const QueueMetrics = Type.Object(
       {
         title: "Latency",
         description:
-          "From due to finished, over jobs that completed in the last minute, of the 1,000 finished jobs that were enqueued last. `GET /v1/metrics` has all jobs. Milliseconds.",
+          "The time from due to finished. It covers jobs that completed in the last minute, among the 1,000 finished jobs that were enqueued last. `GET /v1/metrics` covers all jobs. Milliseconds.",
       },
     ),
   },
@@ -274,7 +279,7 @@ export const QueueCircuit = Type.Object(
     state: Type.Enum(["closed", "open"], {
       title: "CircuitState",
       description:
-        "It opens after 20 callbacks in a row without a response or with a 5xx. While it is open, jobs wait without using attempts, except for one probe at a time.",
+        "The circuit opens after 20 callbacks in a row that got no response or a 5xx. While it is open, jobs wait without using attempts, except for one probe at a time.",
     }),
     host: Nullable(Type.String(), { description: "The callback host that failed; null while closed." }),
     opened_at: Nullable(Moment("RFC 3339 in UTC."), { description: "When the circuit opened; null while closed." }),
@@ -341,7 +346,7 @@ export const ListQueues = Type.Object(
     include: Type.Optional(
       Type.Enum(["metrics"], {
         title: "IncludeInQueues",
-        description: "`metrics`: each queue with its circuit and metrics. Their latencies are exact to an eighth.",
+        description: "`metrics`: each queue comes with its circuit and metrics. Their latencies are accurate to an eighth.",
         examples: ["metrics"],
       }),
     ),
@@ -358,7 +363,7 @@ export const RetryAll = Type.Object(
   },
   {
     title: "RetryAll",
-    description: "Which failed jobs to retry. All filters that are given must match; without a filter it is every failed job of the queue.",
+    description: "Which failed jobs to retry: those that match every given filter. Without a filter, every failed job of the queue.",
     additionalProperties: false,
     examples: [{ tag: "welcome" }],
   },

@@ -17,7 +17,7 @@ export const OVERLAPS = ["allow", "skip"] as const;
 export type Overlap = (typeof OVERLAPS)[number];
 const Overlap = Type.Enum([...OVERLAPS], {
   title: "Overlap",
-  description: "`skip`: a tick creates no job while an earlier job of the schedule has not finished. `allow` unless given.",
+  description: "`skip`: a tick creates no job while an earlier job of the schedule has not finished. Default: `allow`.",
 });
 
 /** What happens after a downtime to the ticks that it missed. Source: contract §6. */
@@ -26,7 +26,7 @@ export type CatchUp = (typeof CATCH_UPS)[number];
 const CatchUp = Type.Enum([...CATCH_UPS], {
   title: "CatchUp",
   description:
-    "Which ticks that were missed in a downtime run afterwards: none, the last one, or all, at most the newest 1,000. `last` unless given.",
+    "Which of the ticks that were missed in a downtime run afterwards: none, the last one, or all (at most the newest 1,000). Default: `last`.",
 });
 
 /** Why a tick created no job. */
@@ -194,14 +194,14 @@ export const SkippedTicks = Type.Object(
           last: Moment("The last of the ticks."),
           reason: SkipReason,
         },
-        { title: "SkippedTicks", description: "Ticks that created no job, one after the other, for the same reason." },
+        { title: "SkippedTicks", description: "Consecutive ticks that created no job for the same reason." },
       ),
       { description: "The skipped ticks, newest first." },
     ),
   },
   {
     title: "SkippedTickList",
-    description: "The newest skipped ticks of a schedule: one entry for those that came one after the other and had the same reason.",
+    description: "The newest skipped ticks of a schedule, with one entry for consecutive ticks that have the same reason.",
     examples: [{ data: [{ first: "2026-11-21T01:30:00.000Z", last: "2026-11-22T01:30:00.000Z", reason: "overlap" }] }],
   },
 );
@@ -234,7 +234,7 @@ export const PreviewSchedule = Type.Object(
         title: "DayCount",
         minimum: 1,
         maximum: 42,
-        description: "Days to count the runs of, beginning with the day of the moment.",
+        description: "How many days to count runs for, beginning with the day of `from`.",
         examples: [31],
       }),
     ),
@@ -269,7 +269,7 @@ export const SchedulePreview = Type.Object(
           },
           { title: "PreviewedDay", description: "A day, and how many ticks it has." },
         ),
-        { description: "The days that were asked for, in order." },
+        { description: "The requested days, in order." },
       ),
     ),
   },

@@ -20,7 +20,7 @@ export type SignalPath = Static<typeof SignalPath>;
 
 export const SignalPayload = Type.Unknown({
   title: "SignalPayload",
-  description: "What the wait returns: any JSON value of at most 1 MiB. null without a body.",
+  description: "What the wait returns: any JSON value of at most 1 MiB. Null without a body.",
   examples: [{ ok: true }],
 });
 

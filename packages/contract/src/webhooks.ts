@@ -90,7 +90,7 @@ const webhookFields = {
   url: Type.String({ description: "Where events are sent, with its templates." }),
   events: Type.Array(Type.String(), { description: "The types of events that it gets." }),
   headers: Type.Record(Type.String(), Type.String(), {
-    description: "Headers sent with each event, with their templates. Keys with the role `read` see `[hidden]` in place of each value.",
+    description: "Headers sent with each event, with their templates. Keys with the role `read` see `[hidden]` instead of each value.",
   }),
   enabled: Type.Boolean({ description: "Whether it gets events." }),
   disabled: Nullable(
@@ -195,7 +195,7 @@ const deliveryFields = {
       "`pending`: it is tried, for three days at most. `delivered`: a response had a status from 200 to 299. `failed`: it is not tried again. " +
       "`cancelled`: the webhook was switched off.",
   }),
-  requested: Type.Boolean({ description: "Whether a caller asked for it: a test, or a replay of an earlier delivery." }),
+  requested: Type.Boolean({ description: "Whether a caller requested it: a test, or a replay of an earlier delivery." }),
   attempts: Type.Integer({ description: "Attempts that have ended." }),
   next_attempt_at: Nullable(Moment("RFC 3339 in UTC."), {
     description: "When the next attempt is due; null when none is, or one is under way or due now.",

@@ -12,51 +12,51 @@ const WorkerName = Type.String({
   format: "storable",
   minLength: 1,
   maxLength: LIMITS.workerNameLength,
-  description: "Name of the worker, its own choice. Processes with the same name count as one worker.",
+  description: "Name of the worker, which it chooses itself. Processes with the same name count as one worker.",
   examples: ["mailer-7f3a"],
 });
 
 const LeaseSeconds = Type.Integer({
   minimum: 1,
   maximum: LIMITS.leaseSeconds,
-  description: "How long the worker may hold each job without extending its lease. Seconds; 30 unless given.",
+  description: "How long the worker may hold each job without extending its lease. Seconds. Default: 30.",
 });
 
 const ExtendedSeconds = {
   ...LeaseSeconds,
-  description:
-    "How long the worker may hold each job from now on. Seconds. Unless given, 30, and a lease that lasts longer is left as it is.",
+  description: "How long the worker may hold each job from now on. Seconds. Default: 30, without shortening a lease that lasts longer.",
 };
 
 const WaitSeconds = Type.Integer({
   minimum: 0,
   maximum: LIMITS.workWaitSeconds,
   description:
-    "How long the request waits for a job when there is none. Seconds; 0 unless given. Requests that wait are ended together, so that one may " +
-    "end without a job after two thirds of this time.",
+    "How long the request waits if there is no job yet. Seconds. Default: 0. Waiting requests are ended in groups, so a request may end " +
+    "without a job after two thirds of this time.",
 });
 
 const settleFields = {
   outcome: Type.Enum(["completed", "failed", "released"], {
-    description: "How the attempt ended. `released`: the worker releases the job without using an attempt, for example because it stops.",
+    description:
+      "How the attempt ended. `released`: the worker releases the job without using an attempt, for example because it is stopping.",
   }),
   result: Type.Optional(Type.Unknown({ description: "With `completed`: any JSON value of at most 64 KiB, stored with the job." })),
   error: Type.Optional(
     Type.String({
       format: "storable",
       minLength: 1,
-      description: `With \`failed\` or \`unfit\`: what went wrong, for people to read. A job keeps the first 1,000 characters, and a run ${LIMITS.workerErrorLength.toLocaleString("en")}. Unless given, it is "The worker reported no error."; with \`unfit\`, "The journal does not fit the code."`,
+      description: `With \`failed\` or \`unfit\`: what went wrong, for people to read. A job keeps the first 1,000 characters, and a run ${LIMITS.workerErrorLength.toLocaleString("en")}. Default: "The worker reported no error."; with \`unfit\`, "The journal does not fit the code."`,
     }),
   ),
   retry: Type.Optional(
-    Type.Boolean({ description: "With `failed`: false sends the job to the dead-letter queue at once. True unless given." }),
+    Type.Boolean({ description: "With `failed`: false sends the job to the dead-letter queue immediately. Default: true." }),
   ),
   retry_in: Type.Optional(
     Type.Integer({
       minimum: 0,
       maximum: LIMITS.delaySeconds,
       description:
-        "With `failed` or `released`: wait at least this long before the next attempt. Seconds. After a failure the job's backoff applies if it is longer.",
+        "With `failed` or `released`: the shortest wait before the next attempt. Seconds. After a failure, the job's backoff applies if it is longer.",
     }),
   ),
 };
@@ -77,21 +77,19 @@ export const SettleJob = Type.Object(
     id: WorkId,
     lease_token: LeaseToken,
     ...settleFields,
-    result: Type.Optional(
-      Type.Unknown({ description: "With `completed`: any JSON value. It may have 64 KiB for a job, and 1 MiB for a run." }),
-    ),
+    result: Type.Optional(Type.Unknown({ description: "With `completed`: any JSON value, at most 64 KiB for a job and 1 MiB for a run." })),
     outcome: Type.Enum(["completed", "failed", "suspended", "unfit", "released"], {
       description:
-        "How the attempt ended. `suspended`: the run goes on when a step that waits has its outcome. `unfit`: the journal of the run does not " +
-        "fit the code, and it waits for another version. `released`: the worker gives the job or run back without using an attempt, for " +
-        "example because it stops.",
+        "How the attempt ended. `suspended`: the run resumes when a waiting step has its outcome. `unfit`: the journal of the run does not " +
+        "fit the code, and the run waits for another version of it. `released`: the worker releases the job or run without using an " +
+        "attempt, for example because it is stopping.",
     }),
     error_name: Type.Optional(
       Type.String({
         format: "storable",
         minLength: 1,
         maxLength: 256,
-        description: "With `failed`, of a run: name of the error's class. `Error` unless given.",
+        description: "With `failed`, for a run: name of the error's class. Default: `Error`.",
       }),
     ),
     step: Type.Optional({
@@ -103,18 +101,21 @@ export const SettleJob = Type.Object(
       Type.Array(StepKey, {
         maxItems: LIMITS.retrySteps,
         description:
-          "With `failed`, of a run: the step whose failure ended the run, and steps that the program asked for since. `POST /v1/runs/:id/retry` " +
-          "lets the run execute them again. Unless given: failed steps with this error. With `retry: true`, the run's next " +
-          "attempt executes those again that have failed or were cancelled.",
+          "With `failed`, for a run: the step whose failure ended the run, and the steps that the program requested after it. " +
+          "`POST /v1/runs/:id/retry` lets the run execute them again. Default: the failed steps with this error. With `retry: true`, the " +
+          "run's next attempt executes again those of them that failed or were cancelled.",
       }),
     ),
     steps: Type.Optional(
       Type.Array(ReportedStep, {
         maxItems: LIMITS.reportedSteps,
-        description: "Of a run: steps that are not in the journal yet. Those that wait are only for `suspended`.",
+        description: "For a run: steps that are not in the journal yet. Waiting steps are allowed only with `suspended`.",
       }),
     ),
-    progress: Type.Optional({ ...Progress, description: "Of a run: what its code says of its progress. Any JSON value of at most 4 KiB." }),
+    progress: Type.Optional({
+      ...Progress,
+      description: "For a run: its progress, as its code reports it. Any JSON value of at most 4 KiB.",
+    }),
   },
   {
     title: "SettleJob",
@@ -156,7 +157,11 @@ export const WorkRequest = Type.Object(
       }),
     ),
     limit: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: LIMITS.workJobs, description: "How many jobs, runs and hooks to take at most. 1 unless given." }),
+      Type.Integer({
+        minimum: 1,
+        maximum: LIMITS.workJobs,
+        description: "The largest number of jobs, runs and hooks to take. Default: 1.",
+      }),
     ),
     lease: Type.Optional(LeaseSeconds),
     wait: Type.Optional(WaitSeconds),
@@ -165,7 +170,8 @@ export const WorkRequest = Type.Object(
         format: "storable",
         minLength: 1,
         maxLength: 64,
-        description: "Version of the worker's code. Runs go on with workers of the version that started them, while any ask.",
+        description:
+          "Version of the worker's code. Runs continue on workers with the version that started them, as long as any of these ask for runs.",
       }),
     ),
     request: Type.Optional(
@@ -174,7 +180,7 @@ export const WorkRequest = Type.Object(
         minLength: 1,
         maxLength: 64,
         description:
-          "A name for this call. A call repeated with the same name returns the jobs that the first one took, as long as their leases hold, instead of more. " +
+          "A name for this call. A call repeated with the same name returns the jobs that the first one took, as long as their leases hold, instead of more jobs. " +
           "An outcome that the first one stored is reported as stored.",
         examples: ["a81c-17"],
       }),
@@ -183,7 +189,7 @@ export const WorkRequest = Type.Object(
       Type.Boolean({
         description:
           "Whether a call with this `request` may have been sent before. `false` says that it was not, so that the service need not look for " +
-          "the jobs that it took. True unless given.",
+          "the jobs that it took. Default: true.",
       }),
     ),
     settle: Type.Optional(
@@ -234,7 +240,7 @@ export const TakenJob = Type.Object(
     scheduled_for: Nullable(Moment("RFC 3339 in UTC."), { description: "The tick for which the schedule created it." }),
     traceparent: Nullable(Type.String(), { description: "The trace of the request that enqueued the job (W3C Trace Context)." }),
     tracestate: Nullable(Type.String(), { description: "What vendors added to the trace." }),
-    payload: Type.Unknown({ description: "The payload as it was enqueued, with secrets in place of templates." }),
+    payload: Type.Unknown({ description: "The payload as it was enqueued, with its templates replaced by secrets." }),
     ...leaseFields,
   },
   { title: "TakenJob", description: "A job that the worker now holds.", examples: [taken] },
@@ -250,11 +256,11 @@ const Settled = Type.Object(
     code: Nullable(Type.Enum([...SETTLE_ERRORS]), {
       description:
         `Why not. \`LEASE_LOST\`: ${ERRORS.LEASE_LOST.message} \`PAYLOAD_TOO_LARGE\`: the result is too large; the worker still holds the ` +
-        "job. `UNAVAILABLE`: secrets that may be in it cannot be read at the moment; it may be reported again while the lease holds.",
+        "job. `UNAVAILABLE`: secrets that may be in the result cannot be read at the moment; report it again while the lease holds.",
     }),
     message: Nullable(Type.String(), { description: "Why not, in words." }),
   },
-  { title: "Settled", description: "What became of an outcome.", examples: [settled] },
+  { title: "Settled", description: "Whether an outcome was stored.", examples: [settled] },
 );
 export type Settled = Static<typeof Settled>;
 
@@ -267,7 +273,7 @@ export const WorkResponse = Type.Object(
     jobs: Type.Array(TakenJob, { description: "The jobs that were taken, highest priority first, then oldest first." }),
     runs: Type.Array(TakenRun, { description: "The runs that were taken." }),
     hooks: Type.Array(TakenHook, { description: "The lifecycle hooks of runs that were taken." }),
-    settled: Type.Array(Settled, { description: "What became of each outcome, in the order sent." }),
+    settled: Type.Array(Settled, { description: "Whether each outcome was stored, in the order sent." }),
     cancelled,
     waited_ms: Nullable(Type.Number(), {
       description:
@@ -304,12 +310,12 @@ export const ExtendRequest = Type.Object(
     lease: Type.Optional(ExtendedSeconds),
     wait: Type.Optional({
       ...WaitSeconds,
-      description: "How long the response may wait for a job of the worker to be cancelled. Seconds; 0 unless given.",
+      description: "How long the response may wait for a job of the worker to be cancelled. Seconds. Default: 0.",
     }),
   },
   {
     title: "ExtendRequest",
-    description: "Jobs whose leases are to last longer.",
+    description: "Jobs whose leases to extend.",
     additionalProperties: false,
     examples: [{ worker: "mailer-7f3a", leases: [{ id: ID, lease_token: TOKEN }], lease: 30 }],
   },
@@ -322,12 +328,12 @@ const Extended = Type.Object(
     ok: Type.Boolean({ description: "Whether the worker still holds the job." }),
     lease_expires_at: Nullable(Moment("RFC 3339 in UTC."), { description: "When the lease ends now. Null: the job is lost." }),
   },
-  { title: "Extended", description: "What became of a lease.", examples: [extended] },
+  { title: "Extended", description: "Whether a lease was extended.", examples: [extended] },
 );
 
 export const ExtendResponse = Type.Object(
   { leases: Type.Array(Extended, { description: "The leases, in the order sent." }), cancelled },
-  { title: "ExtendResponse", description: "Which leases last longer.", examples: [{ leases: [extended], cancelled: [] }] },
+  { title: "ExtendResponse", description: "Which leases were extended.", examples: [{ leases: [extended], cancelled: [] }] },
 );
 export type ExtendResponse = Static<typeof ExtendResponse>;
 
@@ -365,7 +371,7 @@ export const HeartbeatJob = Type.Object(
   { lease_token: LeaseToken, lease: Type.Optional(ExtendedSeconds) },
   {
     title: "HeartbeatJob",
-    description: "A lease that is to last longer.",
+    description: "A lease to extend.",
     additionalProperties: false,
     examples: [{ lease_token: TOKEN, lease: 60 }],
   },
@@ -375,9 +381,9 @@ export type HeartbeatJob = Static<typeof HeartbeatJob>;
 export const WorkerRecord = Type.Object(
   {
     name: WorkerName,
-    version: Nullable(Type.String(), { description: "Version of its code, as it said." }),
-    queues: Type.Array(QueueName, { description: "Queues that it asked for last." }),
-    workflows: Type.Array(WorkflowId, { description: "Workflows that it asked for last." }),
+    version: Nullable(Type.String(), { description: "Version of its code, as the worker reported it." }),
+    queues: Type.Array(QueueName, { description: "Queues whose jobs its last call asked for." }),
+    workflows: Type.Array(WorkflowId, { description: "Workflows whose runs its last call asked for." }),
     in_flight: Type.Integer({ description: "Jobs, runs and hooks that it holds." }),
     last_seen_at: Moment("When it last called, accurate to half a minute. RFC 3339 in UTC."),
   },

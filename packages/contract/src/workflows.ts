@@ -11,7 +11,7 @@ import { Cron, Timezone } from "./schedules.ts";
 export const WorkflowId = Type.String({
   title: "WorkflowId",
   pattern: NAME,
-  description: "Id of a workflow, unique in the workspace; its author's choice.",
+  description: "Id of a workflow, unique in the workspace. Its author chooses it.",
   examples: ["user.onboard"],
 });
 
@@ -56,36 +56,36 @@ const settings = {
   backoff: Type.Optional(Backoff),
   concurrency: Type.Optional(
     Nullable(Type.Integer({ minimum: 1, maximum: 100_000 }), {
-      description: "How many executions of its code there are at once, those of hooks and undos included; null: no limit.",
+      description: "How many executions of its code may be under way at once, hooks and undos included; null: no limit.",
     }),
   ),
-  version: Type.Optional(Nullable(CodeVersion, { description: "Version of the code that is current, for people to see." })),
+  version: Type.Optional(Nullable(CodeVersion, { description: "The current version of the code, for people to see." })),
   events: Type.Optional(
     Type.Array(EventName, {
       maxItems: LIMITS.workflowEvents,
       uniqueItems: true,
-      description: "Names of events that start runs of the workflow. None unless given.",
+      description: "Names of events that start runs of the workflow. Default: none.",
     }),
   ),
-  cron: Type.Optional(Nullable(Cron, { description: "Starts a run at each tick of this cron expression. None unless given." })),
-  timezone: Type.Optional(Nullable(Timezone, { description: "The time zone of `cron`, with which it must be given." })),
+  cron: Type.Optional(Nullable(Cron, { description: "Starts a run at each tick of this cron expression. Default: none." })),
+  timezone: Type.Optional(Nullable(Timezone, { description: "The time zone of `cron`. Each requires the other." })),
   hooks: Type.Optional(
-    Type.Array(HookName, { uniqueItems: true, description: "Lifecycle hooks that the workflow's code has. None unless given." }),
+    Type.Array(HookName, { uniqueItems: true, description: "Lifecycle hooks that the workflow's code has. Default: none." }),
   ),
   endpoint_url: Type.Optional(
-    Nullable(EndpointUrl, { description: "Where executions of runs and hooks are sent; null: workers take them. Null unless given." }),
+    Nullable(EndpointUrl, { description: "Where executions of runs and hooks are sent; null: workers take them. Default: null." }),
   ),
   endpoint_timeout: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: 900,
-      description: "How long one execution at the `endpoint_url` may take. Seconds; 30 unless given.",
+      description: "How long one execution at the `endpoint_url` may take. Seconds. Default: 30.",
     }),
   ),
   endpoint_secret: Type.Optional(
     Type.String({
       pattern: ENDPOINT_SECRET,
-      description: "The secret to sign executions with, in place of a generated one, so that workflows at one URL can share it.",
+      description: "The secret to sign executions with, instead of a generated one, so that workflows at one URL can share it.",
     }),
   ),
   rotate_endpoint_secret: Type.Optional(
@@ -106,7 +106,7 @@ const example = {
 
 export const PutWorkflow = Type.Object(settings, {
   title: "PutWorkflow",
-  description: "Settings of a workflow. Those that are left out get their defaults.",
+  description: "Settings of a workflow. Settings that are left out get their defaults.",
   additionalProperties: false,
   examples: [example, { endpoint_url: "https://example.com/tidemill" }],
 });
@@ -127,12 +127,12 @@ const onboard = {
 
 const workflowFields = {
   id: WorkflowId,
-  attempts: Type.Integer({ description: "Executions of a run that may fail, the last one included." }),
+  attempts: Type.Integer({ description: "After how many failed executions a run fails." }),
   backoff: Backoff,
   concurrency: Nullable(Type.Integer(), {
-    description: "How many executions of its code there are at once, those of hooks and undos included; null: no limit.",
+    description: "How many executions of its code may be under way at once, hooks and undos included; null: no limit.",
   }),
-  version: Nullable(Type.String(), { description: "Version of the code that is current." }),
+  version: Nullable(Type.String(), { description: "The current version of the code." }),
   events: Type.Array(EventName, { description: "Names of events that start runs of it." }),
   cron: Nullable(Type.String(), { description: "The cron expression that starts runs of it." }),
   timezone: Nullable(Type.String(), { description: "The time zone of `cron`." }),
@@ -154,8 +154,8 @@ const workflowFields = {
         "Why no executions are sent although there is an `endpoint_url`; null while they are sent. Runs wait until the plan has callbacks again.",
     },
   ),
-  createdAt: Moment("When it was registered first."),
-  updatedAt: Moment("When it was registered last."),
+  createdAt: Moment("When it was first registered."),
+  updatedAt: Moment("When it was last registered."),
 };
 
 export const Workflow = Type.Object(workflowFields, { title: "Workflow", description: "A workflow.", examples: [onboard] });
@@ -193,7 +193,7 @@ export const ListWorkflows = Type.Object(
 );
 export type ListWorkflows = Static<typeof ListWorkflows>;
 
-const TRIGGER_KEY = "A name for this trigger, unique in the workflow. A repeat starts no run, whatever its input.";
+const TRIGGER_KEY = "A name for this trigger, unique in the workflow. Another trigger with the same key starts no run, whatever its input.";
 
 export const TriggerHeaders = Type.Object(keyHeader("TriggerKeyHeader", TRIGGER_KEY));
 
@@ -202,7 +202,7 @@ export const TriggerWorkflow = Type.Object(
     input: Type.Optional(
       Type.Unknown({
         description:
-          "What the workflow gets: any JSON value, null when left out. Texts in it may contain templates like `${{ secrets.NAME }}`.",
+          "The input of the workflow: any JSON value, null when left out. Strings in it may contain templates like `${{ secrets.NAME }}`.",
       }),
     ),
     idempotencyKey: Type.Optional({
@@ -228,7 +228,7 @@ export const RUN_ID = "run_01kajv3k4ve6nsd9z5kgtzx0rw";
 export const Triggered = Type.Object(
   {
     runIds: Type.Array(RunId, { description: "The run that was started, or the one that an earlier trigger with the same key started." }),
-    duplicate: Type.Boolean({ description: "Whether the key was known, so that no run was started." }),
+    duplicate: Type.Boolean({ description: "Whether the key had been used before, so that no run was started." }),
   },
   { title: "Triggered", description: "What a trigger has started.", examples: [{ runIds: [RUN_ID], duplicate: false }] },
 );
@@ -239,7 +239,7 @@ export const TriggerMany = Type.Object(
     triggers: Type.Array(TriggerWorkflow, {
       minItems: 1,
       maxItems: LIMITS.triggers,
-      description: "Each starts a run, or is refused, by itself.",
+      description: "Each starts a run or is refused, independently of the others.",
     }),
   },
   {
@@ -259,14 +259,14 @@ export const TriggeredMany = Type.Object(
       Type.Object(
         {
           runIds: Type.Array(RunId, { description: "As for one trigger; empty if it was refused." }),
-          duplicate: Type.Boolean({ description: "Whether its key was known." }),
-          code: Nullable(Type.Enum([...TRIGGER_ERRORS]), { description: "Why it was refused; null: it was not." }),
-          message: Nullable(Type.String(), { description: "Why, in words." }),
+          duplicate: Type.Boolean({ description: "Whether its key had been used before." }),
+          code: Nullable(Type.Enum([...TRIGGER_ERRORS]), { description: "Why the trigger was refused; null if it was accepted." }),
+          message: Nullable(Type.String(), { description: "The reason, in words." }),
           details: Type.Unknown({ description: "More about the refusal, as the error of one trigger has it." }),
         },
-        { title: "TriggeredOne", description: "What became of one trigger." },
+        { title: "TriggeredOne", description: "The outcome of one trigger." },
       ),
-      { description: "What became of each trigger, in the order sent." },
+      { description: "The outcome of each trigger, in the order sent." },
     ),
   },
   {
@@ -289,20 +289,20 @@ const eventFields = {
   data: Type.Optional(
     Type.Unknown({
       description:
-        "What the workflows get as input: any JSON value of at most 1 MiB, null when left out. Texts in it may contain templates.",
+        "What the workflows get as input: any JSON value of at most 1 MiB, null when left out. Strings in it may contain templates.",
     }),
   ),
   ts: Type.Optional(
     Type.Number({
       minimum: 0,
       maximum: 8_640_000_000_000_000,
-      description: "When it happened: milliseconds since 1970 (Unix time). Now unless given.",
+      description: "When the event happened. Milliseconds since 1970 (Unix time). Default: now.",
     }),
   ),
 };
 const eventExample = { name: "user.created", data: { userId: "u1" } };
 
-const EVENT_KEY = "A name for this event, unique in the workspace. A repeat with the same name and data starts no run.";
+const EVENT_KEY = "A name for this event, unique in the workspace. Another event with the same key, name and data starts no run.";
 
 export const EventHeaders = Type.Object(keyHeader("EventKeyHeader", EVENT_KEY));
 
@@ -331,7 +331,7 @@ const sent = {
 const EVENT_ID = "evt_01kajv3k4ve6nsd9z5kgtzx0rw";
 
 export const SentEvent = Type.Object(
-  { ...sent, duplicate: Type.Boolean({ description: "Whether the key was known, so that no run was started." }) },
+  { ...sent, duplicate: Type.Boolean({ description: "Whether the key had been used before, so that no run was started." }) },
   { title: "SentEvent", description: "What an event has started.", examples: [{ eventId: EVENT_ID, runIds: [RUN_ID], duplicate: false }] },
 );
 export type SentEvent = Static<typeof SentEvent>;
@@ -387,9 +387,9 @@ export const StepKey = Type.String({
 const StepFailure = Type.Object(
   {
     ...RunError.properties,
-    code: Type.Optional(Type.String({ description: "Of an `http` step: what went wrong with its last attempt, like a job's." })),
+    code: Type.Optional(Type.String({ description: "For an `http` step: why its last attempt failed. The codes are those of jobs." })),
     status: Type.Optional(
-      Nullable(Type.Integer(), { description: "Of an `http` step: the status of the last response; null when there was none." }),
+      Nullable(Type.Integer(), { description: "For an `http` step: the status of the last response; null when there was none." }),
     ),
   },
   { title: "StepFailure", description: "Why a step failed.", examples: [{ name: "Error", message: "The card was declined." }] },
@@ -418,7 +418,7 @@ export const RunStep = Type.Object(
     error: Nullable(StepFailure, { description: "Why a step failed." }),
     attempt: Type.Integer({ description: "Which attempt of the step had this outcome, from 1." }),
     startedAt: Moment("When it began."),
-    endedAt: Nullable(Moment("RFC 3339 in UTC."), { description: "When it had its outcome." }),
+    endedAt: Nullable(Moment("RFC 3339 in UTC."), { description: "When it got its outcome." }),
     wakeAt: Nullable(Moment("RFC 3339 in UTC."), { description: "When a sleep ends, or a wait times out." }),
     signal: Nullable(Type.String(), { description: "The signal that a wait is for, or that a step has registered." }),
     undoable: Type.Boolean({ description: "Whether the program can undo it when the run fails or is cancelled." }),
@@ -437,33 +437,35 @@ export const ReportedStep = Type.Object(
       Type.Unknown({ description: "What a completed step returned: any JSON value of at most 1 MiB, null when left out." }),
     ),
     error: Type.Optional(ReportedError),
-    undoable: Type.Optional(Type.Boolean({ description: "Whether the program can undo a completed step. False unless given." })),
+    undoable: Type.Optional(Type.Boolean({ description: "Whether the program can undo a completed step. Default: false." })),
     attempt: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 1_000_000, description: "Which attempt of the step this was. 1 unless given." }),
+      Type.Integer({ minimum: 1, maximum: 1_000_000, description: "Which attempt of the step this was. Default: 1." }),
     ),
-    startedAt: Type.Optional(Type.String({ format: "date-time", description: "When it began. The time of the report unless given." })),
+    startedAt: Type.Optional(Type.String({ format: "date-time", description: "When it began. Default: the time of the report." })),
     sleepFor: Type.Optional(
       Type.Number({
         minimum: 0,
         maximum: LIMITS.delaySeconds * 1_000,
-        description: "How long a waiting sleep lasts from now. Milliseconds.",
+        description: "For a waiting sleep: how long it lasts from now. Milliseconds.",
       }),
     ),
-    sleepUntil: Type.Optional(Type.String({ format: "date-time", description: "When a waiting sleep ends, instead." })),
+    sleepUntil: Type.Optional(
+      Type.String({ format: "date-time", description: "For a waiting sleep: when it ends. Instead of `sleepFor`." }),
+    ),
     signal: Type.Optional(
       Type.String({
         format: "storable",
         pattern: SIGNAL_ID,
         minLength: 1,
         maxLength: LIMITS.signalIdLength,
-        description: "The signal that a wait is for.",
+        description: "For a wait: its signal.",
       }),
     ),
     timeout: Type.Optional(
       Type.Number({
         minimum: 0,
         maximum: LIMITS.delaySeconds * 1_000,
-        description: "How long a wait is for its signal from now. Milliseconds.",
+        description: "For a wait: how long it waits for its signal, from now. Milliseconds.",
       }),
     ),
     http: Type.Optional(HttpCall),
@@ -516,17 +518,17 @@ const run = {
 const listed = {
   runId: RunId,
   workflowId: WorkflowId,
-  version: Nullable(Type.String(), { description: "Version of the code that started the run; null before." }),
+  version: Nullable(Type.String(), { description: "Version of the code that started the run; null before it is first executed." }),
   status: RunStatus,
-  attempt: Type.Integer({ description: "Executions that failed, and one." }),
-  attempts: Type.Integer({ description: "At how many failed executions the run fails." }),
+  attempt: Type.Integer({ description: "Number of this execution: those that failed before it, plus one." }),
+  attempts: Type.Integer({ description: "After how many failed executions the run fails." }),
   trigger,
-  parentRunId: Nullable(RunId, { description: "The run of which a step started it." }),
+  parentRunId: Nullable(RunId, { description: "The run whose step started this run; null: none." }),
   idempotencyKey: Nullable(Type.String(), { description: "The key that it was triggered with." }),
-  error: Nullable(RunError, { description: "Why it failed, or its last execution did." }),
+  error: Nullable(RunError, { description: "Why the run failed, or why its last execution failed." }),
   nextAttemptAt: Nullable(Moment("RFC 3339 in UTC."), { description: "When it is executed again after a failure." }),
   createdAt: Moment("When it was triggered."),
-  startedAt: Nullable(Moment("RFC 3339 in UTC."), { description: "When it was executed first." }),
+  startedAt: Nullable(Moment("RFC 3339 in UTC."), { description: "When it was first executed." }),
   endedAt: Nullable(Moment("RFC 3339 in UTC."), { description: "When it was completed, failed or cancelled." }),
 };
 
@@ -537,18 +539,18 @@ const WaitingFor = Type.Object(
   {
     type: Type.Enum(["sleep", "signal", "http", "invoke", "code", "worker"], {
       description:
-        "What it waits for. `code`: the journal does not fit the code, and the run goes on with another version. `worker`: it is due, and is " +
-        "kept for a worker of its version.",
+        "What the run waits for. `code`: the journal does not fit the code, and the run continues with another version. `worker`: the run is due, " +
+        "and is kept for a worker with its version.",
     }),
     step: Type.Optional(StepKey),
     until: Type.Optional(Moment("When a sleep ends.")),
-    signal: Type.Optional(Type.String({ description: "The signal that is to be completed." })),
+    signal: Type.Optional(Type.String({ description: "The signal that must be completed." })),
     runId: Type.Optional(RunId),
     timeoutAt: Type.Optional(Moment("When the wait for a signal or a run ends without it.")),
-    method: Type.Optional(Type.String({ description: "Of an HTTP call." })),
-    url: Type.Optional(Type.String({ description: "Of an HTTP call, with its templates." })),
-    attempt: Type.Optional(Type.Integer({ description: "How often the call was begun." })),
-    attempts: Type.Optional(Type.Integer({ description: "How often the call is tried at most." })),
+    method: Type.Optional(Type.String({ description: "Method of the HTTP call." })),
+    url: Type.Optional(Type.String({ description: "URL of the HTTP call, with its templates." })),
+    attempt: Type.Optional(Type.Integer({ description: "How often the call was started." })),
+    attempts: Type.Optional(Type.Integer({ description: "The largest number of tries of the call." })),
     nextAttemptAt: Type.Optional(Nullable(Moment("RFC 3339 in UTC."), { description: "When a call that failed is tried again." })),
     lastError: Type.Optional(Nullable(LastError, { description: "Why the last attempt of the call failed." })),
     journalVersion: Type.Optional(Nullable(Type.String(), { description: "With `code`: version of the code that started the run." })),
@@ -568,15 +570,17 @@ export const Run = Type.Object(
     ...listed,
     input: Nullable(Type.Unknown(), { description: "What it was triggered with." }),
     result: Nullable(Type.Unknown(), { description: "What a completed run returned." }),
-    progress: Nullable(Type.Unknown(), { description: "What its code said of its progress last." }),
-    steps: Type.Array(RunStep, { description: "Its journal: steps in the order of their outcomes, then those that wait." }),
-    waitingFor: Type.Array(WaitingFor, { description: "What it waits for: for code that its journal fits, and what its steps wait for." }),
+    progress: Nullable(Type.Unknown(), { description: "The progress that its code last reported." }),
+    steps: Type.Array(RunStep, { description: "Its journal: steps in the order of their outcomes, then waiting steps." }),
+    waitingFor: Type.Array(WaitingFor, {
+      description: "What the run waits for: code that its journal fits, and whatever its steps wait for.",
+    }),
     hookErrors: Type.Array(
       Type.Object(
         {
           hook: HookName,
           message: Type.String({ description: "What it threw." }),
-          occurredAt: Moment("When."),
+          occurredAt: Moment("When it happened."),
         },
         {
           title: "HookError",
@@ -591,7 +595,7 @@ export const Run = Type.Object(
         {
           step: StepKey,
           message: Type.String({ description: "Why it could not be undone." }),
-          occurredAt: Moment("When."),
+          occurredAt: Moment("When it happened."),
         },
         {
           title: "UndoError",
@@ -671,8 +675,8 @@ export type ListRuns = Static<typeof ListRuns>;
 
 const TOKEN = "1f-3a-1-pXn3ZC0w8bVb2xXq6p1yKQ";
 
-/** What the code of a run says of its progress. */
-export const Progress = Type.Unknown({ description: "What the code says of its progress: any JSON value of at most 4 KiB." });
+/** The progress of a run, as its code reports it. */
+export const Progress = Type.Unknown({ description: "The progress, as the code reports it: any JSON value of at most 4 KiB." });
 
 export const ReportedSteps = Type.Object(
   {
@@ -716,11 +720,11 @@ export const InvokeWorkflow = Type.Object(
     lease_token: LeaseToken,
     key: StepKey,
     workflow: WorkflowId,
-    input: Type.Optional(Type.Unknown({ description: "What the workflow gets: any JSON value of at most 1 MiB, null when left out." })),
+    input: Type.Optional(Type.Unknown({ description: "The input of the workflow: any JSON value of at most 1 MiB, null when left out." })),
     timeout: Type.Integer({
       minimum: 1,
       maximum: LIMITS.invokeTimeoutMs,
-      description: "How long the step waits for the run. Milliseconds; at most 24 hours. The run goes on when it has passed.",
+      description: "How long the step waits for the run. Milliseconds; at most 24 hours. The run that it waits for continues after that.",
     }),
   },
   {
@@ -800,15 +804,15 @@ export const StepReportsStored = Type.Object(
           steps: Nullable(Type.Integer(), { description: "How many steps the journal has; null if the report was refused." }),
           code: Nullable(Type.Enum([...REPORT_ERRORS]), {
             description:
-              "Why not: the error that `POST /v1/runs/:id/steps` gives. A run that is not there is lost. `UNAVAILABLE`: secrets that may be in it " +
-              "cannot be read at the moment; it may be repeated.",
+              "Why not: the error that `POST /v1/runs/:id/steps` responds with, or `LEASE_LOST` if there is no such run. `UNAVAILABLE`: secrets that " +
+              "may be in the report cannot be read at the moment; it may be repeated.",
           }),
           message: Nullable(Type.String(), { description: "Why not, in words." }),
           details: Type.Unknown({ description: "More about the refusal, as the error of one report has it." }),
         },
-        { title: "StoredReport", description: "What became of one report." },
+        { title: "StoredReport", description: "Whether one report was stored." },
       ),
-      { description: "What became of each report, in the order sent." },
+      { description: "Whether each report was stored, in the order sent." },
     ),
   },
   {
@@ -825,12 +829,12 @@ export const TakenRun = Type.Object(
     runId: RunId,
     workflowId: WorkflowId,
     version: Nullable(Type.String(), { description: "Version of the code that started the run." }),
-    attempt: Type.Integer({ description: "Executions that failed, and one." }),
-    attempts: Type.Integer({ description: "At how many failed executions the run fails." }),
+    attempt: Type.Integer({ description: "Number of this execution: those that failed before it, plus one." }),
+    attempts: Type.Integer({ description: "After how many failed executions the run fails." }),
     input: Type.Unknown({ description: "What the run was triggered with." }),
     trigger,
     createdAt: Moment("When it was triggered."),
-    journal: Type.Array(RunStep, { description: "Its steps in the order of their outcomes, then those that wait." }),
+    journal: Type.Array(RunStep, { description: "Its steps in the order of their outcomes, then waiting steps." }),
     undo: Type.Optional(Type.Boolean({ description: "True: the run has ended, and only its completed steps are to be undone." })),
     lease_token: LeaseToken,
     lease_expires_at: Moment("When the execution fails if the worker has neither ended it nor extended its lease."),
@@ -864,12 +868,12 @@ export const RunJournal = Type.Object(
     workflowId: WorkflowId,
     version: Nullable(Type.String(), { description: "Version of the code that started the run." }),
     status: RunStatus,
-    attempt: Type.Integer({ description: "Executions that failed, and one." }),
-    attempts: Type.Integer({ description: "At how many failed executions the run fails." }),
+    attempt: Type.Integer({ description: "Number of this execution: those that failed before it, plus one." }),
+    attempts: Type.Integer({ description: "After how many failed executions the run fails." }),
     input: Type.Unknown({ description: "What the run was triggered with." }),
     trigger,
     createdAt: Moment("When it was triggered."),
-    journal: Type.Array(RunStep, { description: "Its steps in the order of their outcomes, then those that wait." }),
+    journal: Type.Array(RunStep, { description: "Its steps in the order of their outcomes, then waiting steps." }),
   },
   {
     title: "RunJournal",
@@ -901,16 +905,16 @@ export type ListJournals = Static<typeof ListJournals>;
 /** The body of a request to an `endpoint_url` that executes a run (docs/run-protocol.md). */
 export type PushedRun = Omit<TakenRun, "journal"> & {
   readonly kind: "run";
-  /** Null: it is too large to be sent, and has to be fetched. */
+  /** Null: the journal is too large to be sent, and has to be fetched. */
   readonly journal: TakenRun["journal"] | null;
-  /** With the journal null: how many steps it has. An older service does not say it. */
+  /** If `journal` is null: how many steps it has. Older services leave it out. */
   readonly journalSteps?: number;
 };
 
 /** The body of a request to an `endpoint_url` that executes a hook. */
 export type PushedHook = TakenHook & { readonly kind: "hook" };
 
-/** Where and from where on a program reads the journal of its execution. */
+/** Which page of the journal of its execution a program reads. */
 export const ReadJournal = Type.Object(
   {
     lease_token: LeaseToken,
@@ -923,7 +927,7 @@ export type ReadJournal = Static<typeof ReadJournal>;
 
 export const JournalPage = Type.Object(
   {
-    data: Type.Array(RunStep, { description: "Steps in the order of their outcomes, then those that wait." }),
+    data: Type.Array(RunStep, { description: "Steps in the order of their outcomes, then waiting steps." }),
     next_cursor: Nullable(Type.String(), { description: "The `cursor` of the next page; null at the end of the journal." }),
   },
   { title: "JournalPage", description: "A part of a journal.", examples: [{ data: [step], next_cursor: null }] },
@@ -942,7 +946,7 @@ export const TakenHook = Type.Object(
     hook: HookName,
     runId: RunId,
     workflowId: WorkflowId,
-    attempt: Type.Integer({ description: "In which attempt the run ended." }),
+    attempt: Type.Integer({ description: "The attempt in which the run ended." }),
     result: Type.Optional(Nullable(Type.Unknown(), { description: "With `onSuccess`: what the run returned." })),
     error: Type.Optional(
       Nullable(RunError, { description: "With `onFailure`: why the run failed. With `onCancel`: null, or why its last attempt failed." }),

@@ -258,7 +258,7 @@ describe("a journal that has no room for another step fails the run for good", (
 describe("a run has 100 signals whose waits have not ended", () => {
   const TOO_MANY = {
     name: "TooManySignalsError",
-    message: "The run has 100 signals already whose waits have not ended. It may not have more at the same time.",
+    message: "The run already has 100 signals whose waits have not ended. It may not have more at the same time.",
   };
   const register = ({ step }: Context, count: number) =>
     Promise.all(Array.from({ length: count }, (_, key) => step.signal("ask", { signal: `s${key}` }, { key })));

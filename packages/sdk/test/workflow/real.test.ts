@@ -369,7 +369,7 @@ describe("a worker executes runs of the service", () => {
         ),
       {
         name: "TooManySignalsError",
-        message: "The run has 100 signals already whose waits have not ended. It may not have more at the same time.",
+        message: "The run already has 100 signals whose waits have not ended. It may not have more at the same time.",
       },
     ],
   ])("and fails a run at once, with an error that says why, for %s", async ([, program, error], { client, worker }) => {
