@@ -68,7 +68,7 @@ test("explain says why a job of the workspace is not running", async ({ command,
   const queue = await service.queue();
   const { id } = await service.ok("POST", `/v1/queues/${queue}/jobs`, { payload: 1 });
   expect(await command.json("explain", id)).toMatchObject({ id, held_by: ["handler"] });
-  expect(await command.output("explain", queue, id)).toContain("no callback_url or worker");
+  expect(await command.output("explain", queue, id)).toContain("neither a callback_url nor a worker");
 });
 
 test("a schedule is created, listed, paused, resumed, triggered and previewed", async ({ command, service }) => {

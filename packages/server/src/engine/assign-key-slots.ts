@@ -7,8 +7,8 @@ const MAX_JOBS = 1_000;
 
 /**
  * Runs `change`, which changes a lane's `concurrency_per_key`, with all keys of the lane locked. So it sees every move made under the old
- * limit, and later moves see the new one. The slots of the first keys are reassigned at once. If those are all, the new limit holds from
- * the commit on.
+ * limit, and later moves see the new one. The slots of the first keys are reassigned immediately. If those are all, the new limit holds
+ * from the commit on.
  */
 export async function changeKeyLimit<Changed>(tx: Db, laneId: LaneId, change: () => Promise<Changed>): Promise<Changed> {
   await lockKeysOf(tx, laneId);
@@ -19,7 +19,7 @@ export async function changeKeyLimit<Changed>(tx: Db, laneId: LaneId, change: ()
 
 /**
  * Reassigns the slots of keys in lanes whose `concurrency_per_key` changed, some keys of one lane of each workspace at a time. Returns 0,
- * for another pass at once, while there may be more.
+ * for another pass immediately, while there may be more.
  */
 export async function reassignKeySlotsAcrossWorkspaces(db: Db, waker: Waker): Promise<number | undefined> {
   const lanes: LaneKey[] = [];

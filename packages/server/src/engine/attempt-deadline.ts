@@ -1,4 +1,4 @@
-/** Until when an attempt waits for its response. By the elapsed time of the node's clock, in milliseconds. */
+/** Until when an attempt waits for its response, by the elapsed time of the node's clock. Milliseconds. */
 export class AttemptDeadline {
   #beganMs = Number.POSITIVE_INFINITY;
   #untilMs = Number.POSITIVE_INFINITY;
@@ -9,7 +9,7 @@ export class AttemptDeadline {
     this.#untilMs = nowMs + timeoutMs;
   }
 
-  /** @param stalledMs for how long the node was stalled since the last look: as far as that was after the beginning, it does not count */
+  /** @param stalledMs for how long the node was stalled since the last call. The part of it after `begin` does not count */
   isOver(nowMs: number, stalledMs: number): boolean {
     if (nowMs > this.#beganMs) this.#untilMs += Math.min(stalledMs, nowMs - this.#beganMs);
     return nowMs >= this.#untilMs;

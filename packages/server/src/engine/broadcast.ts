@@ -7,7 +7,7 @@ export const WAKE_CHANNEL = "tidemill_wake";
 const COALESCE_MS = 15;
 /** PostgreSQL refuses notifications of 8,000 bytes or more. */
 const MAX_BYTES = 7_500;
-/** If messages do not fit into so many notifications, `lookEverywhere` stands for those that wake lanes. */
+/** If messages do not fit into this many notifications, one `lookEverywhere` replaces those that wake lanes. */
 const MAX_NOTIFICATIONS = 8;
 
 /** A message between nodes. */
@@ -35,18 +35,18 @@ export type Message =
   | { readonly kind: "nodeStarted" }
   /** The master key of the vault is being rotated. */
   | { readonly kind: "masterKeyChanged" }
-  /** There is more to report than fits into one notification: look everywhere. */
+  /** There is more to report than fits into the notifications: the node should scan everywhere. */
   | { readonly kind: "lookEverywhere" };
 
 /**
- * Sends messages to other nodes: one NOTIFY for all messages of 15 ms, or a few if they are many, outside of transactions. A message may be lost; polling finds
- * what it was about.
+ * Sends messages to other nodes: one NOTIFY for all messages of 15 ms, or a few if there are many, outside of transactions. A message may
+ * be lost: polling finds what it was about.
  */
 export class Broadcaster {
   readonly #db: Db;
   readonly #emit: EmitEvent;
   readonly #pending = new Set<string>();
-  /** Those for which a look everywhere can stand. */
+  /** Messages that one `lookEverywhere` can replace. */
   readonly #wakes = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -66,7 +66,7 @@ export class Broadcaster {
     this.#timer = undefined;
     if (this.#pending.size + this.#wakes.size === 0) return;
     const all = inParts([...this.#pending, ...this.#wakes]);
-    // No look finds what was cancelled or deleted.
+    // A scan does not find what was cancelled or deleted.
     const texts = all.length <= MAX_NOTIFICATIONS ? all : inParts([...this.#pending, write({ kind: "lookEverywhere" })]);
     this.#pending.clear();
     this.#wakes.clear();
@@ -100,7 +100,7 @@ function write(message: Message): string {
     case "runChanged":
       return `runChanged ${message.workspaceId} ${message.id}`;
     case "workspaceChanged":
-      // Nodes that know no key in it end the calls of all.
+      // Older nodes, which do not read the key, end the calls of all keys.
       return `workspaceChanged ${message.workspaceId}${message.keyId ? ` ${message.keyId}` : ""}`;
     case "workspaceDeleted":
       return `workspaceDeleted ${message.workspaceId}`;

@@ -2,7 +2,7 @@ import type { Claim } from "#jobs";
 import type { JobId, WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
 
-/** A claim never runs for so long: statements have a minute at most. Milliseconds. */
+/** Longer than any claim runs: a statement takes at most a minute. Milliseconds. */
 const KEPT_MS = 120_000;
 
 /**

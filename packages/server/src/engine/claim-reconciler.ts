@@ -1,4 +1,4 @@
-/** A statement whose response was lost may still run. The database ends it before this. Milliseconds. */
+/** For how long to look. A statement whose response was lost may still run, but the database ends it earlier than this. Milliseconds. */
 const LOOK_FOR_MS = 60_000;
 const LOOK_EVERY_MS = 1_000;
 

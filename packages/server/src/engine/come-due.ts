@@ -2,9 +2,9 @@ import { type DuePosition, FIRST_DUE, type LeftDue, moveDueAcrossWorkspaces, mov
 import type { Db } from "#kernel";
 import type { LaneId, Waker } from "#lanes";
 
-/** A batch of so many takes 7 ms. One of 1,000 takes 22, and a job of another workspace that is due waits for up to two of them. */
+/** A batch of this size takes 7 ms. A batch of 1,000 takes 22 ms, and a due job of another workspace waits for up to two batches. */
 const MAX_ROWS = 250;
-/** The wait when another node moves what is due, or others have locked all of it, or some of its keys. Milliseconds. */
+/** The wait when another node is moving the due jobs, or other transactions have locked all of them or some of their keys. Milliseconds. */
 const LOCKED_MS = 50;
 
 /** Moves delayed jobs to `waiting` when they are due. */
@@ -34,11 +34,11 @@ export class PromoteDelayed {
   }
 
   /**
-   * Moves jobs of one lane whose keys were locked, and waits for these: keys that are always locked again when a batch looks would never be free.
-   * Meanwhile batches move others. What it cannot move is left to them, too.
+   * Moves jobs of one lane whose keys were locked, and waits for these keys: otherwise keys that happen to be locked at each batch would
+   * never get their turn. In the meantime batches move other jobs. Jobs that this cannot move are left to the batches.
    */
   async #moveLeft(left: readonly LeftDue[]): Promise<void> {
-    // In turns.
+    // Lanes take turns.
     const inOrder = left.toSorted((one, other) => one.laneId - other.laneId);
     const lane = inOrder.find(({ laneId }) => laneId > (this.#waitedFor ?? 0)) ?? inOrder[0];
     if (!lane) return;

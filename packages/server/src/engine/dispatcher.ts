@@ -29,9 +29,9 @@ export interface DispatcherOptions extends FinisherOptions {
   readonly lease: Pick<NodeLease, "heldBy">;
   readonly kinds: JobKinds;
   readonly shares: AttemptShares;
-  /** Jobs wait in these lanes: other nodes should look. With `served` "pull", only for workers that ask them. */
+  /** Jobs wait in these lanes: other nodes should look for them. With `served` "pull", they look only for the workers that poll them. */
   readonly onWaiting: (lanes: Iterable<LaneKey>, served?: "pull") => void;
-  /** The same for workers that ask this node. */
+  /** The same for workers that poll this node. */
   readonly onPulled?: (lanes: readonly LaneKey[]) => void;
 }
 
@@ -41,12 +41,21 @@ interface AttemptUnderWay {
 }
 
 const TICK_MS = 100;
-/** Ticks that are this late: the node was stalled. It had too much to do if they were less late. Milliseconds. */
+/**
+ * A tick that is at least this late means that the process was stalled. A tick that is less late means that the node was busy.
+ * Milliseconds.
+ */
 const STALL_MS = 1_000;
-/** How many attempts of a claim start in one turn of the event loop, of its workspaces in turn. Each takes 0.1 to 0.2 ms, and may open a connection. */
+/**
+ * How many attempts of a claim start in one turn of the event loop. Its workspaces take turns. Each takes 0.1 to 0.2 ms, and may open a
+ * connection.
+ */
 const STARTS_IN_A_TURN = 16;
 const PAUSE_AFTER_FAILURE_MS = 250;
-/** How long a workspace waits for a claim that is not for it. Then it has one beside it. Most take 1 to 3 ms, and one for all is cheaper. */
+/**
+ * How long a workspace waits while a claim that does not include it is under way. After that it gets a claim of its own beside it. Most
+ * claims take 1 to 3 ms, and one claim for all workspaces is cheaper. Milliseconds.
+ */
 const BESIDE_AFTER_MS = 5;
 
 /**
@@ -63,10 +72,10 @@ export class Dispatcher implements EnqueueEngine {
   readonly #laneTimers = new LaneTimers((lane) => this.wake([lane], "node"));
   #claiming = false;
   readonly #underWay = new ClaimsUnderWay();
-  /** Claims beside the one under way, for workspaces that it is not for. */
+  /** A claim beside the one under way, for workspaces that the other does not include. */
   #beside: Promise<void> | undefined;
   #besideTimer: NodeJS.Timeout | undefined;
-  /** Jobs of unknown claims are released. No claim begins meanwhile. */
+  /** Jobs of unknown claims are being released. No claim begins in the meantime. */
   #reconciling = false;
   /** Jobs whose write may start them eagerly, with the value of `CancelTombstones.now` when it was sent. */
   readonly #expected = new Map<JobId, number>();
@@ -101,11 +110,12 @@ export class Dispatcher implements EnqueueEngine {
   }
 
   roomFor(workspaceId: WorkspaceId): number {
-    return Math.min(this.room(), this.#lanes.straightRoomFor(workspaceId));
+    return Math.min(this.room(), this.#lanes.eagerRoomFor(workspaceId));
   }
 
   room(): number {
-    // The second half of the capacity is shared out by claims. Up to there no job is overtaken, since none waits in the job's lane.
+    // The second half of the capacity is left to claims, which share it out. Until then no job is overtaken, since none waits in the job's
+    // lane.
     return this.leaseId === null ? 0 : Math.floor(this.#options.shares.deliverySlots.capacity / 2) - this.#lanes.inFlight;
   }
 
@@ -141,7 +151,7 @@ export class Dispatcher implements EnqueueEngine {
     for (const id of ids) this.#expected.set(id, this.#cancelled.now);
     try {
       const outcomes = await write();
-      // Of a write in several steps, the response to one may be lost.
+      // If a write has several steps, the response to one of them may be lost.
       if (ids.length > 0 && outcomes.some((outcome) => outcome instanceof Error && isAway(outcome))) this.#reconciler.raise();
       return outcomes;
     } catch (error) {
@@ -212,7 +222,7 @@ export class Dispatcher implements EnqueueEngine {
     for (const { attempt } of this.#attempts.values()) attempt.abort();
   }
 
-  /** Aborts all attempts and starts none any more: what a claim under way brings is released. */
+  /** Aborts all attempts and starts no more: jobs that a claim under way brings are released. */
   endAttempts(): void {
     this.#ended = true;
     this.abortAll();
@@ -288,7 +298,7 @@ export class Dispatcher implements EnqueueEngine {
     }, BESIDE_AFTER_MS);
   }
 
-  /** Claims for workspaces that the claim under way is not for, until that has ended or they have no more. */
+  /** Claims for workspaces that the claim under way does not include, until that claim has ended or they have no more jobs. */
   async #claimBeside(): Promise<void> {
     try {
       while (this.#claiming && this.#underWay.size > 0 && !this.#reconciling) {
@@ -302,7 +312,7 @@ export class Dispatcher implements EnqueueEngine {
     }
   }
 
-  /** One claim from lanes that have room and work. Returns whether there were any: then others may have had no turn. */
+  /** Makes one claim from lanes that have room and work. Returns whether there were any: if so, other lanes may not have had their turn. */
   async #claimOnce(): Promise<boolean> {
     const { leaseId } = this;
     if (leaseId === null) return false;
@@ -360,12 +370,15 @@ export class Dispatcher implements EnqueueEngine {
       if (opensInMs !== null && !this.#draining) this.#laneTimers.expect(lane, opensInMs);
       const { jobs, payloadLength } = brought.get(lane.laneId) ?? { jobs: 0, payloadLength: 0 };
       this.#lanes.claimed(share, jobs, payloadLength);
-      // There may be more, and other nodes that found nothing before do not know it.
+      // There may be more jobs, and other nodes that found nothing before do not know about them.
       if (jobs === share.take && held.has(lane.laneId) && !this.#lanes.hasRoom(lane)) this.#options.onWaiting([lane]);
     }
   }
 
-  /** No claim is under way meanwhile. Known jobs are read after the response, so that none of them is released. */
+  /**
+   * Releases jobs that this node holds without knowing it. No claim is under way in the meantime. The known jobs are read after the
+   * response, so that none of them is released.
+   */
   async #releaseUnknown(leaseId: number): Promise<void> {
     const { db, settler } = this.#options;
     this.#reconciling = true;
@@ -436,8 +449,8 @@ export class Dispatcher implements EnqueueEngine {
   }
 
   /**
-   * After a late tick, timers come before the responses that have arrived meanwhile, and before requests that were not written yet. The clock of
-   * the process, as a test that moves the node's clock does not make a tick late.
+   * After a late tick, timers run before the responses that have arrived in the meantime are read, and before waiting requests are written.
+   * This uses the clock of the process: a test that moves the node's clock does not make a tick late.
    */
   #enforceDeadlines(): void {
     const nowMs = performance.now();

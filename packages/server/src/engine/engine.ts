@@ -48,7 +48,7 @@ import { Settler } from "./settle.ts";
 import { WorkScan } from "./work-scan.ts";
 
 const HOUR_MS = 3_600_000;
-/** How long a stopping node waits for a database that is away. After that, other nodes take its claims back. */
+/** How long a stopping node waits for an unavailable database. After that, other nodes take its claims back. */
 const GIVE_UP_SECONDS = 5;
 
 export interface EngineOptions {
@@ -61,7 +61,7 @@ export interface EngineOptions {
   /** Where this node can be reached. Called once it listens. */
   readonly nodeUrl: () => string;
   readonly emit: EmitEvent;
-  /** Gets what changes in workspaces. */
+  /** Gets changes of workspaces' records. */
   readonly report: ReportChange;
   readonly databases: {
     readonly api: Database;
@@ -72,7 +72,7 @@ export interface EngineOptions {
     readonly connection: Connection;
   };
   readonly kinds: readonly JobKind[];
-  /** The master keys that this node has; and what to do when it lacks the one that the vault uses. */
+  /** The ids of the master keys that this node has, and what to do when it lacks the one that the vault uses. */
   readonly masterKeys: { readonly ids: () => readonly string[]; readonly onMissing: (id: string) => void };
   /** What other modules do with messages from other nodes. */
   readonly handlers: Pick<
@@ -86,13 +86,13 @@ export interface EngineOptions {
     | "recordsChanged"
     | "followersWanted"
   >;
-  /** Looks for all work that other nodes may have announced, since a message may have been missed. */
+  /** Looks for all work that other nodes may have announced, because a message may have been missed. */
   readonly look: () => void;
-  /** What concerns jobs of lanes that workers serve. */
+  /** Handlers for jobs of lanes that workers serve. */
   readonly onPulled: {
     /** Jobs of these lanes may be claimable. */
     readonly woken: (lanes: readonly LaneKey[]) => void;
-    /** A job or run was cancelled while this lease held it. With its id as the API shows it. */
+    /** A job or run was cancelled while this lease held it. `id` is as the API shows it. */
     readonly cancelled: (leaseId: number, id: string) => void;
     readonly laneDeleted: (lane: LaneKey) => void;
     /** Whether the latest claim from a lane, on this node, has found limits. */
@@ -127,7 +127,7 @@ export interface Engine extends Required<Pick<Module, "due" | "operatorRoutes">>
   reassignKeySlots(): void;
   /** Claims jobs for workers: under their leases, from lanes that workers serve. Claims nothing while the node has no lease of its own. */
   claimForWorkers(holders: readonly Holder[], limited: boolean, filter: VersionFilter | null): Promise<ClaimedForWorkers>;
-  /** The same from one queue that probably has more jobs than are asked for. It may bring fewer than there are. */
+  /** The same from one queue that probably has more jobs than are requested. It may bring fewer than there are. */
   claimFromBacklog(holders: readonly Holder[]): Promise<WorkerClaim[]>;
   /** Settles attempts of a worker. Each result is false if the worker no longer held the job. */
   finishForWorker(results: readonly WorkerResult[]): Promise<boolean[]>;
@@ -259,7 +259,7 @@ export function createEngine(options: EngineOptions): Engine {
         async () => {
           if (lease.id !== null) await releaseAll(rescue, lease.id);
           await lease.release();
-          // Last, so that other nodes learn of every job that was released.
+          // Last, so that other nodes learn about every job that was released.
           await broadcaster.flush();
         },
         (error) => emit("release_failed", { error }),

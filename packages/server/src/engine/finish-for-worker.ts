@@ -10,7 +10,7 @@ export interface WorkerFinish {
   readonly random: Random;
   readonly kinds: JobKinds;
   readonly settler: Settler;
-  /** Whether the latest claim from a lane has found limits: they may be newer than the claim that ends. Absent: the claim knows them. */
+  /** Whether the latest claim from a lane has found limits, which may be newer than the claim that ends. Absent: the claim itself knows. */
   readonly isLimited?: (lane: LaneKey) => boolean;
   readonly waker: Pick<Waker, "wakeAt"> & PulledWaker;
 }
@@ -31,7 +31,7 @@ export async function finishForWorker(finish: WorkerFinish, result: WorkerResult
   return wasHeld;
 }
 
-/** The same for several attempts, which are settled together as far as they fit. */
+/** The same for several attempts, which are settled together where possible. */
 export async function finishAllForWorker(
   { clock, random, kinds, settler, isLimited, waker }: WorkerFinish,
   results: readonly WorkerResult[],
@@ -50,7 +50,7 @@ export async function finishAllForWorker(
     if (delayMs !== null && !isBack) waker.wakeAt(clock.nowMs() + delayMs);
     if (isBack || claim.limited || claim.concurrencyKey !== null || isLimited?.(claim)) freed.set(claim.laneId, claim);
   }
-  // If a lane has got a callback_url meanwhile, the scan for work finds what may start: claims of nodes would mostly be in vain.
+  // If a lane has got a callback_url in the meantime, the scan for work finds what may start. To wake nodes here would usually be in vain.
   if (freed.size > 0) waker.wakePulled([...freed.values()]);
   return wereHeld;
 }

@@ -12,7 +12,7 @@ export interface FinisherOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly emit: EmitEvent;
-  /** Gets what changes in workspaces. */
+  /** Gets changes of workspaces' records. */
   readonly report?: ReportChange;
   readonly kinds: JobKinds;
   readonly settler: Settler;
@@ -65,7 +65,7 @@ export class AttemptFinisher {
     if (mayBeDue(verdict)) this.#onFree([claim]);
     else if (delayMs !== null) onDueAt(clock.nowMs() + delayMs);
     if (circuit.kind === "opens") this.#circuits.circuitOpened(claim);
-    // Only now: settles are written in order, and an earlier one may have to open the circuit first.
+    // The circuit is closed only now: settles are written in order, and an earlier one may have to open it first.
     if (circuit.kind === "closes") void this.#close(claim);
   }
 

@@ -2,7 +2,7 @@ import type { Claim } from "#jobs";
 import type { AttemptMemory } from "./kinds.ts";
 import type { LaneShares } from "./lane-shares.ts";
 
-/** What an attempt holds of its node's memory: for the payload of its claim, and for what it has read besides. */
+/** The memory of the node that an attempt holds: for the payload of its claim, and for everything else that it has read. */
 export class HeldMemory implements AttemptMemory {
   readonly #claim: Claim;
   readonly #lanes: LaneShares;
@@ -21,7 +21,7 @@ export class HeldMemory implements AttemptMemory {
     return true;
   }
 
-  /** Takes no more. Returns how many characters are to be released. */
+  /** Ends the taking of memory. Returns how many characters are to be released. */
   end(): number {
     this.#isOver = true;
     return this.#characters;

@@ -26,7 +26,7 @@ export type AttemptResult =
       readonly forGood: boolean;
       readonly report?: string;
     }
-  /** An attempt failed that says nothing about an endpoint of the lane: its jobs go to many. */
+  /** An attempt failed. That says nothing about an endpoint of the lane, because the lane's jobs go to many endpoints. */
   | {
       readonly kind: "callFailed";
       readonly code: AttemptError;
@@ -62,7 +62,7 @@ export type Verdict =
   | { readonly kind: "complete"; readonly status: number | null; readonly result: string | null; readonly report?: string }
   | { readonly kind: "retry"; readonly waitMs: number; readonly error: LastError; readonly report?: string }
   | { readonly kind: "fail"; readonly error: LastError; readonly report?: string }
-  /** The attempt is spared, because the circuit is open. With a wait of 0 the job goes back to `waiting`. */
+  /** The attempt is spared, because the circuit is open. With a wait of 0 the job returns to `waiting`. */
   | { readonly kind: "defer"; readonly waitMs: number; readonly error: LastError; readonly report?: string }
   | { readonly kind: "release"; readonly waitMs: number; readonly report?: string };
 
@@ -78,15 +78,19 @@ export const delayOf = (verdict: Verdict): number | null => {
 };
 
 /**
- * Whether the job is released, and may be due at once: also one that waits for what was reported. When that is due later, its kind says so.
+ * Whether the job is released and may be due immediately. This includes a job that waits for what its report says: if it is due later, its
+ * kind says so.
  */
 export const mayBeDue = (verdict: Verdict): boolean =>
   verdict.kind === "release" && (delayOf(verdict) === null || verdict.report !== undefined);
 
 export interface JudgeOptions {
-  /** Whether an attempt that may have begun is not repeated, also if the circuit is open (`JobKind`). */
+  /** Whether an attempt that may have begun is not repeated, even if the circuit is open (`JobKind`). */
   readonly once?: boolean | undefined;
-  /** How long an open circuit holds the job, but never less than its backoff; 0 puts the job back to `waiting`; null: it is closed. */
+  /**
+   * How long an open circuit keeps the job waiting, but never less than its backoff. 0: the job returns to `waiting`. Null: the circuit is
+   * closed.
+   */
   readonly heldForMs?: number | null;
 }
 
@@ -129,9 +133,9 @@ export function backoffMs(delayMs: number, counted: number, fraction: number): n
 }
 
 /**
- * Whether a result shows that its endpoint works. It does not if there was no response, or one with a 5xx status, which proxies send for
- * dead servers. A handler that refuses a job, even for good, works, and so does a program that reports what it has done. Null when nothing
- * was sent.
+ * Whether a result shows that its endpoint works. It does not if there was no response, or a response with a 5xx status, which proxies send
+ * for dead servers. A handler that refuses a job works, even if it refuses the job for good. So does a program that reports an outcome.
+ * Null when nothing was sent.
  */
 export function showsLife(result: AttemptResult): boolean | null {
   switch (result.kind) {

@@ -9,9 +9,9 @@ export interface Attempt {
   abort(): void;
 }
 
-/** Memory of the node for what an attempt reads besides the payload of its claim. It is released when the attempt has ended. */
+/** Memory of the node for what an attempt reads in addition to the payload of its claim. It is released when the attempt has ended. */
 export interface AttemptMemory {
-  /** Takes memory for so many characters. Returns false, and takes none, when the workspace has no room for any. */
+  /** Takes memory for this many characters. Returns false, and takes none, when the workspace has no room left. */
   tryTake(characters: number): boolean;
 }
 
@@ -36,7 +36,7 @@ export interface Outcome {
 export interface SingleStatementSettle {
   /** Whether the statement may settle an outcome. */
   accepts(outcome: Outcome): boolean;
-  /** Returns for each outcome whether it is settled. Of the others, nothing is changed. */
+  /** Returns for each outcome whether it is settled. For the others, nothing is changed. */
   settle(db: Db, outcomes: readonly Outcome[]): Promise<readonly boolean[]>;
 }
 
@@ -51,26 +51,28 @@ export interface JobKind {
   /** Delivers the jobs of lanes that nodes serve. */
   readonly deliverer: Deliverer;
   /**
-   * Whether callers see its jobs: in history, in counts, and in the dead-letter queue when they fail for good. Jobs of other kinds
-   * leave nothing behind but what `settled` writes.
+   * Whether callers see its jobs: in history, in counts, and in the dead-letter queue when they fail for good. Jobs of other kinds leave
+   * nothing but what `settled` writes.
    */
   readonly recorded: boolean;
-  /** Jobs that `settled` may change besides that of a claim. They are locked together with the jobs that are settled, in one order. */
+  /**
+   * Jobs that `settled` may change in addition to the claim's own. They are locked together with the jobs that are settled, in one order.
+   */
   readonly related?: (claim: Claim) => readonly JobKey[];
-  /** Whether an attempt may have its effect once only. Then one whose node is lost has failed. */
+  /** Whether an attempt that may have begun must not be repeated. If its node is lost, the attempt has failed. */
   readonly once?: true;
   /**
-   * Writes what outcomes change besides their jobs, in the transaction that settles these. It must wait for nothing but the database.
-   * If it cannot write an outcome, the job goes to the dead-letter queue.
+   * Writes what outcomes change in addition to their jobs, in the transaction that settles these jobs. It must wait for nothing but the
+   * database. If it cannot write an outcome, the job goes to the dead-letter queue.
    *
-   * @param enqueued to be called with each lane in which it has enqueued jobs: who serves it looks there after the commit
+   * @param enqueued called with each lane in which jobs were enqueued. Nodes or workers that serve the lane look for them after the commit
    */
   readonly settled?: (tx: Db, outcomes: readonly Outcome[], enqueued: (lane: EnqueuedLane) => void) => Promise<void>;
-  /** Settles most outcomes without a transaction, in place of `settled`. A transaction settles the others. */
+  /** Settles most outcomes without a transaction, instead of `settled`. A transaction settles the others. */
   readonly inOneStatement?: SingleStatementSettle;
   /**
-   * Which of these outcomes, which were reported by programs, are stored already. For kinds whose attempts are not recorded. None unless
-   * given.
+   * Finds which of these outcomes, which programs reported, are already stored. For kinds whose attempts are not recorded. Default: none
+   * are.
    */
   readonly findStored?: (db: Db, outcomes: readonly Outcome[]) => Promise<readonly boolean[]>;
   /** Whether `settled` locks jobs of other kinds. Its outcomes have transactions of their own: so all transactions lock in the same order. */
@@ -82,9 +84,9 @@ export class JobKinds {
   readonly #kinds: ReadonlyMap<string, JobKind>;
   /** The kinds that this node knows. */
   readonly names: readonly string[];
-  /** Kinds whose outcomes change nothing but the job. Jobs of all others are settled by a node that knows their kind, one by one. */
+  /** Kinds whose outcomes change nothing but the job. Jobs of all other kinds are settled one by one, by a node that knows their kind. */
   readonly plainKinds: readonly string[];
-  /** Kinds whose attempts may have their effect once only. */
+  /** Kinds whose attempts must not be repeated once they may have begun. */
   readonly onceKinds: readonly string[];
 
   constructor(kinds: readonly JobKind[]) {

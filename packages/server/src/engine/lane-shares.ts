@@ -7,19 +7,22 @@ export interface BusyLane extends LaneKey {
   inFlight: number;
   /** Attempts that ended but are not settled yet. They still count against limits. */
   settling: number;
-  /** Grows with every wake-up, so that a wake-up during a claim is not lost when the claim finds the lane empty. */
+  /** Number of wake-ups, so that a wake-up during a claim is not lost when the claim finds the lane empty. */
   wakes: number;
   /** Limit of attempts of this lane under way at once, on this node, while its endpoint responds quickly. */
   window: number;
   lastAnswerMs: number;
   /** Responses since the window grew. */
   answered: number;
-  /** Mean length of the payloads that the last claim brought, and of what attempts read besides. Null before the first, and after one that failed. */
+  /**
+   * Mean length of the payloads that the last claim brought, and of what attempts read in addition. Null before the first claim, and after
+   * a claim that failed.
+   */
   payloadLength: number | null;
-  /** What attempts have read besides since the last claim: how many, and how much together. */
+  /** How many attempts have read more than their payload since the last claim. */
   reads: number;
   readCharacters: number;
-  /** The mean of that, before the last claim that knew any. */
+  /** Mean of these reads before the last claim that knew of any. */
   readLength: number;
   /** Whether it had limits when it was last claimed from. */
   limited: boolean;
@@ -41,8 +44,8 @@ interface UnderWay {
 const NONE_UNDER_WAY: UnderWay = { jobs: 0, has: () => false };
 
 /**
- * As many attempts of a lane wait to be settled when a row of it is locked: it gets no more jobs, which would take memory without bound. When as
- * many of a workspace do, none of its jobs goes straight through.
+ * The maximum number of attempts of a lane that wait to be settled, while a row of it is locked. After that the lane gets no more jobs,
+ * because they would take memory without bound. While as many attempts of a workspace wait, none of its jobs is started eagerly.
  */
 const MAX_SETTLING = 4_096;
 const FIRST_WINDOW = 64;
@@ -50,41 +53,48 @@ const FIRST_WINDOW = 64;
 const QUICK_WINDOW = 512;
 /** A full lane without a response for this long gets a wider window: its endpoint is slow, not busy. */
 const STALL_MS = 100;
-/** How much wider: a thousand new connections at once would hold up other lanes. */
+/** By how much the window then grows: a thousand new connections at once would delay other lanes. */
 const STALL_STEP = 64;
 /** A lane whose last response is no older than this is busy. */
 const BUSY_MS = 20;
 const MAX_LANES_A_CLAIM = 128;
 const MAX_JOBS_A_CLAIM = 500;
-/** Characters of payload that a workspace is expected to get in a claim. A claim with many large ones would make the next one wait. */
+/**
+ * Characters of payload that a workspace is expected to get in a claim. A claim with many large payloads would make the next claim wait.
+ */
 const MAX_PAYLOAD_A_CLAIM = 1024 * 1024;
-/** How long payloads of a workspace are expected to be of which nothing is known. A first claim with larger ones takes longer. */
+/**
+ * The expected length of payloads of a workspace about which nothing is known. A first claim with larger payloads takes longer. Characters.
+ */
 const EXPECTED_PAYLOAD = 100 * 1024;
 /** Jobs in the first claim from a lane. */
 const MAX_JOBS_OF_NEW_LANE = 10;
-/** How much of the expected length remains after each lane with shorter payloads, or none. */
+/** The part of the expected length that remains after each lane with shorter payloads, or without any. */
 const EXPECTATION_DECAY = 0.9;
 
 /** What workspaces share of a node for attempts. */
 export interface AttemptShares {
   readonly deliverySlots: FairShare;
-  /** In characters. */
+  /** Memory for payloads. Characters. */
   readonly payloadMemory: FairShare;
 }
 
 /**
- * Shares a node's capacity among workspaces and their lanes. Two rules keep one flood or hanging endpoint from costing others anything.
- * Each claim gives all workspaces with work an equal share, and in each all its lanes. And there is always room for the next: a
- * workspace may have three times as many attempts under way, and as much payload, as the node has free (`FairShare`); a lane twice as
- * many attempts as its workspace has room for besides. So one workspace gets at most three quarters of the node, and one lane half.
+ * Shares a node's capacity among workspaces and their lanes. Two rules keep a flood of jobs or a hanging endpoint from affecting others.
+ * First, each claim gives an equal share to all workspaces with work, and within each to all its lanes. Second, there is always room for
+ * the next one: a workspace may have three times as many attempts under way, and three times as much payload, as the node has free
+ * (`FairShare`); a lane may have twice as many attempts as its workspace has room for in addition. So one workspace gets at most three
+ * quarters of the node, and one lane half.
  */
 export class LaneShares {
   readonly #lanes = new Map<LaneId, BusyLane>();
   /** Lanes in which unclaimed jobs may wait, in the order of their turns. */
   readonly #ready = new RoundRobinQueue<BusyLane>();
-  /** Those of them that had nothing to do before. They come first, once: else a job in a quiet queue would wait for all busy ones. */
+  /**
+   * The ready lanes that had nothing to do before. They come first, once: otherwise a job in a quiet queue would wait for all busy queues.
+   */
   readonly #fresh = new RoundRobinQueue<BusyLane>();
-  /** How long payloads in new lanes of workspaces are expected to be: about as long as the longest of late. */
+  /** The expected length of payloads in new lanes, by workspace: about that of the longest recent payloads. */
   readonly #expectedPayload = new Map<WorkspaceId, number>();
   /** How many attempts of workspaces wait to be settled, where any do. */
   readonly #settling = new Map<WorkspaceId, number>();
@@ -105,8 +115,8 @@ export class LaneShares {
     return this.#payload.roomFor(workspaceId) > 0 ? this.#attempts.roomFor(workspaceId) : 0;
   }
 
-  /** How many jobs of the workspace may go straight through. Their lanes are not known yet. */
-  straightRoomFor(workspaceId: WorkspaceId): number {
+  /** How many jobs of the workspace may be started eagerly. Their lanes are not known yet. */
+  eagerRoomFor(workspaceId: WorkspaceId): number {
     return Math.min(this.roomFor(workspaceId), Math.max(0, MAX_SETTLING - (this.#settling.get(workspaceId) ?? 0)));
   }
 
@@ -154,7 +164,7 @@ export class LaneShares {
     this.#payload.take(key.workspaceId, payloadLength);
   }
 
-  /** Takes memory for what an attempt reads besides its payload. Returns false when its workspace has no room for any. */
+  /** Takes memory for what an attempt reads in addition to its payload. Returns false when its workspace has no room left. */
   tryTakeMore(key: LaneKey, characters: number): boolean {
     const lane = this.get(key);
     lane.reads += 1;
@@ -213,20 +223,20 @@ export class LaneShares {
   }
 
   /**
-   * What to claim next: equal shares for workspaces, and in each for lanes that have room and in which jobs may wait, in turns. Workspaces for
-   * which a claim is under way get none.
+   * What to claim next: equal shares for workspaces, and within each for its lanes that have room and in which jobs may wait. Lanes take
+   * turns. Workspaces for which a claim is under way get none.
    */
   shares(nowMs: number, underWay: UnderWay = NONE_UNDER_WAY): Share[] {
     const open = this.#next(nowMs, underWay);
     const levels = this.#levels(open);
     const jobs = new Budget((workspaceId) => this.#attempts.roomFor(workspaceId), this.#attempts.free - underWay.jobs);
-    // Guesses of one workspace's payloads do not count against others.
+    // Guesses about one workspace's payloads do not count against others.
     const payload = new Budget((workspaceId) => this.#payload.roomFor(workspaceId), Number.POSITIVE_INFINITY);
     const brought = new Budget(() => MAX_PAYLOAD_A_CLAIM, Number.POSITIVE_INFINITY);
     return open.flatMap((lane) => {
       const { workspaceId } = lane;
       const { lanes, level } = levels.get(workspaceId) ?? { lanes: 1, level: 0 };
-      // A lane of which nothing is known may have the largest payloads.
+      // A lane about which nothing is known may have the largest payloads.
       const payloadLength = lane.payloadLength ?? LIMITS.payloadBytes;
       const left = jobs.left(workspaceId);
       // Lanes for which nothing is left keep their place: the next claim begins with them.
@@ -283,7 +293,7 @@ export class LaneShares {
     return new Map(levels);
   }
 
-  /** Records what a claim got: a lane that gave less than its share is empty, unless it was woken meanwhile. */
+  /** Records what a claim got: a lane that gave less than its share is empty, unless it was woken in the meantime. */
   claimed({ lane, take, wakes }: Share, got: number, payloadLength = 0): void {
     if (lane.reads > 0) lane.readLength = lane.readCharacters / lane.reads;
     lane.reads = 0;
@@ -301,7 +311,7 @@ export class LaneShares {
     for (const { lane } of shares) lane.payloadLength = null;
   }
 
-  /** A claim passed the lane over, because it has got limits or lost them. The next claim treats it the other way. */
+  /** A claim passed the lane over, because the lane has got limits or lost them. The next claim treats it the other way. */
   passedOver(lane: BusyLane): void {
     lane.limited = !lane.limited;
     lane.wakes += 1;
@@ -318,7 +328,7 @@ export class LaneShares {
 /** How many attempts each of some lanes of a workspace may have, so that half as much as one of them has is left. */
 const levelOf = (room: number, inFlight: number, lanes: number): number => Math.floor((2 * (room + inFlight)) / (2 * lanes + 1));
 
-/** What a claim may bring: for each workspace what it has room for, and for all together what is free. */
+/** How much a claim may bring: for each workspace as much as it has room for, and for all together as much as is free. */
 class Budget {
   readonly #roomFor: (workspaceId: WorkspaceId) => number;
   readonly #spent = new Map<WorkspaceId, number>();

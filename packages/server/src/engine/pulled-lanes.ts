@@ -2,10 +2,10 @@ import { LRUCache } from "lru-cache";
 import type { LaneId, LaneKey } from "#lanes";
 
 const MAX_LANES = 10_000;
-/** After this, it is found out again whether workers serve a lane. Milliseconds. */
+/** How long the node remembers that workers serve a lane. Milliseconds. */
 const FORGET_AFTER_MS = 10_000;
 
-/** Lanes that a claim of this node has found to be served by workers: it need not claim from them again at once. */
+/** Lanes that a claim of this node has found to be served by workers: it need not claim from them again immediately. */
 export class PulledLanes {
   readonly #foundMs = new LRUCache<LaneId, number>({ max: MAX_LANES });
 

@@ -11,7 +11,7 @@ import type { Settler } from "./settle.ts";
 const MAX_LOSSES = 3;
 const MAX_ROWS = 5_000;
 const MAX_EXPIRED = 500;
-/** How long a pass waits until what it has found is settled. Milliseconds. */
+/** How long a pass waits for what it has found to be settled. Milliseconds. */
 const MAX_SETTLE_MS = 2_000;
 
 const NODE_LOST: LastError = { code: "NODE_LOST", message: "The node that made the attempt was lost.", status: null };
@@ -33,7 +33,7 @@ export interface Rescue {
 }
 
 /**
- * Takes back the claims of expired leases. The jobs of a lost node go back to `waiting` without using an attempt. For the jobs of a worker
+ * Takes back the claims of expired leases. The jobs of a lost node return to `waiting` without using an attempt. For the jobs of a worker
  * the attempt has failed, as if the worker had reported that. Returns 0 if there may be more, undefined otherwise.
  */
 export async function rescueAcrossWorkspaces(rescue: Rescue): Promise<0 | undefined> {
@@ -46,13 +46,13 @@ export async function rescueAcrossWorkspaces(rescue: Rescue): Promise<0 | undefi
     onceKinds: kinds.onceKinds,
     limit: MAX_EXPIRED,
   });
-  // A row of one may be locked for long. It is written in the end, and the next pass finds no more of it than this one.
+  // The row of a claim may be locked for long. Its outcome is written eventually, and the next pass does not find the claim again.
   const late = new AbortController();
   const found = expired.filter(({ claim }) => !rescue.settler.isSettling(claim));
   const settled = Promise.all(found.map((one) => settleExpired(rescue, one))).finally(() => late.abort());
   await Promise.race([settled, wait(MAX_SETTLE_MS, undefined, { signal: late.signal }).catch(() => {})]);
   if (found.length > 0) emit("leases_expired", { count: found.length });
-  // Last, so that only they wait for the transactions that have locked their keys.
+  // Last, so that only these claims wait for the transactions that have locked their keys.
   if (isAnyLeft) await takeBackLost(rescue, true);
   return found.length < MAX_EXPIRED ? undefined : 0;
 }
@@ -77,8 +77,8 @@ async function settleExpired(rescue: Rescue, { claim, worker }: ExpiredClaim): P
 }
 
 /**
- * Releases the claims of a stopping node, without using an attempt, and wakes their lanes. Those of kinds whose attempts must not be
- * repeated end with its lease: it is not known whether they have begun.
+ * Releases the claims of a stopping node, without using an attempt, and wakes their lanes. Claims of kinds whose attempts must not be
+ * repeated end with the node's lease, because it is not known whether their attempts have begun.
  */
 export async function releaseAll(rescue: TakingBackAll, leaseId: number): Promise<void> {
   const release = (waits: boolean) =>

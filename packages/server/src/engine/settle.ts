@@ -55,17 +55,17 @@ interface Settlement {
   readonly isReported: boolean;
   /** Whether attempts of its kind are counted. */
   readonly recorded: boolean;
-  /** The database refused it before, when it was written alone. */
+  /** The database has refused this settlement before, when it was written alone. */
   readonly again?: boolean;
-  /** The failed attempt counts, whatever the circuit is when it is written. */
+  /** Whether the failed attempt counts, whatever the state of the circuit is when it is written. */
   readonly usesAttempt?: boolean;
-  /** It is written without what its kind adds. */
+  /** Whether the settlement is written without what its kind adds. */
   readonly isBare?: boolean;
-  /** An earlier try failed, and may have stored it all the same. */
+  /** An earlier try failed, but may still have stored it. */
   readonly mayBeStored?: boolean;
 }
 
-/** What one statement has made of a settlement. Unknown: it failed, perhaps after its commit. */
+/** What one statement did with a settlement. Unknown: it failed, perhaps after its commit. */
 type SingleStatementResult = "settled" | "left" | "unknown";
 
 /** A settlement that is written alone, and how. */
@@ -77,7 +77,7 @@ interface Single {
 /** Writes settlements of a group. */
 interface SettlementWriter {
   readonly write: Write;
-  /** Lets one be written with others again; absent: it is written alone. */
+  /** Adds a settlement to be written with others again. Absent: it is written alone. */
   readonly add?: (settlement: Settlement) => Promise<boolean>;
 }
 
@@ -91,12 +91,15 @@ const MAX_PAUSE_MS = 2_000;
 const NO_EFFECT: CircuitEffect = { kind: "none" };
 
 /**
- * Writes the outcomes of claims and their effects on circuits, many in one statement. While the database is away it waits, so that no
- * result is lost. Three groups are written apart, so that they do not hold up the others: jobs with a concurrency key, which another
- * transaction may have locked; jobs of kinds whose outcomes change something else, which takes a transaction; and those that lock other jobs.
- * Outcomes of kinds that change little are settled by one statement where that is enough, apart from all these. Settlements of a lane in which
- * one timed out are written one at a time, apart from all others: another transaction may have locked a row of it for long. Those that timed out
- * alone are tried apart from these, too.
+ * Writes the outcomes of claims and their effects on circuits, many in one statement. While the database is unavailable it waits, so that
+ * no outcome is lost. Each of these groups has a batcher of its own, so that it does not delay the others:
+ *
+ * - jobs with a concurrency key, which another transaction may have locked;
+ * - jobs of kinds whose outcomes change more than the job, which need a transaction;
+ * - of these, the jobs whose outcomes lock other jobs;
+ * - outcomes that their kind settles with one statement;
+ * - lanes in which a settlement timed out: another transaction may have locked a row for long, so they are written one at a time;
+ * - settlements that timed out even alone.
  */
 export class Settler {
   readonly #db: Transactional;
@@ -116,16 +119,16 @@ export class Settler {
   readonly #blockedIn = new Map<LaneId, number>();
   /** Settlements that are written alone, by the names of their claims. */
   readonly #unwritten = new Map<string, Promise<boolean>>();
-  /** What one statement does not settle, a transaction does. */
+  /** A transaction settles what one statement does not. */
   readonly #oneStatementFirst: Adder = { addAll: (settlements) => this.#addForOneStatement(settlements) };
   readonly #report: ReportChange;
   #givenUp = false;
-  /** Outcomes that are not written yet, by their claims: what to wait for. */
+  /** Writes of outcomes that are not finished yet, by the names of their claims. */
   readonly #pending = new Map<string, Promise<unknown>>();
 
   /**
-   * @param onEnqueued called with the lanes in which kinds have enqueued jobs, after the commit
-   * @param report gets what changes in workspaces
+   * @param onEnqueued called after the commit with the lanes in which kinds have enqueued jobs
+   * @param report gets changes of workspaces' records
    */
   constructor(
     db: Transactional,
@@ -171,15 +174,15 @@ export class Settler {
   }
 
   /**
-   * Resolves when it is written, or when the claim has turned out to be no longer valid. For a worker's claim it resolves to whether it was
-   * valid. Only the first outcome of a claim counts: later ones are not written beside it, and resolve to false when it is done.
+   * Resolves when the outcome is written, or when the claim turns out to be no longer valid. For a worker's claim it resolves to whether
+   * the claim was valid. Only the first outcome of a claim counts: later ones are not written, and resolve to false when the first is done.
    */
   async add(claim: Claim, verdict: Verdict, facts: AttemptFacts): Promise<boolean> {
     const [valid = false] = await this.addAll([{ claim, verdict, facts }]);
     return valid;
   }
 
-  /** The same for several, which are written together as far as they fit. */
+  /** The same for several outcomes, which are written together where possible. */
   async addAll(endings: readonly Ending[]): Promise<boolean[]> {
     const valid = endings.map(() => false);
     const written = Promise.withResolvers<void>();
@@ -247,7 +250,7 @@ export class Settler {
     while (this.#unwritten.size > 0) await Promise.all(this.#unwritten.values());
   }
 
-  /** Stops waiting for a database that is away. Claims that are not settled by then are taken back later. */
+  /** Stops waiting for an unavailable database. Claims that are not settled by then are taken back later. */
   giveUp(): void {
     this.#givenUp = true;
   }
@@ -277,7 +280,7 @@ export class Settler {
         for (const one of stored) unmoved.delete(one);
         return settlements.map((one) => !unmoved.has(one));
       } catch (error) {
-        // It may have been committed, or one of its statements.
+        // The write, or one of its statements, may have been committed.
         settlements = settlements.map((one) => ({ ...one, mayBeStored: true }));
         if (isRefused(error)) return this.#writeApart(settlements, writer, error);
         this.#emit("settle_retried", { error });
@@ -289,7 +292,7 @@ export class Settler {
   }
 
   /**
-   * Writes a settlement when it is its turn among those of slow lanes. Meanwhile others are written, and it counts as pending.
+   * Writes a settlement when it is its turn among those of slow lanes. In the meantime it counts as pending, and others are written.
    *
    * @param isBlocked whether it has timed out alone
    */
@@ -345,8 +348,8 @@ export class Settler {
   }
 
   /**
-   * Writes a batch in halves that the database refused, so that one bad settlement does not block the others. The
-   * bad one goes to the dead-letter queue. Otherwise it would stay claimed as long as its lease holds.
+   * Writes a batch that the database refused in halves, so that one bad settlement does not block the others. The job of the bad one goes
+   * to the dead-letter queue. Otherwise it would stay claimed for as long as its lease holds.
    */
   async #writeApart(settlements: Settlement[], writer: SettlementWriter, error: unknown): Promise<Valid[]> {
     const [first] = settlements;
@@ -355,7 +358,7 @@ export class Settler {
       return [...(await this.#write(settlements.slice(0, half), writer)), ...(await this.#write(settlements.slice(half), writer))];
     }
     if (first && !first.again) {
-      // Once more: a row can be refused because its partition is being created.
+      // It is tried once more: a row can be refused because its partition is being created.
       await wait(FIRST_PAUSE_MS);
       return this.#writeTogether([{ ...first, again: true }], writer);
     }
@@ -364,13 +367,13 @@ export class Settler {
       const entry = logEntry(entryOf(first.claim, UNSTORABLE, 0, null));
       return this.#writeTogether([{ ...first, verdict: UNSTORABLE, circuit: NO_EFFECT, entry }], writer);
     }
-    // Without `settled` of its kind, which may be what fails.
+    // Then without the `settled` of its kind, which may be what fails.
     if (first && !first.isBare)
       return this.#writeTogether([{ ...first, isBare: true }], { write: (ones) => writeNotCompleted(this.#db, ones) });
     return settlements.map(() => false);
   }
 
-  /** Returns what became of these. If a statement fails, a transaction finds out what is wrong. */
+  /** Returns what happened to these. If the statement fails, a transaction finds out what is wrong. */
   async #writeInOneStatement(settlements: readonly Settlement[]): Promise<SingleStatementResult[]> {
     const settled = new Set<Settlement>();
     const unknown = new Set<Settlement>();
@@ -406,8 +409,8 @@ export class Settler {
   }
 
   /**
-   * Decides what became of attempts that failed. Those whose circuit another node has opened do not use an attempt: what their kind makes of
-   * them depends on it. Those whose circuit is closed do, also if it opens before they are written.
+   * Decides whether attempts that failed count. If another node has opened the circuit, the attempt is spared, and what its kind writes depends
+   * on that. If the circuit is closed, the attempt counts, even if the circuit opens before the write.
    */
   async #decideFailures(tx: Db, settlements: readonly Settlement[]): Promise<readonly Settlement[]> {
     const isFailure = ({ verdict, circuit }: Settlement) =>
@@ -432,7 +435,7 @@ export class Settler {
     const notCompleted = settlements.filter((one) => !discarded.includes(one) && !completed.includes(one));
     const related = settlements.flatMap(({ claim }) => this.#kinds.of(claim)?.related?.(claim) ?? []);
     const locked = [...settlements.map(keyOf), ...related];
-    // One job needs no order.
+    // A single job needs no lock order.
     if (locked.length > 1) await lockJobsAcrossWorkspaces(tx, locked);
     const gone = discarded.length > 0 ? await discardAcrossWorkspaces(tx, discarded.map(keyOf)) : NOTHING_MOVED;
     const done = completed.length > 0 ? await completeAcrossWorkspaces(tx, completed.flatMap(completionOf), true) : NOTHING_MOVED;
@@ -458,7 +461,7 @@ interface Written {
   readonly enqueued?: readonly EnqueuedLane[];
 }
 
-/** Those whose jobs are not among the moved ones. */
+/** The settlements whose jobs are not among the moved ones. */
 function unmovedOf(settlements: readonly Settlement[], ids: readonly JobId[]): Settlement[] {
   const moved = new Set(ids);
   return settlements.filter(({ claim }) => !moved.has(claim.id));
@@ -466,7 +469,7 @@ function unmovedOf(settlements: readonly Settlement[], ids: readonly JobId[]): S
 
 type Write = (settlements: readonly Settlement[]) => Promise<Written>;
 
-/** Whether the claim of a settlement was valid. A promise: it is written later. */
+/** Whether the claim of a settlement was valid. A promise if the settlement is written later. */
 type Valid = boolean | Promise<boolean>;
 
 const NOTHING_MOVED: Written = { moved: 0, ids: null, opened: [] };
@@ -489,11 +492,11 @@ const UNSTORABLE: Verdict = {
   error: { code: "NODE_LOST", message: "The outcome of the attempt could not be stored.", status: null },
 };
 
-/** How much a verdict writes beside its job. Characters. */
+/** How much a verdict writes in addition to its job. Characters. */
 const writtenBy = (verdict: Verdict): number =>
   (verdict.kind === "complete" ? (verdict.result?.length ?? 0) : 0) + ("report" in verdict ? (verdict.report?.length ?? 0) : 0);
 
-/** A claim is the only one of its job's attempt. */
+/** The name of a claim. An attempt of a job has one claim. */
 const nameOf = ({ id, attempt }: Claim): string => `${id}/${attempt}`;
 
 const keyOf = ({ claim: { workspaceId, laneId, id, leaseId, attempt } }: Settlement) => ({ workspaceId, laneId, id, leaseId, attempt });
@@ -525,7 +528,7 @@ function openingOf({ claim, verdict, circuit }: Settlement): Opening[] {
   return [{ workspaceId, laneId, revision, probeInMs: circuit.probeInMs, error: JSON.stringify(verdict.error) }];
 }
 
-/** A probe that showed nothing about its endpoint lets another one start at once. */
+/** A probe that showed nothing about its endpoint lets another probe start immediately. */
 function spentProbeOf({ claim, verdict, circuit }: Settlement): SpentProbe[] {
   const { workspaceId, laneId } = claim;
   const failed = circuit.kind === "probeFails";

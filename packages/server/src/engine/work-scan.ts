@@ -2,13 +2,13 @@ import { FROM_THE_START, findLanesWithWorkAcrossWorkspaces, type ScanPosition } 
 import type { Clock, Db } from "#kernel";
 import type { LaneKey, Waker } from "#lanes";
 
-/** A look that goes on with lanes that were not known is followed by a rest of this many times its own length. */
+/** After a scan that found lanes unknown to this node, the next one starts after this many times the scan's duration. */
 const REST = 4;
 
 /**
- * Looks for lanes with work that nobody announced to this node: after a start, or when a message was lost. One look visits a limited
- * number of lanes, with an equal share for each workspace, and the next one goes on behind them. It comes soon as long as looks find
- * lanes that the node did not know, otherwise with the next poll.
+ * Looks for lanes with work that nobody announced to this node: after a start, or when a message was lost. One scan visits a limited number
+ * of lanes, with an equal share for each workspace. The next scan continues after them: soon, as long as scans find lanes that the node did
+ * not know, otherwise with the next poll.
  */
 export class WorkScan {
   readonly #db: Db;
@@ -22,7 +22,7 @@ export class WorkScan {
     this.#waker = waker;
   }
 
-  /** Wakes the lanes that it finds. Returns the wait until the next look in milliseconds; undefined: with the next poll. */
+  /** Wakes the lanes that it finds. Returns the wait until the next scan in milliseconds; undefined: with the next poll. */
   async pass(): Promise<number | undefined> {
     const beganMs = this.#clock.elapsedMs();
     const { lanes, next } = await findLanesWithWorkAcrossWorkspaces(this.#db, this.#position);

@@ -33,7 +33,7 @@ const REASONS: Record<HoldingGate, (job: ExplainedJob) => string> = {
 
   handler: ({ worker_seen_at, now }) =>
     worker_seen_at === null
-      ? "the queue has no callback_url or worker"
+      ? "the queue has neither a callback_url nor a worker"
       : `no worker has asked for its jobs for ${since(worker_seen_at, now)}`,
 
   circuit: (job) => {

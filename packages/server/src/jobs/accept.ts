@@ -24,7 +24,10 @@ import {
 } from "./store/idempotency-keys.ts";
 import { type InsertedJob, type InsertRequest, insertJobsAcrossWorkspaces, type JobToInsert } from "./store/insert.ts";
 
-/** Idempotency keys whose jobs no longer exist are freed, and the transaction starts again. So it does after a key has expired. */
+/**
+ * Thrown when claimed idempotency keys belong to jobs that no longer exist, or have expired. The keys are freed, and the transaction starts
+ * again.
+ */
 class StaleKeys extends Error {
   override readonly name = "StaleKeys";
   readonly keys: readonly LaneIdempotencyKey[];
@@ -36,11 +39,12 @@ class StaleKeys extends Error {
 }
 
 /**
- * Writes requests in one transaction. A job with a known idempotency key is not stored: the outcome has the original job. A request
- * over the quota is refused before any of it is stored (I9), and leaves no idempotency key behind. All nodes take locks in one order,
- * which prevents deadlocks: idempotency keys, quotas (if `limited`), concurrency keys.
+ * Writes requests in one transaction. A job with a known idempotency key is not stored: its outcome is the original job. A request over the
+ * quota is refused before any of it is stored (I9), and leaves no idempotency key behind. All nodes take locks in one order, which prevents
+ * deadlocks: idempotency keys, quotas (if `limited`), concurrency keys.
  *
- * A batch whose key an earlier request of the same call has comes in the next transaction, when that one has been stored or refused.
+ * If an earlier request of the same call has the same batch key, the batch waits for the next transaction: by then the earlier one has been
+ * stored or refused.
  */
 export async function acceptAcrossWorkspaces(
   database: Transactional,
@@ -52,7 +56,7 @@ export async function acceptAcrossWorkspaces(
   if (repeats.size > 0) {
     const [first, later] = [requests.filter((request) => !repeats.has(request)), [...repeats]];
     const ofFirst = await acceptAcrossWorkspaces(database, leaseId, first, limited);
-    // The first ones are stored, whatever becomes of these.
+    // The first ones are stored, whatever happens to these.
     const acceptLater = (some: InsertRequest[]) => acceptAcrossWorkspaces(database, leaseId, some, limited);
     const ofLater = await writeBatchOrEach(later, acceptLater).catch((error: Error) => later.map(() => error));
     return requests.map((request) => (repeats.has(request) ? ofLater : ofFirst).shift() ?? null);
@@ -71,7 +75,7 @@ async function accept(tx: Db, leaseId: number | null, requests: readonly InsertR
   const claims = collectKeyClaims(requests);
   const { lanes, won } = await claimKeysAcrossWorkspaces(tx, requests, [...claims.values()]);
   const known = await findOrClaimBatches(tx, lanes, requests);
-  // A request for a queue that does not exist takes nothing of the quota, and neither does a batch that was stored before.
+  // A request for a queue that does not exist uses no quota, and neither does a batch that was stored before.
   const present = requests.filter((request) => lanes.has(laneName(request)) && !known.has(request));
   const lost = [...claims].filter(([, claim]) => !won.has(claim.jobId) && lanes.has(laneName(claim)));
   const existing = lost.length > 0 ? await findExisting(tx, lanes, lost) : new Map<string, ExistingJob>();
@@ -98,7 +102,7 @@ async function accept(tx: Db, leaseId: number | null, requests: readonly InsertR
   return requests.map((request) => known.get(request) ?? outcomes.get(request) ?? null);
 }
 
-/** The requests whose batch has the key of an earlier one among them. */
+/** The requests whose batch has the same key as an earlier one of these requests. */
 function repeatsAmong(requests: readonly InsertRequest[]): ReadonlySet<InsertRequest> {
   const names = new Set<string>();
   return new Set(
@@ -187,7 +191,8 @@ function outcomeOf(
   const outcome: (InsertedJob | Duplicate)[] = [];
   for (const [index, original] of resolved.entries()) {
     const job = jobs[index] as JobToInsert;
-    // Equal fingerprints mean equal payloads. Read from the database, the payloads of duplicates could be a thousand times what was sent.
+    // Equal fingerprints mean equal payloads. If the payloads of duplicates were read from the database, they could be a thousand times
+    // larger than what was sent.
     if ("record" in original) outcome.push({ original: { ...original.record, payload: job.payload } });
     else {
       const row = stored.get(original.id);

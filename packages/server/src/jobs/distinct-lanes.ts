@@ -16,7 +16,7 @@ export function distinctLanes<Named extends LaneName>(named: readonly Named[]): 
   let last: Named | undefined;
   let lane = 0;
   for (const one of named) {
-    // Mostly many in a row are of one queue.
+    // Usually many jobs in a row belong to the same queue.
     if (one.queue !== last?.queue || one.workspaceId !== last.workspaceId) {
       const name = laneName(one);
       lane = positions.get(name) ?? distinct.push(one) - 1;

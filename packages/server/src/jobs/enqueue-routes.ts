@@ -133,7 +133,7 @@ export function mountEnqueue(api: Api, { clock, tenants, enqueuer, shares }: Enq
 
 const showEnqueued = (job: EnqueuedJob, queue: string): JsonParts => showJob(job, queue, job.duplicate ? ',"duplicate":true' : "");
 
-/** @param key of the whole batch */
+/** @param key idempotency key of the whole batch */
 function* newBatch(
   sent: readonly EnqueueJob[],
   key: string | undefined,

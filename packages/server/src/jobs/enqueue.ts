@@ -31,12 +31,12 @@ export type EnqueuedJob = JobRow & { readonly duplicate?: true };
 
 /** What enqueue needs from the engine, which claims and delivers the jobs. */
 export interface EnqueueEngine extends Waker, PulledWaker {
-  /** The node's lease, or null while it may take no jobs; and how many jobs of a workspace it has room to start eagerly. */
+  /** The node's lease. Null while the node may take no jobs. */
   readonly leaseId: number | null;
   roomFor(workspaceId: WorkspaceId): number;
   /**
-   * Runs a write that may start these jobs eagerly. The node expects them until the write ends. If it fails, or one of its outcomes is
-   * that the database was away, the node looks for jobs that were stored all the same.
+   * Runs a write that may start these jobs eagerly. The node expects them until the write ends. If the write fails, or one of its
+   * outcomes is that the database was unavailable, jobs may still have been stored: the node looks for them.
    */
   expecting<Outcome>(ids: readonly JobId[], write: () => Promise<Outcome[]>): Promise<Outcome[]>;
   /** Starts jobs that were written as claimed by this node. */
@@ -71,9 +71,9 @@ const weigh = ({ jobs }: InsertRequest): number => jobs.reduce((sum, { payload }
 
 /**
  * Stores jobs in batches: requests that arrive during a write are written together, in the next one (I1). Five groups are written
- * apart, so that they do not hold up the others. Jobs of workspaces with a quota wait for the row of that quota. Jobs with an
- * idempotency key take a transaction, where others take one statement. Batches with one may wait for another node that is storing the
- * same batch. Jobs with a concurrency key wait for its lock. And a large batch fills a statement of its own.
+ * separately, so that they do not delay the others. Jobs of workspaces with a quota wait for the row of that quota. Jobs with an
+ * idempotency key need a transaction, while others need one statement. Batches with an idempotency key may wait for another node that is
+ * storing the same batch. Jobs with a concurrency key wait for the lock of that key. And a large batch fills a statement of its own.
  */
 export class Enqueuer {
   readonly #ids: UuidSource;
@@ -85,8 +85,9 @@ export class Enqueuer {
   readonly #ordered: Writers;
   readonly #large: Writers;
   /**
-   * How many large writes each workspace has. Its small ones go with them: beside them they would wait for the locks of its quota and its
-   * idempotency keys, and with them the small ones of others in the same statement.
+   * How many large writes each workspace has. Its small requests are then written together with its large ones. In a statement of their
+   * own, they would wait for the locks of the workspace's quota and idempotency keys, and so would the small requests of other workspaces
+   * in that statement.
    */
   readonly #writingLarge = new Map<WorkspaceId, number>();
 
@@ -124,12 +125,12 @@ export class Enqueuer {
   }
 
   /**
-   * Stores jobs of one queue, all or none, and returns them in their order once they are durable. A duplicate is returned as the
-   * original with the same idempotency key; duplicates whose results together exceed 4 MiB are returned without. So are all jobs of a
-   * batch that is known by its key `batch`. Returns null when the workspace has no such queue.
+   * Stores jobs of one queue, all or none, and returns them in their order once they are durable. A duplicate is returned as the original
+   * with the same idempotency key; duplicates whose results together exceed 4 MiB are returned without. The same applies to all jobs of a
+   * batch whose key `batch` is known. Returns null when the workspace has no such queue.
    *
    * @throws IDEMPOTENCY_MISMATCH when a key belongs to a different job; QUOTA_EXCEEDED when the month has fewer executions left;
-   *   UNAVAILABLE when too many jobs wait to be written, or the database is away
+   *   UNAVAILABLE when too many jobs wait to be written, or the database is unavailable
    */
   async enqueue(
     { workspaceId, executionsPerMonth }: Tenant,
@@ -160,7 +161,7 @@ export class Enqueuer {
     });
   }
 
-  /** The write of a request has ended: releases its weight of the backlog. */
+  /** The write of a request has ended: removes its weight from the backlog. */
   #written({ workspaceId }: InsertRequest, weight: number, isLarge: boolean): void {
     this.#backlog.release(workspaceId, weight);
     if (!isLarge) return;

@@ -5,8 +5,8 @@ import type { NewJob } from "./new-job.ts";
 type Sent = Omit<NewJob, "idempotency" | "trace">;
 
 /**
- * SHA-256 of a job as it was sent, in hexadecimal, without its idempotency key and its trace. White space between the payload's tokens and the order
- * of object members make no difference. Everything else does, also how a number is written.
+ * SHA-256 of a job as it was sent, in hexadecimal, without its idempotency key and its trace. White space between the payload's tokens and
+ * the order of object members make no difference. Everything else does, even how a number is written.
  */
 export function* fingerprintOf(job: Sent): SlicedWork<string> {
   const digest = createHash("sha256").update(optionsOf(job));

@@ -23,7 +23,7 @@ export interface JobsOptions extends Omit<JobRoutes, "enqueuer"> {
   readonly shares: Shares;
   readonly writes: Database;
   readonly housekeeping: Transactional;
-  /** For counts of all jobs, which may take minutes. */
+  /** Connections for counting all jobs, which may take minutes. */
   readonly recounts: Transactional;
   readonly ids: UuidSource;
   readonly random: Random;

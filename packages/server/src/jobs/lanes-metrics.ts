@@ -9,13 +9,14 @@ interface Row extends Record<JobState, number> {
   oldest_waiting_seconds: number | null;
   completed_last_minute: number;
   failed_last_minute: number;
-  /** Buckets of what completed in the last minute or two, as arrays of JSON, each in an array. */
+  /** Latency buckets of the jobs that completed in the last minute or two: JSON arrays, each inside another array. */
   histograms: string[];
 }
 
 /**
- * The metrics of the lanes of a page. All but active jobs and the longest wait are kept. Latencies come from the histograms of this minute
- * and of the one before. Uses the primary keys, indexes job_delta_workspace and tally_lane, and those of `active_jobs` and `oldest_due`.
+ * The metrics of the lanes of a page. All but active jobs and the longest wait are stored counts. Latencies come from the histograms of
+ * this minute and of the one before. Uses the primary keys, indexes job_delta_workspace and tally_lane, and those of `active_jobs` and
+ * `oldest_due`.
  */
 export async function readMetricsOfLanes(
   db: Db,

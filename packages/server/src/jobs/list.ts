@@ -11,7 +11,7 @@ export interface JobsPage {
   readonly tags: readonly string[] | null;
   readonly before: JobId | null;
   readonly limit: number;
-  /** Rows to read at most when no index serves the filters. */
+  /** The maximum number of rows to read when no index serves the filters. */
   readonly maxScanned?: number;
 }
 
@@ -27,8 +27,8 @@ export const LISTED_COLUMNS = fragment`id, state, priority, attempt, spared, att
   concurrency_key, payload, last_error, schedule, scheduled_for, idempotency_key, approval`;
 
 /**
- * Lists live and finished jobs together. The filters decide which statement is used, so that it reads few rows that do not match. The
- * scans of a statement read `maxScanned` rows together.
+ * Lists live and finished jobs together. The filters decide which statement is used, so that it reads few rows that do not match. Together,
+ * the scans of a statement read at most `maxScanned` rows.
  */
 export function listJobs(db: Db, { maxScanned = MAX_SCANNED_ROWS, ...page }: JobsPage): Promise<ListedJob[]> {
   const { states } = page;

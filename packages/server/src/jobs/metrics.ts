@@ -12,9 +12,9 @@ interface Counts extends Record<JobState, number> {
 }
 
 /**
- * A lane's metrics. The number of jobs is kept (docs/decisions/0037-kept-counts.md); only active ones are counted. The oldest waiting job
- * is found by one index lookup per priority, and one among the jobs that wait for their key. Latency is that of the newest 1,000 finished
- * jobs. Uses indexes job_delta_workspace, job_claimable, job_blocked, job_active and the primary keys.
+ * A lane's metrics. The number of jobs is a stored count (docs/decisions/0037-kept-counts.md); only active ones are counted. The oldest
+ * waiting job is found by one index look-up per priority, and one among the jobs that wait for their key. The latency is computed from the
+ * newest 1,000 finished jobs. Uses indexes job_delta_workspace, job_claimable, job_blocked, job_active and the primary keys.
  */
 export async function readLaneMetrics(db: Db, { workspaceId, laneId }: LaneKey): Promise<Static<typeof QueueMetrics>> {
   const counts = await row<Counts>(

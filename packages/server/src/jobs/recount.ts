@@ -7,15 +7,15 @@ const CANCEL_EVERY_MS = 100;
 
 interface RecountOptions {
   readonly db: Transactional;
-  /** Cancels a count. Not the connection of `db`, which the count may hold. */
+  /** Cancels a count. It must not be the connection of `db`, which the count may hold. */
   readonly canceller: Db;
   readonly emit: EmitEvent;
 }
 
 /**
- * Compares the number of jobs that is kept with the jobs, workspace by workspace, and corrects it. It is wrong only after nodes of a version
- * before migration 0023 ran beside newer ones, or after a change of jobs by hand. One node at a time counts. It skips what any node has counted, or
- * failed to count, in the last 12 hours.
+ * Compares the stored number of jobs with the jobs, workspace by workspace, and corrects it. The number is wrong only after nodes of a
+ * version before migration 0023 ran beside newer ones, or after a change of jobs by hand. One node at a time counts. It skips workspaces
+ * that any node has counted, or failed to count, in the last 12 hours.
  */
 export class JobRecount {
   readonly #options: RecountOptions;
@@ -59,10 +59,10 @@ export class JobRecount {
     return next === null ? undefined : 0;
   }
 
-  /** Ends a count that runs: a node that stops must not wait for minutes. */
+  /** Ends a count that is running: a node that stops must not wait for minutes. */
   async cancel(): Promise<void> {
     this.#isCancelled = true;
-    // Again and again: between two statements there is nothing to cancel.
+    // Repeated, because between two statements there is nothing to cancel.
     while (this.#backend !== null) {
       await cancelBackend(this.#options.canceller, this.#backend);
       await wait(CANCEL_EVERY_MS);
@@ -70,7 +70,9 @@ export class JobRecount {
   }
 }
 
-/** Returns the process in PostgreSQL. Null: another node counts. `recount_jobs` takes the same lock, and would wait for it. */
+/**
+ * Returns the id of the process in PostgreSQL. Null: another node is counting. `recount_jobs` takes the same lock, and would wait for it.
+ */
 async function lock(tx: Db): Promise<number | null> {
   const lock = await row<{ pid: number | null }>(
     tx,
@@ -95,7 +97,7 @@ const findNext = async (db: Db, last: WorkspaceId | null): Promise<WorkspaceId |
 /** Returns how many lanes were wrong. */
 async function recount(tx: Db, workspaceId: WorkspaceId): Promise<number> {
   await rows(tx, sql`select set_config('statement_timeout', ${String(TIMEOUT_MS)}, true)`);
-  // The driver gives up by itself, too. The server would go on, beside the next try.
+  // The driver has a timeout of its own. Without this one, the server would continue to count beside the next try.
   const statement = { ...sql`select recount_jobs(${workspaceId}::uuid) as lanes`, query_timeout: TIMEOUT_MS + 5_000 };
   return (await row<{ lanes: number }>(tx, statement))?.lanes ?? 0;
 }
@@ -108,7 +110,7 @@ const record = (db: Db, workspaceId: WorkspaceId): Promise<unknown> =>
       on conflict (workspace_id) do update set at = excluded.at`,
   );
 
-/** Only while it holds the lock: then its connection is not in use for anything else. */
+/** Cancels the process only while it holds the lock: then its connection is not in use for anything else. */
 const cancelBackend = (db: Db, pid: number): Promise<unknown> =>
   rows(
     db,

@@ -26,7 +26,7 @@ export async function insertOrFindAcrossWorkspaces(
   const outcomes = inserted.map((outcome) => (outcome && "repeatedIn" in outcome ? null : outcome)) as EnqueueOutcome[];
   if (repeated.length === 0) return outcomes;
 
-  // The others are stored, whatever becomes of these.
+  // The others are stored, whatever happens to these.
   const known = await findRepeated(db, leaseId, repeated).catch((error: Error) => repeated.map(() => error));
   for (const [index, { at }] of repeated.entries()) outcomes[at] = known[index] ?? null;
   return outcomes;

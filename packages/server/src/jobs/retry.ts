@@ -4,8 +4,8 @@ import { JOB_MOVES, type JobKey, type JobRow, jobNotFound } from "./job.ts";
 import { findJob, restoreJob, retryFailedJob } from "./store/jobs.ts";
 
 /**
- * Moves a failed, cancelled or rejected job back to `waiting`, with fresh attempts. A job that was cancelled before it was approved goes
- * back to `pending_approval`. Retries of failed and of rejected jobs are audited. Source: contract §4, §5.
+ * Moves a failed, cancelled or rejected job back to `waiting`, with fresh attempts. A job that was cancelled before it was approved returns
+ * to `pending_approval`. Retries of failed and of rejected jobs are audited. Source: contract §4, §5.
  *
  * @throws NOT_FOUND, or INVALID_STATE
  */

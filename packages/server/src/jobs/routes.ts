@@ -117,7 +117,7 @@ export function mountJobs(api: Api, { tenants, audit, clock, enqueuer, shares, w
       const outcome = await cancelOrRemove(db, actor, key);
       if (outcome.kind === "removed") return reply.code(204).send();
       if (outcome.claimedBy !== null) aborter.abortJob(key.id, outcome.claimedBy);
-      // The next job may start: of its concurrency key, or of a queue with a limit.
+      // The next job with the same concurrency key, or of a queue with a limit, may start.
       if (outcome.job.concurrency_key !== null || outcome.claimedBy !== null) waker.wake([key]);
       return reply.type(JSON_TYPE).send(jsonText(showJob(outcome.job, request.params.name)));
     },
@@ -132,7 +132,7 @@ export function mountJobs(api: Api, { tenants, audit, clock, enqueuer, shares, w
         security,
         summary: "Retry a job",
         description:
-          "Moves a failed, cancelled or rejected job back to `waiting`, with a fresh set of attempts. The numbers of its attempts go on. " +
+          "Moves a failed, cancelled or rejected job back to `waiting`, with a fresh set of attempts. Its attempts keep counting up. " +
           "`INVALID_STATE` means that the job is in another state; `details` names the accepted ones.",
         operationId: "retryJob",
         params: JobPath,

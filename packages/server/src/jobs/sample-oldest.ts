@@ -1,14 +1,15 @@
 import type { Clock, Db } from "#kernel";
 import { type SamplePosition, sampleOldestAcrossWorkspaces } from "./store/sample-oldest.ts";
 
-/** The most lanes in one statement. */
+/** The maximum number of lanes in one statement. */
 const CHUNK = 500;
-/** A statement that is not the last of its sample is followed by a pause of this many times its own length. */
+/** After a statement that is not the last one of its sample, the loop pauses for this many times the statement's duration. */
 const PAUSE_FACTOR = 4;
 
 /**
- * Samples the longest waiting job of each queue once a minute, on one node for all. In one statement, 100,000 queues would take longer than a
- * statement may. A sample that takes longer than a minute ends before the next one begins, on any node.
+ * Samples the longest waiting job of each queue once a minute, on one node for all. Each statement visits some of the queues: with 100,000
+ * queues, one statement would exceed the statement timeout. A sample that takes longer than a minute still ends before the next one begins,
+ * on any node.
  */
 export class OldestSampler {
   readonly #db: Db;
@@ -25,8 +26,8 @@ export class OldestSampler {
   }
 
   /**
-   * Visits some lanes. Returns the wait until the next ones in milliseconds; undefined: this node has none before the next sample.
-   * After a statement that failed, which may have taken too long, the rest of the sample visits half as many lanes at a time.
+   * Visits some lanes. Returns the wait until the next ones in milliseconds; undefined: this node has none before the next sample. A
+   * statement that failed may have taken too long, so the rest of the sample visits half as many lanes at a time.
    */
   async pass(): Promise<number | undefined> {
     const beganMs = this.#clock.elapsedMs();

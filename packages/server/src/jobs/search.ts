@@ -21,19 +21,19 @@ import {
 export interface JobSearch {
   readonly conditions: JobConditions;
   readonly source: SearchSource;
-  /** Of ids: from `since` up to, but not including, `before`. */
+  /** The range of ids: from `since` up to, but not including, `before`. */
   readonly since: JobId;
   readonly before: JobId;
 }
 
-/** Payloads that a page reads to look for a text in them. Bytes. */
+/** The maximum size of payloads that a page reads to look for a text in them. Bytes. */
 const MAX_SEARCHED_BYTES = 32 * 1024 * 1024;
-/** Rows that a count reads at most, and in each statement. */
+/** The maximum number of rows that a count reads, and that each of its statements reads. */
 const MAX_COUNTED_ROWS = 50_000;
 const COUNTED_AT_ONCE = 10_000;
-/** A filter by tags, without queues, looks up the tag in each queue if there are no more than these. */
+/** A filter by tags, without queues, looks up the tag in each queue if the workspace has at most this many. */
 const MAX_TAGGED_QUEUES = 100;
-/** A filter by more queues, or by more tags in queues, reads the newest jobs in place of looking for each of them. */
+/** A filter by more queues, or by more tags in queues, reads the newest jobs instead of looking for each queue or tag. */
 const MAX_SCANS = 200;
 /** How far the time in an id may be from `created_at`: the clock of a node, and the wait before the write. Milliseconds. */
 const ID_SLACK_MS = 600_000;
@@ -56,9 +56,9 @@ export const momentOfId = (id: JobId): Timestamp => toMoment(Number.parseInt(id.
 const listOf = (text: string | undefined): string[] | null => (text === undefined ? null : [...new Set(text.split(","))]);
 
 /**
- * Prepares a search: finds out which indexes serve the filter. Null: no job can match, since no queue has a name of the filter.
+ * Prepares a search: finds out which indexes serve the filter. Null: no job can match, because none of the filter's queues exists.
  *
- * @param states the states that are looked for besides: jobs in others do not match. Null: all
+ * @param states a further filter by state: jobs in other states do not match. Null: all
  * @param until jobs that were enqueued or finished later do not match
  */
 export async function prepareSearch(
@@ -156,11 +156,11 @@ export const findJobs = (
   maxScanned = MAX_SCANNED_ROWS,
 ): Promise<FoundJob[]> => searchJobs(db, search.source, search.conditions, partOf(search, from, limit, maxScanned));
 
-/** As `findJobs`, without the jobs' records. */
+/** Like `findJobs`, without the jobs' records. */
 export const findJobKeys = (db: Db, search: JobSearch, from: JobId | null, limit: number, maxScanned = MAX_SCANNED_ROWS) =>
   searchKeys(db, search.source, search.conditions, partOf(search, from, limit, maxScanned));
 
-/** How many jobs match. It reads a limited number of rows: `exact` says whether it came to the end. */
+/** How many jobs match. A limited number of rows is read: `exact` says whether all were. */
 export async function countJobs(db: Db, search: JobSearch | null): Promise<{ count: number; exact: boolean }> {
   let count = 0;
   if (search === null) return { count, exact: true };

@@ -2,12 +2,12 @@ import type { Db } from "#kernel";
 import { deleteExpiredBatchKeysAcrossWorkspaces as deleteSomeExpired } from "./store/batch-keys.ts";
 import { isKeyDueAcrossWorkspaces, sweepIdempotencyKeysAcrossWorkspaces as sweepSome } from "./store/idempotency-keys.ts";
 
-/** Rows in one statement. */
+/** The maximum number of rows in one statement. */
 const CHUNK = 1_000;
 
 /**
- * Deletes idempotency keys whose job no longer exists. A key is checked when its job may have expired, and again later if the job
- * still exists. Most keys are checked once or twice in all.
+ * Deletes idempotency keys whose job no longer exists. A key is checked when its job may have expired, and again later if the job still
+ * exists. Most keys are checked only once or twice.
  *
  * @returns 0 when there may be more to do, in milliseconds
  */

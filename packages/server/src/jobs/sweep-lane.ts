@@ -2,11 +2,11 @@ import type { Db } from "#kernel";
 import type { LaneKey } from "#lanes";
 import { deleteBatchKeys, deleteCounts, deleteFinishedJobs, deleteIdempotencyKeys, deleteLiveJobs } from "./store/sweep.ts";
 
-/** Rows in one statement. */
+/** The maximum number of rows in one statement. */
 const CHUNK = 5_000;
 
 /**
- * Deletes a portion of the live and finished jobs and the idempotency keys of a deleted lane; its counts with the last one.
+ * Deletes a portion of the live and finished jobs and the idempotency keys of a deleted lane. The last portion also deletes its counts.
  *
  * @returns whether there may be more
  */

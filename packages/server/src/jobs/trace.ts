@@ -10,7 +10,10 @@ const VERSION_0 = /^00-.{52}$/;
 /** A longer `tracestate` need not be kept. Source: W3C Trace Context, 3.3.1.5. */
 const TRACESTATE = /^[ -~]{1,512}$/;
 
-/** The trace of a request. Null when it has none, or an invalid one: that is no error of the request, but the trace ends there. */
+/**
+ * The trace of a request. Null when it has none, or an invalid one: an invalid trace is not an error of the request, but the trace ends
+ * there.
+ */
 export function traceOf({ traceparent, tracestate }: Readonly<Record<string, unknown>>): Trace | null {
   if (typeof traceparent !== "string" || !TRACEPARENT.test(traceparent)) return null;
   if (traceparent.startsWith("00") && !VERSION_0.test(traceparent)) return null;

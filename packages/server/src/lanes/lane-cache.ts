@@ -9,25 +9,25 @@ interface LaneOfClaim extends LaneKey {
 }
 
 /**
- * Caches what is read of lanes. Every claim carries the revision of its lane, so that a claim made after a change of its settings never uses
- * older ones, and a change costs one read.
+ * Caches what is read about lanes. Every claim carries the revision of its lane, so that a claim made after a change of its settings never
+ * uses older ones, and a change costs one read.
  */
 export class LaneCache<Read extends { readonly revision: number }> {
   readonly #read: (lane: LaneKey) => Promise<Read | null>;
   readonly #known = new LRUCache<LaneId, Read>({ max: MAX_LANES });
   readonly #reading = new Map<LaneId, { readonly revision: number; readonly result: Promise<Read | null> }>();
 
-  /** @param read reads a lane. Null: there is nothing to use any more */
+  /** @param read reads a lane. Null: there is no longer anything to use */
   constructor(read: (lane: LaneKey) => Promise<Read | null>) {
     this.#read = read;
   }
 
-  /** What was read of the lane of a claim, if it is cached, otherwise a promise of it. */
+  /** What was read about the lane of a claim, if it is cached; otherwise a promise of it. */
   of(claim: LaneOfClaim): Read | Promise<Read | null> {
     const known = this.#known.get(claim.laneId);
     if (known && known.revision >= claim.revision) return known;
     const reading = this.#reading.get(claim.laneId);
-    // A read that found nothing is as old as the claim that began it.
+    // A read that found nothing counts as being as old as the claim that began it.
     if (reading) return reading.result.then((read) => ((read ?? reading).revision < claim.revision ? this.of(claim) : read));
     const result = this.#readAnew(claim).finally(() => this.#reading.delete(claim.laneId));
     this.#reading.set(claim.laneId, { revision: claim.revision, result });

@@ -4,7 +4,7 @@ import { textArray, type WorkspaceId } from "#kernel";
 /** Identifies a lane among those of all workspaces. */
 export type LaneId = number & { readonly __of: "lane" };
 
-/** What a lane belongs to. `http` is for the HTTP calls of a workflow, whose name it has. */
+/** What a lane belongs to. A lane of kind `http` has the HTTP calls of a workflow, and the workflow's name. */
 export type LaneKind = "queue" | "workflow" | "http" | "webhook";
 
 /** How the jobs of a lane are served: nodes deliver them (push), workers fetch them (pull), or neither (none). */

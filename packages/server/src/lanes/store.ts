@@ -49,7 +49,7 @@ export const findLane = (db: Db, workspaceId: WorkspaceId, kind: LaneKind, name:
     sql`select id from lane where workspace_id = ${workspaceId} and kind = ${kind}::lane_kind and name = ${name} and deleted_at is null`,
   );
 
-/** As `findLane`, and locks the lane until the transaction ends. Uses index lane_name. */
+/** Like `findLane`, and locks the lane until the transaction ends. Uses index lane_name. */
 export const lockLane = (tx: Db, workspaceId: WorkspaceId, kind: LaneKind, name: string): Promise<{ id: LaneId } | null> =>
   row(
     tx,

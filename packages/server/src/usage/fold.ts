@@ -1,6 +1,6 @@
 import { type Db, row, sql } from "#kernel";
 
-/** The most rows in one statement. */
+/** The maximum number of rows in one statement. */
 const CHUNK = 20_000;
 
 /**

@@ -17,8 +17,8 @@ interface UsageRow {
 const MAX_QUEUES = 1_000;
 
 /**
- * Reads a workspace's usage of a month; runs count in the total and by day, not by queue: folded and unfolded rows in one statement. Uses the primary key of usage_day and index
- * usage_delta_workspace.
+ * Reads a workspace's usage in a month: folded and unfolded rows, in one statement. Runs count in the total and by day, not by queue. Uses
+ * the primary key of usage_day and index usage_delta_workspace.
  *
  * @param period `YYYY-MM`; null is the current month
  */

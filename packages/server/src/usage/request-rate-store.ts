@@ -12,7 +12,7 @@ export interface Rate {
 export interface RateDemand {
   readonly workspaceId: WorkspaceId;
   readonly limit: number;
-  /** 0 only reads the rate. */
+  /** How many requests are wanted. 0 only reads the rate. */
   readonly wanted: number;
 }
 

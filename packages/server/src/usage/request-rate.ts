@@ -22,11 +22,11 @@ interface WorkspaceState {
 
 /** How many reports of workers each node takes beyond a limit, for each request of it. */
 const REPORTS_PER_REQUEST = 10;
-/** The most requests in one statement. */
+/** The maximum number of requests in one statement. */
 const MAX_BATCH = 2_000;
 /** How many workspaces a node keeps state for: those with the latest requests. */
 const MAX_WORKSPACES = 10_000;
-/** How long a node waits after the store failed before it uses the store again. Milliseconds. */
+/** After the store has failed, how long a node waits before it uses the store again. Milliseconds. */
 const STORE_RETRY_MS = 1_000;
 /** A request counts for 61 seconds, and clocks differ a little. A longer wait comes from a wrong clock and is ignored. Milliseconds. */
 const MAX_WAIT_MS = 65_000;
@@ -75,7 +75,7 @@ export class RequestRate implements RateLimiter {
   /**
    * Reads how many requests a workspace has left, without taking one.
    *
-   * @throws UNAVAILABLE when the database is away
+   * @throws UNAVAILABLE when the database is unavailable
    */
   async peek(workspaceId: WorkspaceId, limit: number): Promise<{ limit: number; remaining: number; resets_at: Timestamp }> {
     const [rate] = await takeRequestsAcrossWorkspaces(this.#db, [{ workspaceId, limit, wanted: 0 }]);

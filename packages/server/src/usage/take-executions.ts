@@ -3,7 +3,7 @@ import { type Db, type ProblemError, problem, type WorkspaceId } from "#kernel";
 import { announceAll } from "#outbox";
 import { countExecutionsAcrossWorkspaces, lockQuotasAcrossWorkspaces, storeUsedAcrossWorkspaces } from "./store.ts";
 
-/** Executions that are accepted together or not at all. A negative number gives executions back. */
+/** Executions that are accepted together or not at all. A negative number returns executions to the quota. */
 export interface Demand {
   readonly workspaceId: WorkspaceId;
   readonly executions: number;

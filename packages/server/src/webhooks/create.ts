@@ -11,7 +11,7 @@ import { generateWebhookSecret, type Webhook, type WebhookActor, type WebhookCon
  * Creates a webhook with a secret, which only this response contains.
  *
  * @throws PLAN_REQUIRED; CONFLICT when the workspace has a webhook of that name; VALIDATION_ERROR for a host that may not be reached, an
- *   invalid template, or a webhook too many
+ *   invalid template, or one webhook more than the limit
  */
 export function createWebhook(
   database: Transactional,
@@ -27,7 +27,7 @@ export function createWebhook(
   return database.transaction(async (tx) => {
     await lockWorkspace(tx, workspaceId);
     if ((await countWebhooks(tx, workspaceId)) >= LIMITS.webhooks)
-      throw invalid("name", `must be that of one of ${LIMITS.webhooks} webhooks: the workspace has no room for more`);
+      throw invalid("name", `cannot be added: the workspace already has ${LIMITS.webhooks} webhooks, which is the limit`);
     const settings = { url, headers: headers && JSON.stringify(headers), events, secret, enabled: true };
     const webhook = await insertWebhook(tx, workspaceId, name, settings);
     if (!webhook) throw problem("CONFLICT", { name }, { message: `The webhook "${name}" already exists.` });

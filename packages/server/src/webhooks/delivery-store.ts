@@ -68,7 +68,7 @@ export interface AttemptToRecord {
   readonly logEntry: string;
 }
 
-/** Records attempts of deliveries that are pending, in the order that is given, and returns these. Uses the primary key. */
+/** Records attempts of pending deliveries, in the given order. Returns the deliveries that were pending. Uses the primary key. */
 export const recordAttemptsAcrossWorkspaces = (tx: Db, attempts: readonly AttemptToRecord[]): Promise<{ id: JobId }[]> =>
   rows(
     tx,
@@ -103,7 +103,7 @@ export const findPendingAcrossWorkspaces = async (
     ).map(({ id }) => id),
   );
 
-/** Records of webhooks whether their last attempts succeeded. Only what changes is written. Uses the primary key. */
+/** Records for webhooks whether their last attempts succeeded. Only changes are written. Uses the primary key. */
 export const recordHealthAcrossWorkspaces = (tx: Db, lanes: readonly (LaneKey & { readonly succeeded: boolean })[]): Promise<unknown> =>
   rows(
     tx,
@@ -121,8 +121,8 @@ export const recordHealthAcrossWorkspaces = (tx: Db, lanes: readonly (LaneKey & 
   );
 
 /**
- * Cancels some pending deliveries of a webhook that is switched off, with ids above `after`, and locks them in the order of their ids. One that
- * was requested since then is left. Uses index webhook_delivery_pending_of.
+ * Cancels some pending deliveries of a webhook that is switched off, with ids above `after`, and locks them in the order of their ids. A
+ * delivery that was requested since then is left. Uses index webhook_delivery_pending_of.
  */
 export const cancelSomeDeliveries = async (
   tx: Db,
@@ -148,8 +148,8 @@ export const cancelSomeDeliveries = async (
   ).map(({ id }) => id);
 
 /**
- * Cancels those of these deliveries whose webhook is switched off, unless they were requested since then. Returns which are still to be sent.
- * Those that another transaction has locked are left, and not returned. Uses the primary keys.
+ * Cancels those of these deliveries whose webhook is switched off, unless they were requested since then. Returns which are still to be
+ * sent. Deliveries that another transaction has locked are left, and not returned. Uses the primary keys.
  */
 export const cancelUnwantedAcrossWorkspaces = async (
   db: Db,
@@ -177,13 +177,13 @@ export const cancelUnwantedAcrossWorkspaces = async (
     ).map(({ id }) => id),
   );
 
-/** A page of a webhook's deliveries, newest first. A null filter matches all. It ends after 10,000 that were read. */
+/** A page of a webhook's deliveries, newest first. A null filter matches all. The page ends after 10,000 rows that were read. */
 export interface DeliveryPage extends LaneKey {
   readonly states: readonly string[] | null;
   readonly types: readonly string[] | null;
   readonly before: JobId | null;
   readonly limit: number;
-  /** Rows that are read at most. */
+  /** The maximum number of rows to read. */
   readonly maxScanned?: number;
 }
 

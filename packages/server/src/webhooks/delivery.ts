@@ -19,7 +19,7 @@ export interface Delivery {
   readonly ended_at: Timestamp | null;
 }
 
-/** What the deliverer reports of a response, for `settled`: JSON text in the attempt's report. */
+/** What the deliverer reports about a response, for `settled`: JSON text in the attempt's report. */
 export interface DeliveryReport {
   readonly body: string | null;
   readonly durationMs: number;
@@ -37,7 +37,7 @@ export const bodyOf = (head: { readonly id: string; readonly type: string; reado
 
 const LEADING_ID = /^(\{(?:"\w+" : (?:null|"[a-z]+_\w{26}"), )?"\w+" : ")(job|run):([0-9a-f-]{36})"/;
 
-/** Writes the ids that the data of an event begins with as the API shows them. */
+/** Rewrites the ids at the beginning of an event's data to the form in which the API shows them. */
 export function withTypeIds(data: string): string {
   const shown = data.replace(LEADING_ID, (_, before: string, prefix: "job" | "run", id: Uuid) => `${before}${typeId(prefix, id)}"`);
   return shown === data ? data : withTypeIds(shown);

@@ -22,7 +22,7 @@ interface Disabling extends EndingDeliveries {
 export async function disableFailingAcrossWorkspaces(disabling: Disabling): Promise<number | undefined> {
   const failing = await findFailingAcrossWorkspaces(disabling.db, CHUNK);
   const failures: unknown[] = [];
-  // One that cannot be switched off does not keep those of other workspaces on.
+  // A webhook that cannot be switched off does not keep those of other workspaces on.
   for (const webhook of failing) await disable(disabling, webhook).catch((error: unknown) => failures.push(error));
   if (failures.length > 0) throw failures[0];
   return failing.length === CHUNK ? 0 : undefined;

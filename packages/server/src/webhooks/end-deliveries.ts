@@ -6,7 +6,7 @@ import { findCancellingAcrossWorkspaces, lockCancelling, markCancelled } from ".
 
 export interface EndingDeliveries {
   readonly db: Transactional;
-  /** Gets the deliveries that were being sent. */
+  /** Aborts the deliveries that were being sent. */
   readonly aborter: Pick<Aborter, "abortJob">;
 }
 
@@ -20,13 +20,14 @@ interface Portions {
 const PORTIONS: Portions = { chunk: 5_000, ofPass: 50_000 };
 const MAX_WEBHOOKS = 100;
 
-/** The first portion only. `endDeliveriesAcrossWorkspaces` cancels the others. None of them is sent meanwhile. */
+/** Cancels the first portion only. `endDeliveriesAcrossWorkspaces` cancels the others. None of them is sent in the meantime. */
 export const endFirstDeliveries = async (ending: EndingDeliveries, lane: LaneKey): Promise<void> =>
   void (await endPortion(ending, lane, null, PORTIONS.chunk));
 
 /**
- * Cancels deliveries of webhooks that were switched off and have some left, in a transaction for each portion: so a webhook is locked for a
- * short time only. Webhooks take turns, and one node at a time does so for each. One that is switched on meanwhile keeps the rest.
+ * Cancels deliveries of webhooks that were switched off and have some left, in one transaction per portion, so that a webhook is locked for
+ * a short time only. Webhooks take turns, and one node at a time cancels deliveries of a webhook. A webhook that is switched on in the
+ * meantime keeps the rest.
  *
  * @returns 0 when there may be more to do, in milliseconds
  */
@@ -55,8 +56,8 @@ export async function endDeliveriesAcrossWorkspaces(
 }
 
 /**
- * A settle locks a job before its delivery, so a job that is locked is left until the deliveries are cancelled. By then it may have been
- * claimed, or its settle has found that the delivery has ended.
+ * A settle locks a job before its delivery. So a locked job is left until the deliveries are cancelled. By then it may have been claimed,
+ * or its settle has found that the delivery has ended.
  *
  * @returns the last delivery of the portion; null when none is left, or another transaction cancels them
  */

@@ -11,7 +11,7 @@ export interface Endpoint extends RequestTarget {
   readonly revision: number;
   readonly webhook: string;
   readonly key: KeyObject;
-  /** Signs besides, until then. Milliseconds since 1970. */
+  /** Key of the secret before the last rotation. It also signs until `untilMs` (milliseconds since 1970). */
   readonly previous: { readonly key: KeyObject; readonly untilMs: number } | null;
   /** Whether nothing may be sent to the host. */
   readonly isBlocked: boolean;
@@ -19,7 +19,7 @@ export interface Endpoint extends RequestTarget {
   readonly isOff: boolean;
 }
 
-/** The endpoints of webhooks. That of one that was deleted is null. */
+/** The endpoints of webhooks. The endpoint of a deleted webhook is null. */
 export type Endpoints = LaneCache<Endpoint>;
 
 export function endpointsOf(db: Db, guard: Pick<AddressGuard, "refusesHost">): Endpoints {

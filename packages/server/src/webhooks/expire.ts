@@ -8,14 +8,14 @@ import {
   findOverdueAcrossWorkspaces,
 } from "./expiry-store.ts";
 
-/** Rows in one transaction. */
+/** The maximum number of rows in one transaction. */
 const CHUNK = 500;
-/** Deliveries of a deleted webhook in one statement. */
+/** The maximum number of deliveries of a deleted webhook in one statement. */
 const SWEPT = 5_000;
 const AGAIN_MS = 1_000;
 
 /**
- * Ends deliveries that have been tried for three days. One that is being sent at the moment is left for the next pass.
+ * Ends deliveries that have been tried for three days. A delivery that is being sent is left for the next pass.
  *
  * @returns the wait until the next pass, in milliseconds; undefined when none was left
  */

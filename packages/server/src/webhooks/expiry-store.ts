@@ -20,7 +20,7 @@ export const findOverdueAcrossWorkspaces = (db: Db, limit: number): Promise<JobK
       order by d.id`,
   );
 
-/** Those of these deliveries whose jobs are gone have failed for good. They are locked in the order that is given. Uses the primary keys. */
+/** Marks those of these deliveries as failed for good whose jobs are gone. Locks them in the given order. Uses the primary keys. */
 export const failDeliveriesAcrossWorkspaces = (tx: Db, deliveries: readonly JobKey[]): Promise<{ id: JobId }[]> =>
   rows(
     tx,

@@ -29,12 +29,12 @@ export const webhookKind = (deliverer: Deliverer): JobKind => ({
             others.map(({ claim }) => claim),
           )
         : new Set();
-    // Deliveries that have ended meanwhile, because their webhook was switched off, have no further attempt.
+    // Deliveries that have ended in the meantime, because their webhook was switched off, get no further attempt.
     for (const { claim } of outcomes) if (!recorded.has(claim.id) && !pending.has(claim.id)) await removeUnrecorded(tx, claim);
   },
 });
 
-/** Of an attempt that ended. One that was released has not. */
+/** The attempt to record. None for an attempt that was released, which has not ended. */
 function attemptOf({ claim, verdict }: Outcome): AttemptToRecord[] {
   if (verdict.kind === "release") return [];
   const { body, durationMs }: DeliveryReport = verdict.report === undefined ? { body: null, durationMs: 0 } : JSON.parse(verdict.report);

@@ -33,11 +33,14 @@ import {
 } from "./delivery-store.ts";
 import { countOnAcrossWorkspaces } from "./store.ts";
 
-/** Events in one transaction, and the workspaces that share it. */
+/** The maximum number of events in one transaction, and of the workspaces that share it. */
 const MAX_EVENTS = 500;
 const MAX_WORKSPACES = 50;
 const ROUND_MS = 500;
-/** Bytes of events in one transaction, each as often as its workspace has webhooks. PostgreSQL takes about 20 ms to store a megabyte. */
+/**
+ * The maximum size of events in one transaction, each counted once per webhook of its workspace. Bytes. PostgreSQL takes about 20 ms to
+ * store a megabyte.
+ */
 const MAX_BYTES = 16 * 1024 * 1024;
 /** Making bodies yields to the event loop after this time. */
 const YIELD_AFTER_MS = 5;
@@ -56,8 +59,8 @@ export interface Sending {
 }
 
 /**
- * Makes deliveries of the events that wait. Every node does so without a leader: it skips what another node has locked. An event is
- * deleted in the transaction that makes its deliveries, so it has them exactly once.
+ * Makes deliveries of the events that wait. All nodes do so, without a leader: each skips what another has locked. An event is deleted in
+ * the transaction that makes its deliveries, so they are made exactly once.
  */
 export const deliveriesAcrossWorkspaces = (sending: Sending): RoundRobinLoop =>
   new RoundRobinLoop({
@@ -102,9 +105,9 @@ interface Portion {
   readonly deliveries: (DeliveryToInsert & { readonly body: string })[];
 }
 
-/** Makes deliveries of events to the webhooks that want them now, by statements of a bounded weight. Returns their lanes. */
+/** Makes deliveries of events to the webhooks that want them now, with statements of limited weight. Returns their lanes. */
 async function deliver(tx: Db, { ids, clock }: Pick<Sending, "ids" | "clock">, taken: readonly TakenEvent[]): Promise<LaneKey[]> {
-  // After the events were taken: a webhook that is created later has none of them.
+  // Read after the events were taken, so that a webhook that is created later gets none of them.
   const receivers = Map.groupBy(
     await findReceivers(tx, [...new Set(taken.map(({ workspaceId }) => workspaceId))]),
     ({ workspaceId }) => workspaceId,
@@ -161,8 +164,8 @@ export async function enqueueDeliveries(tx: Db, deliveries: readonly (DeliveryTo
 }
 
 /**
- * The webhooks of workspaces that are switched on. They stay so until the transaction ends: who switches one off waits, and then finds its
- * deliveries. Uses the primary keys.
+ * The webhooks of workspaces that are switched on. They stay on until the transaction ends: a request that switches one off waits, and then
+ * finds its deliveries. Uses the primary keys.
  */
 const findReceivers = (tx: Db, workspaceIds: readonly WorkspaceId[]): Promise<Receiver[]> =>
   rows(

@@ -18,7 +18,7 @@ interface Patched {
 
 /**
  * Changes the settings in the request and leaves the others. A change that affects deliveries closes an open circuit. Switching a webhook
- * off cancels its pending deliveries, after that is committed: the first thousands at once, and a loop the others.
+ * off cancels its pending deliveries, after that is committed: the first thousands immediately, and the others by a loop.
  *
  * @throws NOT_FOUND; PLAN_REQUIRED to switch one on; VALIDATION_ERROR for a host that may not be reached or an invalid template
  */

@@ -19,7 +19,7 @@ export interface RequestedDelivery {
 type Context = Pick<WebhookContext, "ids" | "audit" | "clock">;
 
 /**
- * Sends a test event to a webhook, also to one that is switched off.
+ * Sends a test event to a webhook, even if it is switched off.
  *
  * @throws NOT_FOUND; PLAN_REQUIRED
  */

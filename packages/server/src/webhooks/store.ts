@@ -7,7 +7,7 @@ const RECORDS = fragment`webhook_record`;
 
 /** How long a webhook has to respond. Seconds. */
 export const TIMEOUT_SECONDS = 15;
-/** For how long the secret from before a rotation signs besides. Source: contract §14. */
+/** For how long the secret before a rotation also signs. Source: contract §14. */
 const OVERLAP_HOURS = 24;
 
 const LANE: LaneSettings = {
@@ -74,7 +74,7 @@ export async function updateWebhook(
         disabled_at = case ${enabled}::boolean when true then null when false then coalesce(disabled_at, moment()) else disabled_at end,
         disabled_for = case ${enabled}::boolean when true then null when false then coalesce(disabled_for, 'request') else disabled_for end,
         cancelling = case ${enabled}::boolean when true then false when false then true else cancelling end,
-        -- Five days begin anew.
+        -- The five days start again.
         failing_since = case when ${enabled}::boolean and disabled_at is not null then null else failing_since end,
         updated_at = moment()
       where workspace_id = ${workspace_id} and id = ${id}`,
@@ -108,7 +108,7 @@ export const findFailingAcrossWorkspaces = (db: Db, limit: number): Promise<(Lan
   );
 
 /**
- * Some webhooks with deliveries to cancel, longest first, without those whose deliveries another transaction cancels at the moment. Uses index
+ * Some webhooks with deliveries to cancel, longest first, without those whose deliveries another transaction is cancelling. Uses index
  * webhook_cancelling.
  */
 export const findCancellingAcrossWorkspaces = (db: Db, limit: number): Promise<LaneKey[]> =>

@@ -5,8 +5,8 @@ import { cancelUnwantedAcrossWorkspaces } from "./delivery-store.ts";
 const MAX_DELIVERIES = 100;
 
 /**
- * Looks whether deliveries may be sent whose webhook is switched off, and cancels them otherwise: there may be many that are not cancelled
- * yet. False: it has ended, or another transaction has locked it.
+ * Checks whether deliveries of switched-off webhooks may be sent, and cancels those that may not: many may not be cancelled yet. False: the
+ * delivery has ended, or another transaction has locked it.
  */
 export type UnwantedDeliveries = Pick<Batcher<Claim, boolean>, "add">;
 

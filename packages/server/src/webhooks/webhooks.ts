@@ -66,7 +66,7 @@ export interface WebhooksOptions extends WebhookRoutes {
   readonly housekeeping: Transactional;
 }
 
-/** Webhooks: their endpoints, and the loops that make, end and forget deliveries. */
+/** Webhooks: their endpoints, and the loops that make, end and delete deliveries. */
 export function createWebhooks({ config, engine, housekeeping, ...routes }: WebhooksOptions): Module {
   const { clock, random, ids, audit, waker, aborter, emit } = routes;
   const loop = (name: string, pass: () => Promise<number | undefined>) =>

@@ -17,9 +17,9 @@ export const changeWaits = (steps: readonly StepToInsert[]): boolean =>
   steps.some(({ type, status }) => status === "cancelled" || (status === "waiting" && type !== "sleep"));
 
 /**
- * Prepares steps that change what their runs wait for, whose jobs are locked: cancels those that are cancelled, and registers the signals
- * of those that begin to wait. A wait that may not have its signal fails when the next execution begins, like one that has an outcome: so
- * only who begins an execution ends waits.
+ * Prepares steps that change what their runs wait for. The caller has locked the jobs of these runs. Waits that the steps cancel are
+ * cancelled, and the signals of new waits are registered. A wait that may not have its signal fails when the next execution begins, which
+ * is also when a wait gets its outcome. So waits end only where an execution begins.
  *
  * @returns the steps to store
  */
@@ -42,14 +42,17 @@ export async function beginWaits(tx: Db, reports: readonly StepsToInsert[]): Pro
 const isCancelled = ({ status }: StepToInsert): boolean => status === "cancelled";
 const keyOf = ({ workspaceId, id }: StepsToInsert) => ({ workspaceId, id });
 
-/** Adds a signal to those that a run has not waited for. Returns why it may not have it, if these are too many. */
+/**
+ * Adds a signal to those that a run has registered and not waited for. If there are too many, returns the error for which the run may not
+ * have it.
+ */
 export function addPending(pending = new Set<string>(), signal = ""): RunError | null {
   const refusal = tooManySignals(pending, signal);
   if (!refusal) pending.add(signal);
   return refusal;
 }
 
-/** Registers the signals of steps that begin to wait. Returns the steps that may not have theirs, and why. */
+/** Registers the signals of steps that begin to wait. Returns the steps that may not have their signal, and why. */
 async function register(tx: Db, reports: readonly StepsToInsert[]): Promise<ReadonlyMap<StepToInsert, RunError>> {
   const waits = reports.flatMap((run) =>
     run.steps.flatMap((step) =>

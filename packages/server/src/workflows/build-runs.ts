@@ -16,7 +16,7 @@ export interface ClaimedRun {
   readonly token: string;
 }
 
-/** An execution as JSON text for its worker, with its input filled in; or how it ends, because that could not be done. */
+/** An execution as JSON text for its worker, with the secrets filled in; or how it ends, because they could not be filled in. */
 export type BuiltRun<Filled> = ClaimedRun &
   ({ readonly text: JsonParts; readonly filled: Filled } | { readonly text: null; readonly filled: AttemptResult });
 
@@ -29,10 +29,10 @@ export interface BuiltRuns<Filled> {
 /** Whether an execution only undoes the steps of a run that has ended. */
 const isUndo = ({ claim }: ClaimedRun): boolean => claim.kind === "undo";
 
-/** Inputs and journals in one response, if it has more than one run. Bytes. */
+/** The maximum size of inputs and journals in one response, if it has more than one run. Bytes. */
 const MAX_BYTES = 4 * 1024 * 1024;
 
-/** What texts of executions need. */
+/** What the texts of executions are made with. */
 export interface RunTexts<Filled> {
   /** Fills the secrets into an input. */
   readonly fill: (run: ClaimedRun, input: string) => Promise<Filled | AttemptResult>;
@@ -40,9 +40,11 @@ export interface RunTexts<Filled> {
 }
 
 /**
- * Begins executions. Runs that have ended meanwhile are left out, and of those that undo steps of runs that have ended, runs that are gone.
+ * Begins executions. Runs that have ended in the meantime are left out. Of the executions that undo steps of ended runs, those are left out
+ * whose runs are gone.
  *
- * @param admit whether there is memory for an input and a journal of so many bytes, which it counts. The others are left
+ * @param admit returns whether there is memory for an input and a journal of this many bytes, and takes it. Executions without memory are
+ *   left
  */
 export async function buildRuns<Filled extends { readonly payload: string }>(
   database: Transactional,
@@ -81,7 +83,7 @@ export async function buildRuns<Filled extends { readonly payload: string }>(
   return { given: await Promise.all(given), left };
 }
 
-/** Begins executions that have not begun, and finds the runs that have ended of those that only undo. Returns the runs by their ids. */
+/** Begins executions that have not begun. For those that only undo, finds their ended runs. Returns the runs by their ids. */
 export async function beginAll(
   database: Transactional,
   workspaceId: WorkspaceId,

@@ -19,15 +19,15 @@ interface CancelContext {
 export interface CancelledRun {
   readonly run: RunWithData;
   readonly leaseId: number | null;
-  /** Where a hook waits, or a run that waited for this one. */
+  /** Lanes in which a hook waits, or a run that waited for this one. */
   readonly enqueued: readonly LaneKey[];
   readonly withdrawn: readonly WithdrawnCall[];
 }
 
-/** The run had no job at first, and has one now: it was retried meanwhile. */
+/** The run had no job at first, and has one now: it was retried in the meantime. */
 class RetriedMeanwhileError extends Error {}
 
-/** How often a cancel may meet a retry. */
+/** How many retries of the run a cancel may meet. */
 const MAX_TRIES = 10;
 
 /**

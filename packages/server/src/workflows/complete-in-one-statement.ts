@@ -5,7 +5,7 @@ import { parentJobOf } from "./parent.ts";
 import { isPlain } from "./plain-step-store.ts";
 import { type RunReport, readReport } from "./run-report.ts";
 
-/** Settles runs that have completed, and with whose end nothing else changes. */
+/** Settles completed runs whose end changes nothing else. */
 export const completeInOneStatement: SingleStatementSettle = {
   accepts: ({ claim, verdict }) => {
     if (verdict.kind !== "complete" || claim.concurrencyKey !== null || parentJobOf(claim).length > 0) return false;

@@ -6,12 +6,13 @@ import { showRunId } from "./run.ts";
 import { findSignal, type OwnedSignal, storePayload } from "./signal-store.ts";
 
 /**
- * Completes a signal: the run that waits for it goes on. A payload that comes before the run waits is kept for it. The run's job is locked
+ * Completes a signal: the run that waits for it resumes. A payload that comes before the run waits is kept for it. The run's job is locked
  * before the signal, in the order in which a settle locks them.
  *
  * @param payload JSON text
  * @returns the run, and its lane if it is to be executed now
- * @throws NOT_FOUND for a signal that no run of the workspace has registered, or whose run has ended; INVALID_STATE for one that is completed
+ * @throws NOT_FOUND for a signal that no run of the workspace has registered, or whose run has ended; INVALID_STATE for a signal that is
+ *   completed
  */
 export const completeSignal = (
   database: Transactional,
@@ -23,7 +24,7 @@ export const completeSignal = (
   database.transaction(async (tx) => {
     let now = await findSignal(tx, workspaceId, id);
     let locked: RunId | null = null;
-    // Another run may take the signal before the lock is there.
+    // Another run may take the signal before the lock is held.
     while (now && now.run_id !== locked) {
       locked = now.run_id;
       await lockJobsAcrossWorkspaces(tx, [jobOf(workspaceId, now)]);

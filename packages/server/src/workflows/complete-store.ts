@@ -12,10 +12,10 @@ export interface RunToComplete extends RunKey {
 }
 
 /**
- * Settles the jobs of runs that have completed, and ends the runs, if nothing else changes with their end: no other run waits for them, their
- * workflow has no hook for it, and no call of theirs is under way. It locks the jobs and then the runs, as all settles do. It sees
- * calls as they were when it began: so it leaves out a run whose journal has changed since. Returns for each run whether it has settled it.
- * Uses the primary keys.
+ * Settles the jobs of runs that have completed, and ends the runs, if their end changes nothing else: no other run waits for them, their
+ * workflow has no hook for this end, and none of their calls is under way. It locks the jobs and then the runs, as all settles do. The
+ * statement sees calls as they were when it began, so it leaves out a run whose journal has changed since. Returns for each run whether it
+ * was settled. Uses the primary keys.
  */
 export async function completeRunsAcrossWorkspaces(db: Db, runs: readonly RunToComplete[]): Promise<boolean[]> {
   const [only] = runs;
@@ -98,7 +98,7 @@ export async function completeRunsAcrossWorkspaces(db: Db, runs: readonly RunToC
 /** Whether the run and its step are sent whole. Only arrays are sent in pieces. */
 const isWhole = ({ result }: RunToComplete, step: StepToInsert): boolean => result.length + charactersOf(step) <= MAX_WHOLE_CHARACTERS;
 
-/** The same for one run that has one step to store, which are sent whole. Without arrays it takes PostgreSQL a quarter less. */
+/** The same for one run with one step to store, which are sent whole. Without arrays, PostgreSQL takes a quarter less time. */
 async function completeRun(db: Db, { workspaceId, id, claim, result }: RunToComplete, step: StepToInsert): Promise<boolean> {
   const { key, type, status, output, error, attempt, startedAt, undoable = false } = step;
   const bytes = bytesOf(step);

@@ -14,7 +14,7 @@ import { lockRunsAcrossWorkspaces } from "./wait-store.ts";
 /** Which hook fires when a run ends. Source: specification, Lifecycle hooks. */
 const HOOK_OF: Readonly<Record<RunEnd["status"], Hook>> = { completed: "onSuccess", failed: "onFailure", cancelled: "onCancel" };
 
-/** For how long a hook is sent to an endpoint that cannot be reached: some nine minutes, in which a program is deployed. */
+/** How often a hook is sent to an endpoint that cannot be reached: for about nine minutes, which is enough for a deployment. */
 const UNREACHED = { attempts: 10, backoffDelayMs: 1_000 };
 
 /** A hook to fire, with the run that it is for. */
@@ -29,14 +29,14 @@ interface Firing {
 export interface RunsEnded {
   readonly ids: ReadonlySet<RunId>;
   readonly enqueued: readonly LaneKey[];
-  /** Their calls, which nobody waits for any more. */
+  /** The runs' calls, which nobody waits for any more. */
   readonly withdrawn: readonly WithdrawnCall[];
 }
 
 /**
- * Ends those of these runs that have not ended. Enqueues the jobs of the hooks that their workflows have for these ends, and the jobs that
- * undo their steps. A run that never started has no `onCancel`. Runs that wait for them go on: the caller has locked their jobs together
- * with those of the ended runs.
+ * Ends these runs, except those that have already ended. Enqueues the jobs of the hooks that their workflows have for these ends, and the
+ * jobs that undo their steps. A run that never started has no `onCancel`. Runs that wait for them resume: the caller has locked their jobs
+ * together with those of the ended runs.
  */
 export async function endRunsAcrossWorkspaces(tx: Db, ids: UuidSource, ends: readonly RunEnd[]): Promise<RunsEnded> {
   const undos = await findUndos(tx, ends);
@@ -71,16 +71,16 @@ export async function endRunsAcrossWorkspaces(tx: Db, ids: UuidSource, ends: rea
 async function findUndos(tx: Db, ends: readonly RunEnd[]): Promise<ReadonlyMap<RunId, Undo>> {
   const unsuccessful = ends.filter(({ status }) => status !== "completed");
   if (unsuccessful.length === 0) return new Map();
-  // A plain step is stored under the lock of its run alone. One that is being stored now is in the journal, too.
+  // A plain step is stored under the lock of its run alone. With this lock, a step that is being stored now is in the journal, too.
   await lockRunsAcrossWorkspaces(tx, unsuccessful);
   return findUndosAcrossWorkspaces(tx, unsuccessful);
 }
 
-/** A run whose program has begun to undo fails with the error for which it did so. */
+/** The end of a run. If its program has begun to undo, the run fails with the error for which it did so. */
 const withErrorOf = (end: RunEnd, undo: Undo | undefined): RunEnd =>
   end.status === "failed" && undo?.error ? { ...end, error: undo.error } : end;
 
-/** Lets the runs go on that wait for runs that have ended, whose jobs are locked. Returns their lanes. */
+/** Resumes the runs that wait for runs that have ended. Their jobs are locked. Returns their lanes. */
 async function wakeParents(tx: Db, ended: readonly RunEnd[]): Promise<readonly LaneKey[]> {
   const parents = ended.length > 0 ? await findAwaitingParents(tx, ended, true) : [];
   if (parents.length > 0)
@@ -101,10 +101,10 @@ async function fire(tx: Db, firings: readonly Firing[]): Promise<void> {
     firings.map(({ id, hook, end, ended }) => ({
       ...{ workspaceId: end.workspaceId, laneId: ended.laneId, id },
       kind: "hook",
-      // Before the runs that wait: a hook should not come hours after its run.
+      // Hooks come before the runs that wait: a hook should not run hours after its run has ended.
       priority: 1,
       payload: payloadOf(hook, ended, end.result ?? "null"),
-      // Only a request that did not arrive is repeated.
+      // A request is repeated only if it did not arrive.
       ...UNREACHED,
       runAtMs: null,
       concurrencyKey: null,
@@ -112,7 +112,7 @@ async function fire(tx: Db, firings: readonly Firing[]): Promise<void> {
   );
 }
 
-/** What the hook gets: of the end that it is for, since the run may be retried before it fires. */
+/** What the hook gets. It describes the end for which the hook fires, because the run may be retried before that. */
 const payloadOf = (hook: Hook, { id, attempt, error }: EndedRun, result: string): string =>
   `{"hook":"${hook}","runId":"${showRunId(id)}","attempt":${attempt},` +
   `${hook === "onSuccess" ? `"result":${result}` : `"error":${error ?? "null"}`}}`;

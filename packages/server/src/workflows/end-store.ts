@@ -10,11 +10,11 @@ export interface RunEnd extends RunKey {
   readonly error?: string;
   /** Keys of the steps that a retry executes again. Null: the program did not say. */
   readonly retrySteps?: readonly string[] | null;
-  /** The attempt of its job. 0: it has none. */
+  /** The attempt of the run's job. 0: it has no job. */
   readonly executions: number;
-  /** Whether the program of its last execution has reported this end. Not unless given. */
+  /** Whether the program of its last execution has reported this end. Default: false. */
   readonly isReported?: boolean;
-  /** Whether the execution that it had goes on, and undoes its steps. */
+  /** Whether the run's execution continues, and undoes its steps. */
   readonly isUndone?: boolean;
 }
 
@@ -25,7 +25,7 @@ export interface EndedRun {
   /** Whether it was ever executed. */
   readonly started: boolean;
   readonly attempt: number;
-  /** The last attempt of its job, or of the one that it had. */
+  /** The last attempt of the job that the run has or had. */
   readonly executions: number;
   /** JSON text. */
   readonly error: string | null;
@@ -33,13 +33,13 @@ export interface EndedRun {
   readonly hasParent: boolean;
   /** Whether its steps have calls without an outcome. */
   readonly hasCalls: boolean;
-  /** The version of the code that started it. Null: it had none, or the journal does not fit it. */
+  /** The version of the code that started it. Null: it had no version, or the journal does not fit it. */
   readonly version: string | null;
   /** The lifecycle hooks of its workflow. */
   readonly hooks: readonly Hook[];
 }
 
-/** Ends those of these runs that have not ended, with the retention of their workspace's plan. Uses the primary keys. */
+/** Ends these runs, except those that have already ended, with the retention of their workspace's plan. Uses the primary keys. */
 export function markEndedAcrossWorkspaces(tx: Db, ends: readonly RunEnd[]): Promise<EndedRun[]> {
   const workspaceIds = plainArray(ends.map((one) => one.workspaceId));
   const ids = plainArray(ends.map((one) => one.id));
@@ -76,7 +76,7 @@ export interface RunFailure extends RunKey {
   /** JSON text. */
   readonly error: string;
   readonly waitMs: number;
-  /** The execution whose program has reported it. Null: none has. */
+  /** The execution whose program has reported the failure. Null: none has. */
   readonly reported: number | null;
 }
 

@@ -4,10 +4,10 @@ import { type AddressGuard, generateSigningSecret, hostFault } from "#outbound";
 import { requireFeature } from "#workspaces";
 
 /**
- * Checks where executions are to be sent, beyond its shape.
+ * Checks the address to which executions are sent, beyond its shape.
  *
- * @throws VALIDATION_ERROR for a host that is too long or may not be reached, and for a secret that is given and rotated; PLAN_REQUIRED
- *   when the workspace's plan has no callbacks
+ * @throws VALIDATION_ERROR for a host that is too long or may not be reached, and for a secret that is both given and rotated;
+ *   PLAN_REQUIRED when the workspace's plan has no callbacks
  */
 export function checkEndpoint(
   guard: Pick<AddressGuard, "refusesHost">,
@@ -24,13 +24,16 @@ export function checkEndpoint(
 
 /** The signing secret of a workflow. */
 interface Secret {
-  /** Null: it has none, because it never had an `endpoint_url`. */
+  /** The secret that the workflow has from now on. Null: it has none, because it never had an `endpoint_url`. */
   readonly kept: string | null;
-  /** The same, if this request generated it. */
+  /** The secret, if this request generated it. */
   readonly generated: string | null;
 }
 
-/** The secret that was given, or is generated with the first `endpoint_url` and by `rotate_endpoint_secret`; otherwise the former one. */
+/**
+ * The secret of a workflow after a request: the given one; a generated one with the first `endpoint_url` or with `rotate_endpoint_secret`;
+ * otherwise the one that it had.
+ */
 export function secretFor(
   { endpoint_url, endpoint_secret, rotate_endpoint_secret }: PutWorkflow,
   former: string | null,

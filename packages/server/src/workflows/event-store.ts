@@ -71,7 +71,10 @@ export interface KnownEvent {
   readonly run_ids: readonly RunId[];
 }
 
-/** Takes the key of an event. Returns null, or the event that has it: the insert waits for one that is taking it. Uses the primary key. */
+/**
+ * Takes the key of an event. Returns null, or the event that has the key. The insert waits for a transaction that is taking the key. Uses
+ * the primary key.
+ */
 export async function claimEventKey(tx: Db, workspaceId: WorkspaceId, claim: EventKeyToClaim): Promise<KnownEvent | null> {
   const { key, fingerprint, eventId, runIds } = claim;
   const claimed = await rows(
@@ -91,8 +94,8 @@ export async function claimEventKey(tx: Db, workspaceId: WorkspaceId, claim: Eve
 }
 
 /**
- * Deletes keys of events whose retention has ended. A key of which a run is there stays for another day. Returns how many keys were looked
- * at. Uses index event_key_expiry.
+ * Deletes keys of events whose retention has ended. A key stays for another day while one of its runs is there. Returns how many keys were
+ * checked. Uses index event_key_expiry.
  */
 export const sweepSomeEventKeysAcrossWorkspaces = async (db: Db, limit: number): Promise<number> =>
   (

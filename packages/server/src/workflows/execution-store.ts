@@ -12,20 +12,20 @@ export interface BegunRun {
   readonly version: string | null;
   readonly failures: number;
   readonly attempts: number;
-  /** Null: it is long, and to be read apart. */
+  /** The input. Null: it is long, and must be read separately. */
   readonly input: string | null;
   readonly trigger: string;
   readonly created_at: Timestamp;
   readonly inputBytes: number;
   /** Steps in its journal. */
   readonly steps: number;
-  /** Of their outputs and errors. */
+  /** The size of the outputs and errors in the journal. Bytes. */
   readonly journalBytes: number;
-  /** About how long input and journal are as JSON text. */
+  /** The approximate length of input and journal as JSON text. Bytes. */
   readonly bytes: number;
 }
 
-/** Of a run: its input if that is short, at most 8 KiB, and how large input and journal are. */
+/** Columns of a run: its input if it has at most 8 KiB, and how large input and journal are. */
 export const INPUT_AND_SIZE = fragment`case when octet_length(input) <= 8192 then input end as input, octet_length(input) as "inputBytes",
   steps, journal_bytes as "journalBytes", ${RUN_BYTES} as bytes`;
 
@@ -34,17 +34,17 @@ interface ExecutionToBegin {
   readonly id: RunId;
   /** The attempt of its job. */
   readonly execution: number;
-  /** Under which its job is held. */
+  /** The lease under which its job is held. */
   readonly leaseId: number;
 }
 
-/** For PostgreSQL's `format`, which puts the key of the step in. */
+/** A pattern for PostgreSQL's `format`, which inserts the key of the step. */
 const NO_ROOM = journalTooLargeError([{ key: "%s" }]);
 
 /**
- * Begins executions: what waiting steps wait for and is over ends, in the order of the ends. A step fails if its journal has no room for what
- * it has waited for. The runs are running, and from now on an earlier execution may not add to their journals. Returns those that have not
- * ended meanwhile. Uses the primary keys.
+ * Begins executions. Waits that are over end, in the order in which they were over. A step fails if the journal has no room for what it has
+ * waited for. The runs get the status `running`, and from now on an earlier execution may not add to their journals. Returns the runs that
+ * have not ended in the meantime. Uses the primary keys.
  */
 export async function beginExecutions(
   database: Transactional,
@@ -62,14 +62,14 @@ export async function beginExecutions(
       tx,
       ids.map((id) => ({ workspaceId, id })),
     );
-    // A statement after the locks sees what those have committed that held them.
+    // A statement after the locks sees what their previous holders have committed.
     await lockAwaitedSignals(tx, workspaceId, ids);
     return begin(tx, workspaceId, waiting, version, true);
   });
   return [...begun, ...others];
 }
 
-/** @param all whether also runs of which a step waits for more than time. Their signals are locked then */
+/** @param all whether to include runs with a step that waits for more than time. The caller has then locked their signals */
 function begin(
   db: Db,
   workspaceId: WorkspaceId,
@@ -127,10 +127,10 @@ function begin(
       ), placed as (
         select *, used - coalesce(lag(used) over (partition by run_id order by place), 0) = bytes as fits from added
       ), woken as (
-        -- Each has a row: so it is found by the primary key, whatever the planner takes for the number of steps.
+        -- Each step has a row. As an insert it is found by the primary key, however many steps the planner expects.
         insert into run_step (workspace_id, run_id, key, type, attempt, started_at, wake_at, signal, child_run_id, answered_at, ended_at, seq, status, output, error)
         select o.workspace_id, o.run_id, o.key, o.type, o.attempt, o.started_at, o.wake_at, o.signal, o.child_run_id, o.answered_at, o.ended_at,
-          -- As the lock found it: a step of the execution before may have been stored since the statement began.
+          -- Taken from the locked row: a step of the previous execution may have been stored since the statement began.
           o.last_seq + o.place,
           case when o.has_failed or not o.fits then 'failed' else 'completed' end::step_status,
           -- A step that invoked a run has its id as output from the first, and keeps it when it fails.
@@ -145,7 +145,7 @@ function begin(
               then error_text('SignalTakenError', 'The signal "' || o.signal || '" belongs to another run, which has not ended.')
             when o.child_run_id is null then error_text('SignalTimeoutError', 'The signal "' || o.signal || '" was not completed in time.')
             when o.child_status = 'failed' then (
-              -- The message of the innermost run: not one that repeats those of all runs between.
+              -- The message of the innermost run, not one that repeats the messages of all runs between.
               select error_text('WorkflowFailedError', case when e.name = 'WorkflowFailedError' then e.message
                 else 'The run of "' || o.child_workflow || '" failed: ' || e.name || ': ' || e.message end)
               from json_to_record(o.child_error::json) as e (name text, message text))
@@ -189,8 +189,8 @@ export const closeExecutionsAcrossWorkspaces = (tx: Db, runs: readonly RunKey[])
   );
 
 /**
- * Locks the job of a run and then the run, as a settle does, for a report on it. Null unless the claim holds, and the run has not ended or been
- * deleted with its workflow: its rows are there until they are swept. Uses the primary keys.
+ * Locks the job of a run and then the run, as a settle does, for a report on it. Returns null if the claim no longer holds, or if the run
+ * has ended or was deleted with its workflow (its rows stay until they are swept). Uses the primary keys.
  */
 export const lockExecution = (tx: Db, { workspaceId, id }: RunKey, claim: NamedClaim): Promise<{ steps: number } | null> =>
   row(

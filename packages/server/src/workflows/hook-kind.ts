@@ -7,10 +7,10 @@ import { showRunId } from "./run.ts";
 
 /** A hook that takes longer is recorded as slow. It is not ended. Source: specification, Lifecycle hooks 3. */
 const SLOW_MS = 30_000;
-/** How many are recorded together. */
+/** The maximum number of slow hooks that are recorded together. */
 const MAX_SLOW = 100;
 
-/** The kind of the jobs that execute lifecycle hooks. Whatever comes of a hook, the status of its run stays. */
+/** The kind of the jobs that execute lifecycle hooks. The outcome of a hook does not change the status of its run. */
 export const hookKind = (audit: AuditLog, deliverer: Deliverer, clock: Pick<Clock, "nowMs">): JobKind => ({
   name: "hook",
   recorded: false,

@@ -43,7 +43,7 @@ export interface SlowHook extends RunHook {
 }
 
 /**
- * Marks hooks that have run for longer than `slowMs`, each once, and returns them. Leaves out those that end at the moment. Uses index
+ * Marks hooks that have run for longer than `slowMs`, each once, and returns them. Leaves out hooks that are just ending. Uses index
  * job_hook_active and the primary keys.
  */
 export const markSlowHooksAcrossWorkspaces = (tx: Db, slowMs: number, limit: number): Promise<SlowHook[]> =>

@@ -30,7 +30,7 @@ export interface InvokedRun {
 /**
  * Starts a run for a step of another run, and stores the step, which waits for it. If the journal has the step, nothing is started.
  *
- * @returns null, and nothing is started, if the claim no longer holds
+ * @returns null if the claim no longer holds: then nothing is started
  * @throws NOT_FOUND for the workflow; QUOTA_EXCEEDED; CONFLICT for too many invocations in a row, or a key of a step of another type;
  * PAYLOAD_TOO_LARGE for a full journal
  */

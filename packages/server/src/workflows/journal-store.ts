@@ -2,13 +2,13 @@ import { type Db, fragment, MAX_PAGE_BYTES, rows, sql } from "#kernel";
 import type { RunKey, StepRow } from "./run.ts";
 import { VISIBLE_OUTCOME } from "./run-store.ts";
 
-/** Where a page of a journal begins: behind this step. */
+/** Where a page of a journal begins: after this step. */
 export interface JournalPlace {
   readonly waits: boolean;
   readonly seq: number;
 }
 
-/** About how long a step of `run_step s` is in a journal. Lengths are known without reading the texts. */
+/** The approximate length of a step of `run_step s` in a journal. Lengths are known without reading the texts. */
 const STEP_LENGTH = fragment`octet_length(s.key) + coalesce(octet_length(s.output), 0) + coalesce(octet_length(s.error), 0) + 250`;
 
 /** A step, with its place in the journal and the number of steps that were found. */

@@ -1,7 +1,7 @@
 import type { JsonParts, SlicedWork } from "#kernel";
 import { STEP_BYTES, type StepRow, showJournal } from "./run.ts";
 
-/** Runs work on a text of so many characters in slices of the event loop's time. */
+/** Runs work on a text of this many characters in slices of the event loop's time. */
 export type InSlices = <Result>(characters: number, work: SlicedWork<Result>) => Result | Promise<Result>;
 
 /** A journal as JSON text. */

@@ -7,7 +7,7 @@ import { readInputs, readJournals, weighRuns } from "./run-store.ts";
 
 /** Runs that have begun and have not ended. */
 const IN_FLIGHT = ["running", "sleeping", "waiting"] as const;
-/** Bytes of journals and inputs in a page, unless its first run has more. */
+/** The maximum size of journals and inputs in a page, unless its first run has more. Bytes. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
 /**
@@ -40,7 +40,7 @@ export async function listJournals(
   return { texts, next: kept.length < records.length ? (keptIds.at(-1) ?? null) : next };
 }
 
-/** How many of these, at least one, fit into a page. */
+/** How many runs of these sizes fit into a page: at least one. */
 function countWithin(bytes: readonly number[]): number {
   let sum = 0;
   const over = bytes.findIndex((some, index) => {

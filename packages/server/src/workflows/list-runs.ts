@@ -10,7 +10,7 @@ export interface RunsPage {
   readonly laneId: number | null;
   readonly before: RunId | null;
   readonly limit: number;
-  /** Rows to read at most when no index serves the filters. */
+  /** The maximum number of rows to read when no index serves the filters. */
   readonly maxScanned?: number;
 }
 

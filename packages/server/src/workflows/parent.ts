@@ -10,7 +10,7 @@ export interface Parent {
   readonly depth: number;
 }
 
-/** The payload of a run's job: it names the parent, so that a settle knows which job to lock beside it. */
+/** The payload of a run's job: it names the parent, so that a settle knows which other job to lock. */
 export const runPayload = (parent: Pick<Parent, "laneId" | "id"> | undefined): string =>
   parent ? JSON.stringify({ parent: { laneId: parent.laneId, id: parent.id } }) : "{}";
 
@@ -21,10 +21,10 @@ export function parentJobOf({ workspaceId, payload }: Pick<Claim, "workspaceId" 
 }
 
 /**
- * The jobs of runs of which a step waits for one of these runs: what to lock. Runs that wait for other code stay as they are: they find the
- * outcome when they go on. Uses the primary keys and index run_step_child.
+ * The jobs of runs that wait, in a step, for one of these runs: the jobs to lock. Runs that wait for other code stay as they are: they find
+ * the outcome when they resume. Uses the primary keys and index run_step_child.
  *
- * @param suspended whether only of runs that are suspended: these go on. One that waits for its next attempt waits for that
+ * @param suspended whether to return suspended runs only: these resume. A run that waits for its next attempt keeps waiting for that
  */
 export async function findAwaitingParents(tx: Db, children: readonly RunKey[], suspended = false): Promise<JobKey[]> {
   const found = await rows<{ workspace_id: JobKey["workspaceId"]; lane_id: LaneId; id: JobId }>(

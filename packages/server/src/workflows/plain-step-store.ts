@@ -10,15 +10,16 @@ export interface PlainSteps extends RunKey {
   readonly steps: readonly StepToInsert[];
 }
 
-/** Whether a step was executed by the program alone: it changes nothing that waits. */
+/** Whether a step was executed by the program alone, so that it changes no waits. */
 export const isPlain = ({ type, status }: StepToInsert): boolean =>
   (type === "run" || type === "value") && (status === "completed" || status === "failed");
 
 /**
- * Adds plain steps to the journals of runs, each run once, if nothing is to be decided about them: the execution is the last one of its run that
- * began, and has not ended, and the journal has room. Returns how many steps these journals have. Runs that are left out are for
- * `insertStepsAcrossWorkspaces`, which looks at their jobs. If its node is lost, an execution may add steps until the next one begins, which
- * then finds them (decision 61). Uses the primary keys: lanes are compared in a way for which the planner cannot use the index of all runs of a lane.
+ * Adds plain steps to the journals of runs, each run once, if nothing must be decided about them: the execution is the latest one of its
+ * run, it has not ended, and the journal has room. Returns how many steps these journals have. Runs that are left out are for
+ * `insertStepsAcrossWorkspaces`, which checks their jobs. If its node is lost, an execution may add steps until the next one begins, which
+ * then finds them (decision 61). Uses the primary keys: lanes are compared in a way that keeps the planner from the index of all runs of a
+ * lane.
  *
  * @throws the database's error of a duplicate if a journal has one of the steps: then nothing is stored (`isDuplicate`)
  */
@@ -63,7 +64,7 @@ export async function insertPlainStepsAcrossWorkspaces(db: Db, runs: readonly Pl
 /** Whether the step is sent whole. Only arrays are sent in pieces. */
 const isWhole = (step: StepToInsert): boolean => charactersOf(step) <= MAX_WHOLE_CHARACTERS;
 
-/** The same for one step of one run, which is sent whole. Without arrays it takes PostgreSQL a fifth less. */
+/** The same for one step of one run, which is sent whole. Without arrays, PostgreSQL takes a fifth less time. */
 async function insertPlainStep(db: Db, run: PlainSteps, step: StepToInsert): Promise<ReadonlyMap<RunId, number>> {
   const { workspaceId, id, claim } = run;
   const { key, type, status, output, error, attempt, startedAt, undoable = false } = step;

@@ -5,9 +5,9 @@ import type { TextRedactor } from "#redaction";
 import type { RunKey } from "./run.ts";
 
 /**
- * What a program says of a run's progress, as it is stored: JSON text.
+ * What a program says about a run's progress, as it is stored: JSON text.
  *
- * @throws VALIDATION_ERROR for a number beyond those of JavaScript; PAYLOAD_TOO_LARGE
+ * @throws VALIDATION_ERROR for a number that JavaScript cannot represent; PAYLOAD_TOO_LARGE
  */
 export function readProgress(progress: unknown): string {
   const text = JSON.stringify(progress, (_, value: unknown) => {
@@ -19,14 +19,14 @@ export function readProgress(progress: unknown): string {
   return text;
 }
 
-/** What is kept of it: without the secrets of the run's input. Null: nothing, since it cannot be searched for them. */
+/** The progress as it is kept: without the secrets of the run's input. Null: nothing is kept, because it cannot be searched for secrets. */
 export function* keepProgress(progress: string, redactor: TextRedactor | null): SlicedWork<string | null> {
   return redactor ? yield* redactor.json(progress, LIMITS.progressBytes) : progress;
 }
 
 /**
- * Replaces what a run has said of its progress; null leaves it as it is. Locks the job before the run, as a settle does. Returns the number of its steps; null, and
- * nothing is stored, if the claim no longer holds. Uses the primary keys.
+ * Replaces the progress of a run; null leaves it as it is. Locks the job before the run, as a settle does. Returns the number of the run's
+ * steps. If the claim no longer holds, nothing is stored and null is returned. Uses the primary keys.
  */
 export const storeProgress = async (
   db: Db,
@@ -49,12 +49,12 @@ export const storeProgress = async (
   return stored?.steps ?? null;
 };
 
-/** What a run has said of its progress: JSON text. */
+/** The progress that a run has reported: JSON text. */
 export interface ProgressToStore extends RunKey {
   readonly progress: string;
 }
 
-/** Replaces what runs have said of their progress, whose jobs are locked. Uses the primary key. */
+/** Replaces the progress of runs whose jobs are locked. Uses the primary key. */
 export const storeProgressAcrossWorkspaces = (tx: Db, runs: readonly ProgressToStore[]): Promise<unknown> =>
   rows(
     tx,

@@ -14,9 +14,10 @@ const isSentWhole = ({ journalBytes }: BegunRun): boolean => journalBytes <= LIM
 
 /**
  * Begins executions that are sent to an endpoint, as `buildRuns` does for those of workers. A journal that is too large to be sent is null.
- * Those are left out for which there is no memory.
+ * Executions for which there is no memory are left out.
  *
- * @returns what makes the text of each run, by the id of its job. That may take long, and no run has to wait for that of another
+ * @returns functions that make the text of each run, by the id of its job. This may take long, and no run has to wait for the text of
+ *   another
  */
 export async function pushRuns<Filled extends { readonly payload: string }>(
   database: Transactional,

@@ -6,7 +6,7 @@ import { findCrowdedEvent, findEventsOf, lockEventNames, putEventsOf } from "./e
 /**
  * Replaces the events that start a workflow.
  *
- * @throws VALIDATION_ERROR for an event that would start more workflows than it may
+ * @throws VALIDATION_ERROR for an event that would start too many workflows
  */
 export async function putEvents(tx: Db, lane: LaneKey, names: readonly string[]): Promise<void> {
   const before = new Set(await findEventsOf(tx, lane));
@@ -16,5 +16,5 @@ export async function putEvents(tx: Db, lane: LaneKey, names: readonly string[])
   await putEventsOf(tx, lane, names);
   const crowded = await findCrowdedEvent(tx, lane.workspaceId, added, LIMITS.eventWorkflows);
   if (crowded === null) return;
-  throw invalid(`events[${names.indexOf(crowded)}]`, `already starts ${LIMITS.eventWorkflows} workflows, as many as "${crowded}" may`);
+  throw invalid(`events[${names.indexOf(crowded)}]`, `already starts ${LIMITS.eventWorkflows} workflows, which is the limit`);
 }

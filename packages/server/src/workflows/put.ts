@@ -50,8 +50,8 @@ export const putWorkflow = (
 };
 
 /**
- * Creates the lane of a workflow, or changes it. It is locked then: nobody deletes it before the transaction ends. One that is deleted
- * between the two statements is created anew.
+ * Creates the lane of a workflow, or changes it. The lane is then locked, so that nobody deletes it before the transaction ends. A lane
+ * that is deleted between the two statements is created again.
  */
 async function putLane(
   tx: Db,

@@ -8,7 +8,7 @@ import type { VerifiedReport } from "./report-steps.ts";
 const RULE = "must not contain a secret of the run's input: give its template, like ${{ secrets.NAME }}, in its place";
 
 /**
- * Refuses what a program hands on if it has secrets of its run's input: these are never stored.
+ * Refuses what a program passes on if it contains secrets of the run's input: these are never stored.
  *
  * @param fields by their paths in the request: texts, or JSON texts of `payload`
  * @throws VALIDATION_ERROR naming the field

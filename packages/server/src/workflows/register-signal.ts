@@ -10,9 +10,9 @@ import { completedStep } from "./step-store.ts";
 import { storeStep } from "./store-step.ts";
 
 /**
- * Registers a signal for a run, and stores the step that asked for it. If the journal has the step, nothing changes.
+ * Registers a signal for a run, and stores the step that requested it. If the journal has the step, nothing changes.
  *
- * @returns the output of the step, as JSON text; null, and nothing is stored, if the claim no longer holds
+ * @returns the output of the step, as JSON text; null if the claim no longer holds: then nothing is stored
  * @throws CONFLICT for a signal of another run, for too many of them, and for a key of a step of another type; PAYLOAD_TOO_LARGE for a full
  * journal
  */

@@ -13,14 +13,14 @@ import type { StepWriter } from "./step-writer.ts";
 import { journalTooLarge } from "./store-step.ts";
 import { isUndoKey, MAX_UNDOABLE_KEY_LENGTH, RESERVED_KEY, UNDO_BEGUN } from "./undo/key.ts";
 
-/** Checks that a token proves the execution of a run, and that the caller may serve its workflow. Null: not so. */
+/** Verifies the token of a run's execution, and that the caller may serve the run's workflow. Null: one of them is not the case. */
 export type VerifyExecution = (
   db: Db,
   principal: Principal,
   execution: { readonly id: string; readonly lease_token: string },
 ) => Promise<NamedClaim | null>;
 
-/** The same for a report, with what takes the secrets of the run's input out of it. */
+/** The same for a report, with the redactor that removes the secrets of the run's input from it. */
 export type VerifyReport = (...of: Parameters<VerifyExecution>) => Promise<VerifiedReport | null>;
 
 export interface VerifiedReport {
@@ -29,10 +29,11 @@ export interface VerifiedReport {
 }
 
 /**
- * Stores steps of a run that a worker executes (I8). Steps that the journal has are left as they are. Of a run that has ended, only undos
+ * Stores steps of a run that a worker executes (I8). Steps that the journal has are left as they are. For a run that has ended, only undos
  * are stored.
  *
- * @returns how many steps the journal has, and the lane in which calls of steps wait; null, and nothing is stored, if the claim no longer holds
+ * @returns how many steps the journal has, and the lane in which calls of steps wait; null if the claim no longer holds: then nothing is
+ *   stored
  */
 export async function reportSteps(
   writer: StepWriter,
@@ -92,7 +93,7 @@ export const readSteps = (steps: readonly ReportedStep[], path: string): StepToI
 const errorFault = compileCheck(ReportedError);
 
 function outputOf({ key, output }: ReportedStep, path: string): string {
-  // Raw where steps are the body's own, and parsed where they come with an outcome.
+  // Raw text if the steps are the body's own member, parsed if they come with an outcome.
   const text = output instanceof RawJson ? output.text : JSON.stringify(output ?? null);
   const [bytes, limit_bytes] = [Buffer.byteLength(text), LIMITS.payloadBytes];
   if (bytes <= limit_bytes) return key === UNDO_BEGUN ? undoErrorOf(text, path) : text;
@@ -100,7 +101,7 @@ function outputOf({ key, output }: ReportedStep, path: string): string {
   throw problem("PAYLOAD_TOO_LARGE", { limit_bytes, path }, { message });
 }
 
-/** The error of the run, if it fails. As it was written, it may have a member twice, and only the last one is looked at. */
+/** The error of the run, if it fails. The text as it was written may have a member twice. Only the last one counts. */
 function undoErrorOf(text: string, path: string): string {
   const error: unknown = JSON.parse(text);
   if (errorFault(error)) throw invalid(path, "must be the error for which the program undoes its steps");

@@ -11,14 +11,14 @@ export interface ExecutionOfRun extends RunKey {
 
 /** An outcome of an execution that is stored as its program reported it. */
 export interface ReportedExecution {
-  /** Of its claim, in the list that was asked for. */
+  /** The index of its claim in the given list. */
   readonly index: number;
   readonly workflow: string;
 }
 
 /**
- * Finds those of these claims of runs whose outcome is stored as their program reported it. Of each run, only the last one is known. Uses the
- * primary keys.
+ * Finds which of these claims of runs have an outcome that is stored as their program reported it. For each run, only the last outcome is
+ * known. Uses the primary keys.
  */
 export const findReportedAcrossWorkspaces = (
   db: Db,

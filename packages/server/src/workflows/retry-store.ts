@@ -2,7 +2,7 @@ import { type Db, plainArray, row, rows, sql, textArray } from "#kernel";
 import type { Parent } from "./parent.ts";
 import { LIVE, type RunKey } from "./run.ts";
 
-/** A run that goes on. */
+/** A run that is retried. */
 export interface RevivedRun {
   readonly attempts: number;
   readonly executions: number;
@@ -14,7 +14,7 @@ export interface RevivedRun {
   readonly parent: Pick<Parent, "laneId" | "id"> | null;
 }
 
-/** Takes back the end of a failed or cancelled run. Returns null if it is neither. Uses the primary keys. */
+/** Reverses the end of a failed or cancelled run. Returns null if the run is neither. Uses the primary keys. */
 export const reviveRun = (tx: Db, { workspaceId, id }: RunKey): Promise<RevivedRun | null> =>
   row(
     tx,
@@ -28,15 +28,15 @@ export const reviveRun = (tx: Db, { workspaceId, id }: RunKey): Promise<RevivedR
       from before, lane l
       where r.workspace_id = ${workspaceId} and r.id = ${id} and r.status in ('failed', 'cancelled')
         and l.workspace_id = ${workspaceId} and l.id = r.lane_id
-      -- What a cancelled run had failed with before is not why it ended.
+      -- The error of an earlier attempt of a cancelled run is not why it ended.
       returning r.attempts, r.executions, l.backoff_delay_ms, case before.status when 'failed' then before.error end as error, before.retry_steps,
         (select json_build_object('laneId', p.lane_id, 'id', p.id) from run p
           where p.workspace_id = ${workspaceId} and p.id = r.parent_run_id) as parent`,
   );
 
 /**
- * Removes the steps that a retry executes again, and numbers the others anew. If the program did not say which these are, they are the
- * failed steps with the error of the run, which may say more than it does. Uses the primary keys.
+ * Removes the steps that a retry executes again, and renumbers the others. If the program did not say which these are, they are the failed
+ * steps with the error of the run. The step's error may say more than the run's. Uses the primary keys.
  */
 export const deleteStepsToRepeat = (
   tx: Db,
@@ -51,7 +51,7 @@ export const deleteStepsToRepeat = (
         where workspace_id = ${workspaceId} and run_id = ${id} and case when ${keys !== null}::boolean
           then key = any(${textArray(keys ?? [])}::text[]) else status = 'failed' and (error = ${error} or starts_with(error, left(${error}, -1) || ',')) end
         union all
-        -- Waits whose signal another run has taken since: the program asks for them anew. So it does for the registration.
+        -- Waits whose signal another run has taken since, and the registration of such a signal: the program requests them again.
         select key from run_step s where s.workspace_id = ${workspaceId} and s.run_id = ${id} and s.signal is not null
           and (s.status = 'waiting' or s.type = 'signal')
           and not exists (select from signal g where g.workspace_id = ${workspaceId} and g.id = s.signal and g.run_id is not distinct from ${id})
@@ -64,8 +64,8 @@ export const deleteStepsToRepeat = (
       ), kept as (
         select workspace_id, run_id, key, type, status, attempt, started_at, ended_at, signal, answered_at, seq, cancelled_seq,
           row_number() over (order by status = 'waiting', seq) as place,
-          -- What a step has waited for counts when the next execution begins. Errors of waits that ended before count here, also those that
-          -- only say that nothing came.
+          -- What a step has waited for counts when the next execution begins. Errors of waits that ended before that count here, even those
+          -- that only say that nothing came.
           case when status = 'waiting' and answered_at is not null then 0
             else coalesce(octet_length(output), 0) + coalesce(octet_length(error), 0) end as bytes
         from run_step where workspace_id = ${workspaceId} and run_id = ${id} and key not in (select key from forgotten)

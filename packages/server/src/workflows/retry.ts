@@ -11,9 +11,9 @@ import { releaseRun } from "./unfit.ts";
 import { forgetUnfit } from "./unfit-store.ts";
 
 /**
- * Lets a failed or cancelled run go on from its journal, with fresh attempts. Steps that completed are kept, and sleeps go on. The failure
- * that ended the run is forgotten, with what the program did after it; failures that it caught before are kept, since what it did next is in
- * the journal. A run that waits for other code is tried again with any.
+ * Resumes a failed or cancelled run from its journal, with fresh attempts. Steps that completed are kept, and sleeps continue. The failure
+ * that ended the run is deleted, with the steps that the program requested after it. Failures that the program caught earlier are kept,
+ * because what it did next is in the journal. A run that waits for other code is tried again with any code.
  *
  * @throws NOT_FOUND; INVALID_STATE for a run that is neither failed nor cancelled, nor waits for code, or whose steps are undone
  */
@@ -30,7 +30,7 @@ export const retryRun = (
     const lane = { workspaceId, laneId: found.lane_id };
     const goesOn = found.status === "waiting" ? await releaseRun(tx, lane, id) : await revive(tx, key, lane, found);
     if (!goesOn) {
-      // Another retry may have been first.
+      // Another retry may have come first.
       const { status: state } = (await findRun(tx, key)) ?? found;
       const message = `The run ${showRunId(id)} is ${state}. A run is retried once it has failed, was cancelled or waits for code.`;
       throw problem("INVALID_STATE", { state, allowed_from: ["failed", "cancelled"] }, { message });

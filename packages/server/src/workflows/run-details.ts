@@ -5,7 +5,7 @@ import type { RunDetails, RunKey, RunWithData } from "./run.ts";
 import { findParked } from "./unfit-store.ts";
 import { findKeptFor } from "./version-store.ts";
 
-/** What is shown of a run besides its record and its journal. */
+/** What is shown of a run in addition to its record and its journal. */
 export const findDetails = async (db: Db, key: RunKey, run: RunWithData): Promise<Omit<RunDetails, "steps">> => ({
   calls: run.status === "waiting" || run.status === "running" ? await findPendingCalls(db, key) : [],
   hookErrors: await findHookErrors(db, key),

@@ -16,7 +16,7 @@ const columnsOf = (claims: readonly RunKeyClaim[]) => ({
 
 /**
  * Takes the keys of triggers. Returns for each claim the run that its key names: its own, or an earlier one. The insert waits for another
- * transaction that is taking a key; all take them in one order. Uses the primary key.
+ * transaction that is taking a key. All transactions take keys in the same order. Uses the primary key.
  */
 export async function claimRunKeysAcrossWorkspaces(tx: Db, claims: readonly RunKeyClaim[]): Promise<RunId[]> {
   const { workspaceIds, laneIds, keys, runIds } = columnsOf(claims);
@@ -37,7 +37,8 @@ export async function claimRunKeysAcrossWorkspaces(tx: Db, claims: readonly RunK
         order by c.number`,
     );
     const found = named.flatMap(({ run_id }) => run_id ?? []);
-    // A statement does not see the key that another claim of it takes, nor one that was taken or deleted since it began: the next one does.
+    // A statement does not see a key that another of its own claims takes, nor a key that was taken or deleted since it began. The next
+    // statement does.
     if (found.length === claims.length) return found;
   }
 }

@@ -39,7 +39,7 @@ export const runKind = (ids: UuidSource, deliverer: Deliverer, waker: () => Pick
   findStored: findStoredOutcomes,
   async settled(tx, outcomes, enqueued) {
     const ended = outcomes.map(readOutcome);
-    // Reports of steps lock runs in this order, too, and not their jobs.
+    // Reports of steps lock runs in this order, too, but not their jobs.
     if (ended.length > 1) {
       await lockRunsAcrossWorkspaces(
         tx,
@@ -94,7 +94,7 @@ function readOutcome(outcome: Outcome): Ended {
   return { run, outcome, report: readReport(verdict) };
 }
 
-/** Stores what executions reported with their end. Returns the runs whose journal has no room for it. Those that go on no longer do. */
+/** Stores what executions reported with their end. Returns the runs whose journal has no room for it: these no longer resume. */
 async function storeSteps(
   tx: Db,
   ids: UuidSource,
@@ -117,7 +117,7 @@ async function storeSteps(
   return tooLarge;
 }
 
-/** A run whose last steps have no room has failed, whatever its program returned. One that has failed anyway keeps its own error. */
+/** A run whose last steps have no room has failed, whatever its program returned. A run that has failed anyway keeps its own error. */
 function tooLargeEnd(one: Ended): RunEnd[] {
   if (one.outcome.verdict.kind === "fail") return endOf(one);
   return [

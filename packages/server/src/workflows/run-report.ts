@@ -5,19 +5,22 @@ import type { RunKey } from "./run.ts";
 import type { StepToInsert } from "./step-store.ts";
 import type { UnfitReport } from "./unfit.ts";
 
-/** What a program reported of an execution that it ended, as the settle carries it. */
+/** What a program reported about an execution that it ended, as the settle carries it. */
 export interface RunReport {
   /** Steps that are not stored yet. */
   readonly steps?: readonly StepToInsert[];
-  /** With which the execution failed. */
+  /** The error with which the execution failed. */
   readonly error?: RunError;
   /** Keys of the steps that a retry of the run executes again. */
   readonly retrySteps?: readonly string[];
-  /** Whether its next attempt does so, too. Older SDKs do not say so, and name steps that it must not. */
+  /**
+   * Whether the run's next attempt also executes these steps again. Older SDKs do not say so, and `retrySteps` may then name steps that the
+   * next attempt must not execute.
+   */
   readonly repeats?: boolean;
   /** Why the journal does not fit the code. */
   readonly unfit?: UnfitReport;
-  /** What it said of its progress last. JSON text. */
+  /** The last progress that it reported. JSON text. */
   readonly progress?: string;
 }
 
@@ -27,6 +30,6 @@ export function readReport(verdict: Outcome["verdict"]): RunReport | null {
   return text === undefined ? null : (JSON.parse(text) as RunReport);
 }
 
-/** What an execution said of the run's progress with its end. */
+/** The progress that an execution reported with its end. */
 export const progressOf = ({ run, report }: { readonly run: RunKey; readonly report: RunReport | null }): ProgressToStore[] =>
   report?.progress === undefined ? [] : [{ ...run, progress: report.progress }];

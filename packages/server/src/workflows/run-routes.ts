@@ -21,7 +21,7 @@ export interface RunRoutes {
 }
 
 const { tags, security } = routeDefaults("Runs");
-/** The id of no lease. */
+/** An id that no lease has. */
 const NO_LEASE = 0;
 
 /** The endpoints of runs. Source: specification, Signals and runs; contract §11. */
@@ -34,7 +34,9 @@ export function mountRuns(api: Api, { tenants, audit, ids, shares, waker, aborte
     const work = showRun(run, { ...details, steps });
     return runForRequest(shares.loopTime, request, key.workspaceId, steps.length * STEP_BYTES, work);
   };
-  /** Waits for the memory of a response with the run, before the run is changed: what a request has changed must not be refused. */
+  /**
+   * Waits for the memory of a response with the run, before the run is changed: a request that has changed something must not be refused.
+   */
   const hold = async (reply: FastifyReply, db: Db, key: RunKey, id: string): Promise<void> => {
     const bytes = await weighRun(db, key);
     if (bytes === null) throw runNotFound(id);
@@ -120,9 +122,9 @@ export function mountRuns(api: Api, { tenants, audit, ids, shares, waker, aborte
       await hold(reply, db, key, request.params.id);
       const { run, leaseId, enqueued, withdrawn } = await cancelRun(db, { audit, ids }, requestActor(request), key);
       if (leaseId !== null) aborter.abortRun(key.id, leaseId);
-      // Of a workflow with a limit, the next run may begin.
+      // The next run of a workflow with a limit may begin.
       const freed = leaseId === null ? [] : [{ workspaceId, laneId: run.lane_id }];
-      // One whose lease is not known may be claimed at this moment, by any node.
+      // Any node may be claiming a call whose lease is not known.
       for (const call of withdrawn) aborter.abortJob(call.id, call.leaseId ?? NO_LEASE);
       if (enqueued.length + freed.length > 0) waker.wakeWorkflows([...enqueued, ...freed]);
       return reply.type(JSON_TYPE).send(jsonText(await show(request, db, key, run)));
@@ -138,7 +140,7 @@ export function mountRuns(api: Api, { tenants, audit, ids, shares, waker, aborte
         security,
         summary: "Retry a run",
         description:
-          "Lets a failed or cancelled run go on from its journal, with fresh attempts. Completed steps are kept, and the failures that ended " +
+          "Resumes a failed or cancelled run from its journal, with fresh attempts. Completed steps are kept, and the failures that ended " +
           "the run are forgotten, so that these steps are executed again. A run that waits for other code is tried again, with any version. " +
           "It does not count as another execution.",
         operationId: "retryRun",

@@ -10,7 +10,7 @@ export interface RunToInsert extends LaneKey, RunKey {
   readonly input: string;
   readonly trigger: string;
   readonly idempotencyKey: string | null;
-  /** Whose step starts it. None unless given. */
+  /** The run whose step starts this one. Default: none. */
   readonly parent?: { readonly id: RunId; readonly depth: number };
 }
 
@@ -45,7 +45,7 @@ export const LISTED = fragment`r.id, r.lane_id, l.name as workflow, r.status, r.
 /** Runs of workflows that are not deleted. */
 const RUN_AND_LANE = fragment`run r join lane l on l.workspace_id = r.workspace_id and l.id = r.lane_id and l.deleted_at is null`;
 
-/** About how long a run with all its data and its journal is as JSON text, in bytes: an expression over the columns of `run`. */
+/** The approximate length of a run with all its data and its journal as JSON text, in bytes: an expression over the columns of `run`. */
 export const RUN_BYTES = fragment`journal_bytes + steps * ${new Fragment(String(STEP_BYTES))} + octet_length(input) + coalesce(octet_length(result), 0)`;
 
 /** Finds a run of a workflow that is not deleted. Uses the primary keys. */
@@ -87,7 +87,7 @@ export const findTemplatedInput = async (db: Db, { workspaceId, id }: RunKey): P
     )
   )?.input ?? null;
 
-/** Output and error of a step. What a step that waits already has is not in the journal until the next execution begins. */
+/** Output and error of a step. If a waiting step already has an outcome, it is not in the journal until the next execution begins. */
 export const VISIBLE_OUTCOME = fragment`case when status <> 'waiting' or type = 'invoke' then output end as output,
   case when status <> 'waiting' then error end as error`;
 

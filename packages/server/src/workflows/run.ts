@@ -21,7 +21,7 @@ import { undoneBy } from "./undo/key.ts";
  */
 export const LIVE = fragment`ended_at is null`;
 
-/** Whether a job is the execution of a run: of its workflow, or to undo its steps. It has the id of the run. */
+/** Whether a job is an execution of a run: of its workflow, or to undo its steps. Such a job has the id of the run. */
 export const isOfRun = ({ kind }: { readonly kind: string }): boolean => kind === "run" || kind === "undo";
 
 /** Identifies a run in statements, which start with the workspace (I11). */
@@ -54,11 +54,11 @@ export interface RunWithData extends RunRow {
   readonly result: string | null;
   /** JSON text. */
   readonly progress: string | null;
-  /** The last place in its journal. Grows with each change of it. */
+  /** The last place in the journal. It grows with each change of the journal. */
   readonly last_seq: number;
-  /** Of outputs and errors in its journal. */
+  /** The size of the outputs and errors in the journal. Bytes. */
   readonly journal_bytes: number;
-  /** About how long it is with its journal as JSON text. */
+  /** The approximate length of the run with its journal as JSON text. Bytes. */
   readonly bytes: number;
   readonly retries: number;
 }
@@ -124,18 +124,18 @@ export const showListedRun = (run: RunRow): ListedRun => ({
   endedAt: run.ended_at,
 });
 
-/** What is shown of a run besides itself. */
+/** What is shown of a run in addition to its own columns. */
 export interface RunDetails {
   readonly steps: readonly StepRow[];
   readonly calls: readonly PendingCall[];
   readonly hookErrors: RunRecord["hookErrors"];
   /** Why it waits for other code, if it does. */
   readonly unfit: UnfitRow | null;
-  /** The version for whose workers it is kept, while others ask. */
+  /** The version for whose workers the run is kept, while workers of other versions poll. */
   readonly keptFor: string | null;
 }
 
-/** Of a step as JSON text, besides its output and error. An estimate, usually too high. Bytes. */
+/** The length of a step as JSON text, without its output and error. An estimate, usually too high. Bytes. */
 export const STEP_BYTES = 500;
 
 /** A run with its journal, as JSON text. Values are inserted as they were stored. */
@@ -155,7 +155,7 @@ export function* showRun(run: RunWithData, details: RunDetails): SlicedWork<Json
   ];
 }
 
-/** What a run waits for that has not ended. */
+/** What a run that has not ended waits for. */
 function* showWaitingFor({ ended_at, version }: RunRow, { steps, calls, unfit, keptFor }: RunDetails): SlicedWork<JsonParts> {
   if (ended_at !== null) return ["[]"];
   const code = unfit && {
@@ -179,7 +179,7 @@ function* showWaitingFor({ ended_at, version }: RunRow, { steps, calls, unfit, k
   return yield* listInSlices(waiting, (step) => [JSON.stringify(ofStep(step))], others);
 }
 
-/** Nothing of a call that has its outcome: its run goes on. */
+/** Shows a call. Nothing is shown of a call that has its outcome: its run resumes. */
 function showCall(call: PendingCall | undefined) {
   if (!call) return {};
   const { method, url, attempt, attempts, next_attempt_at: nextAttemptAt, last_error: lastError } = call;
@@ -197,7 +197,7 @@ const undoErrorsOf = (steps: readonly StepRow[]): RunRecord["undoErrors"] =>
 /** A journal as JSON text. */
 export const showJournal = (steps: readonly StepRow[]): SlicedWork<JsonParts> => listInSlices(steps, showStep);
 
-/** Steps that are shown before the event loop may do something else. They take about 0.3 ms. */
+/** How many steps are shown before the event loop may do something else. They take about 0.3 ms. */
 export const STEPS_IN_A_SLICE = 50;
 /** Longer values of steps stay strings of their own. Characters. */
 const MAX_JOINED = 1_024;

@@ -23,8 +23,8 @@ export interface StartedByEvent {
 }
 
 /**
- * Sends an event: starts a run of each workflow that listens to it, all of them or none. An event with a known key starts none. It is
- * refused like any other when the quota is used up.
+ * Sends an event: starts a run of each workflow that listens to it, all of them or none. An event with a known key starts none. Like any
+ * other event, it is refused when the quota is used up.
  *
  * @throws QUOTA_EXCEEDED; IDEMPOTENCY_MISMATCH for a known key with another name or other data
  */

@@ -17,7 +17,7 @@ export interface StepEvent {
  * Sends the event of a step, and stores the step with it. So the event is sent once: if the journal has the step, nothing is sent, and its
  * output is returned.
  *
- * @returns null, and nothing is sent, if the claim no longer holds
+ * @returns null if the claim no longer holds: then nothing is sent
  * @throws QUOTA_EXCEEDED; CONFLICT for a key of a step of another type, or of one that failed; PAYLOAD_TOO_LARGE for a full journal
  */
 export const sendStepEvent = (

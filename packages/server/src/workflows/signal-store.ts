@@ -2,7 +2,7 @@ import { type Db, fragment, plainArray, type RunId, row, rows, sql, textArray, t
 import type { LaneId } from "#lanes";
 import type { RunKey } from "./run.ts";
 
-/** A signal that a run asks for. */
+/** A signal that a run requests. */
 export interface SignalAsked extends RunKey {
   readonly signal: string;
 }
@@ -13,10 +13,11 @@ const OWNER_IS_GONE = fragment`not exists (
   where r.workspace_id = signal.workspace_id and r.id = signal.run_id and r.ended_at is null)`;
 
 /**
- * Registers signals for runs that are locked. A signal of a run that has ended passes to the run that asks, and one that the run has
- * consumed can be completed again. Those of other runs are left as they are. Returns the run that has each of them now. Uses the primary key.
+ * Registers signals for runs that are locked. A signal of a run that has ended passes to the requesting run. A signal that the run has
+ * already consumed can be completed again. Signals of other runs are left as they are. Returns which run has each signal now. Uses the
+ * primary key.
  *
- * @param registered whether they outlast waits that time out
+ * @param registered whether the signals outlast waits that time out
  */
 export async function registerSignalsAcrossWorkspaces(tx: Db, asked: readonly SignalAsked[], registered: boolean): Promise<RunId[]> {
   const workspaceIds = plainArray(asked.map((one) => one.workspaceId));
@@ -109,7 +110,7 @@ export const findSignal = (db: Db, workspaceId: WorkspaceId, id: string): Promis
       where g.workspace_id = ${workspaceId} and g.id = ${id}`,
   );
 
-/** Stores the payload of a signal that has none and belongs to a run. Returns whether it was so. Uses the primary key. */
+/** Stores the payload of a signal, if it has none and belongs to the run. Returns whether it was stored. Uses the primary key. */
 export const storePayload = async (tx: Db, { workspaceId, id: runId }: RunKey, signal: string, payload: string): Promise<boolean> =>
   (
     await rows(

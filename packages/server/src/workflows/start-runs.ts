@@ -3,12 +3,12 @@ import type { Db, JobId } from "#kernel";
 import { type Parent, runPayload } from "./parent.ts";
 import { insertRuns, type RunToInsert } from "./run-store.ts";
 
-/** A run to start. Its backoff is that of its workflow. */
+/** A run to start. It has the backoff of its workflow. */
 export interface RunToStart extends Omit<RunToInsert, "parent"> {
-  /** Whose step starts it, and waits for it. None unless given. */
+  /** The run whose step starts this one and waits for it. Default: none. */
   readonly parent?: Parent;
   readonly backoffDelayMs: number;
-  /** When it is due. Milliseconds since 1970; null: now. */
+  /** When the run is due. Milliseconds since 1970; null: now. */
   readonly runAtMs: number | null;
 }
 

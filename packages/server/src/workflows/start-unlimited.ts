@@ -4,13 +4,13 @@ import { type StartedRun, TRIGGERED_BY_API, type TriggerOfRun } from "./trigger.
 import { type StoredTrigger, storeTriggersAcrossWorkspaces, type TriggerToStore } from "./trigger-store.ts";
 import type { EagerRun, RunHolder, WaitingWorkers } from "./waiting-workers.ts";
 
-/** The key of a trigger was being taken by another one. What it names is known when that has ended. */
+/** Another trigger was taking the key of this one. Which run the key names is known when that trigger has ended. */
 export const UNDECIDED = Symbol("undecided");
 
-/** What came of a trigger. Null: there is no such workflow. */
+/** The outcome of a trigger. Null: there is no such workflow. */
 type Outcome = StartedRun | typeof UNDECIDED | null | Error;
 
-/** Starts runs that no quota limits, in one statement. Those for which a worker waits are started eagerly for it. */
+/** Starts runs that no quota limits, in one statement. Runs for which a worker waits are started eagerly for it. */
 export async function startUnlimited(
   { db, waitingWorkers }: { readonly db: Db; readonly waitingWorkers: WaitingWorkers },
   requests: readonly TriggerOfRun[],

@@ -14,7 +14,7 @@ export interface StepRequestOptions {
   readonly verifyReport: VerifyReport;
 }
 
-/** A request of a program for one of its steps: the run, its lease, and what is handed on, by its path in the request. */
+/** A request of a program for one of its steps: the run, its lease, and the payload, by its path in the request. */
 export interface StepRequest {
   readonly id: string;
   readonly lease_token: string;
@@ -24,9 +24,10 @@ export interface StepRequest {
 }
 
 /**
- * Carries out what programs ask for with their steps: under a claim that holds, and without secrets of the run's input.
+ * Carries out what programs request with their steps: under a claim that holds, and without secrets of the run's input.
  *
- * @throws VALIDATION_ERROR for secrets, and for the key of an undo; LEASE_LOST, also when it returns null; NOT_FOUND when there is no such run
+ * @throws VALIDATION_ERROR for secrets, and for the key of an undo; LEASE_LOST, also if the work returns null; NOT_FOUND when there is no
+ *   such run
  */
 export function stepRequests({ tenants, shares, verifyReport }: StepRequestOptions) {
   const refuse = refuserOf(shares);
@@ -42,7 +43,7 @@ export function stepRequests({ tenants, shares, verifyReport }: StepRequestOptio
     const verified = await verifyReport(db, principalOf(request), { id, lease_token });
     await refuse(request, verified, texts, payload);
     const done = verified && (await carryOut(db, run, verified.claim));
-    // A token that is proven is that of a worker. Its run may be deleted.
+    // A verified token belongs to a worker. Its run may have been deleted.
     if (done === null) throw verified || (await findRun(db, run)) ? problem("LEASE_LOST") : runNotFound(id);
     return done;
   };

@@ -23,7 +23,7 @@ export function mountSteps(api: Api, deps: StoreReports): void {
         security,
         summary: "Report steps of a run",
         description:
-          "Stores steps of a run that the worker executes, and what its code says of its progress. A step that the journal has is left as it " +
+          "Stores steps of a run that the worker executes, and what its code says about its progress. A step that the journal has is left as it " +
           "is, so the call may be repeated. `LEASE_LOST` means that the worker no longer executes the run (docs/run-protocol.md).",
         operationId: "reportSteps",
         params: RunPath,
@@ -76,7 +76,7 @@ export function mountSteps(api: Api, deps: StoreReports): void {
         }
       });
       const all = await Promise.all(stored);
-      // The worker repeats the call, in place of each report.
+      // The worker then repeats the call instead of each report.
       if (all.every(({ code }) => code === "UNAVAILABLE")) throw unavailable(all[0]?.message ?? undefined);
       return { reports: all };
     },

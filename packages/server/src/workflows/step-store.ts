@@ -18,21 +18,21 @@ export interface StepToInsert {
   readonly wakeInMs: number | null;
   /** The signal that a step waits for, or has registered. */
   readonly signal: string | null;
-  /** The run that a step has started, and waits for. None unless given. */
+  /** The run that a step has started, and waits for. Default: none. */
   readonly childRunId?: RunId;
   /** The call that a step waits for. */
   readonly call?: CallToBegin;
-  /** Whether the program can undo it. Not unless given. */
+  /** Whether the program can undo the step. Default: false. */
   readonly undoable?: boolean;
 }
 
-/** How much a step stores: of output and error, in characters. */
+/** The length of a step's output and error. Characters. */
 export const charactersOf = ({ output, error }: StepToInsert): number => (output?.length ?? 0) + (error?.length ?? 0);
 
-/** The same in bytes. */
+/** The size of a step's output and error. Bytes. */
 export const bytesOf = ({ output, error }: StepToInsert): number => Buffer.byteLength(output ?? "") + Buffer.byteLength(error ?? "");
 
-/** Whether these steps say that others were undone, which is stored of a run that has ended, too. */
+/** Whether these steps say that others were undone. Such steps are stored even for a run that has ended. */
 export const areUndos = (steps: readonly StepToInsert[]): boolean => steps.every(({ type }) => type === "undo");
 
 /** A step that the service has executed. */
@@ -56,11 +56,11 @@ export interface StepsToInsert extends RunKey {
 }
 
 /**
- * Adds steps to the journals of runs, each run once. Steps that a journal has are left as they are, but for sleeps that end, and need no
- * room. It locks the jobs of claims and then the runs, in the order in which settles lock them. Returns how many steps the journals have; null
- * for a journal that would be too large, which gets none of them. Runs whose claim no longer holds are left out, and those that have ended,
- * unless the steps are undos. A journal has room for the undos of all its steps. Only active jobs have a lease: a condition on the state would
- * let the planner read all jobs that are held. Uses the primary keys.
+ * Adds steps to the journals of runs, each run once. Steps that a journal has are left as they are, except for sleeps that end. They need
+ * no room. The statement locks the jobs of claims and then the runs, in the order in which settles lock them. Returns how many steps the
+ * journals have; null for a journal that would be too large, which gets none of them. Runs whose claim no longer holds are left out, and so
+ * are runs that have ended, unless the steps are undos. A journal has room for the undos of all its steps. Only active jobs have a lease: a
+ * condition on the state would let the planner read all jobs that are held. Uses the primary keys.
  */
 export async function insertStepsAcrossWorkspaces(db: Db, runs: readonly StepsToInsert[]): Promise<ReadonlyMap<RunId, number | null>> {
   const steps = runs.flatMap((run) => run.steps.map((step) => ({ ...step, run })));

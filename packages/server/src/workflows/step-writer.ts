@@ -30,7 +30,7 @@ export class StepWriter {
     });
   }
 
-  /** Returns how many steps the journal has; null, and nothing is stored, if the claim no longer holds. */
+  /** Returns how many steps the journal has. If the claim no longer holds, nothing is stored and null is returned. */
   async add(report: StepsReport): Promise<number | null> {
     const stored = await this.#batcher.add(report);
     if (stored instanceof Error) throw stored;
@@ -38,7 +38,7 @@ export class StepWriter {
   }
 }
 
-/** Writes reports in their order. A statement has each run once. */
+/** Writes reports in their order. Each statement has each run at most once. */
 async function write(db: Db, reports: readonly StepsReport[]): Promise<Stored[]> {
   const ofRun = new Map<RunId, number>();
   const rounds: number[][] = [];
@@ -62,7 +62,7 @@ async function write(db: Db, reports: readonly StepsReport[]): Promise<Stored[]>
   return stored;
 }
 
-/** Most steps are plain, and all is well with them. One statement stores these, and the others are decided by another one. */
+/** Most steps are plain and can simply be stored. One statement does that, and another one decides about the rest. */
 async function writeRound(db: Db, reports: readonly StepsReport[]): Promise<ReadonlyMap<RunId, number | null>> {
   const plain = reports.filter(({ steps }) => steps.every(isPlain));
   const stored = plain.length > 0 ? await insertPlain(db, plain) : new Map<RunId, number>();
@@ -70,7 +70,7 @@ async function writeRound(db: Db, reports: readonly StepsReport[]): Promise<Read
   return others.length > 0 ? new Map([...stored, ...(await insertStepsAcrossWorkspaces(db, others))]) : stored;
 }
 
-/** A journal that has one of the steps already keeps it: the call is repeated. */
+/** Inserts plain steps. If a journal already has one of the steps, it keeps it: then the call was a repetition. */
 async function insertPlain(db: Db, reports: readonly StepsReport[]): Promise<ReadonlyMap<RunId, number>> {
   try {
     return await insertPlainStepsAcrossWorkspaces(db, reports);

@@ -19,9 +19,9 @@ export interface StoreReports {
   readonly shares: Pick<Shares, "loopTime">;
 }
 
-/** What a program reports of an execution: steps, its progress as JSON text, or both. */
+/** What a program reports about an execution: steps, its progress as JSON text, or both. */
 export interface Report {
-  /** Of the run. */
+  /** The id of the run. */
   readonly id: string;
   readonly lease_token: string;
   readonly steps: readonly StepToInsert[];
@@ -29,10 +29,10 @@ export interface Report {
 }
 
 /**
- * Stores a report. Returns how many steps the journal has; null if the token proves nothing.
+ * Stores a report. Returns how many steps the journal has; null if the token is not valid.
  *
- * @throws LEASE_LOST, and nothing is stored, if the claim no longer holds. Steps that wait: also if the run is deleted. VALIDATION_ERROR for a
- * template of a call
+ * @throws LEASE_LOST if the claim no longer holds, or for steps that wait if the run is deleted: then nothing is stored. VALIDATION_ERROR
+ * for a template of a call
  */
 export async function storeReport(
   { tenants, ids, waker, verifyReport, steps: writer, shares }: StoreReports,

@@ -7,8 +7,8 @@ export const journalTooLarge = (steps: readonly Pick<StepToInsert, "key">[]): Pr
   problem("PAYLOAD_TOO_LARGE", JOURNAL_TOO_LARGE_DETAILS, { message: journalTooLargeError(steps).message });
 
 /**
- * Stores a step that the service has executed for a run, which is locked, in the transaction of what the step does. A step without a place
- * in the journal must do nothing: it would be done again by each replay.
+ * Stores a step that the service has executed for a run. The run is locked, and the transaction is that of what the step does. A step
+ * without a place in the journal must do nothing, because each replay would do it again.
  *
  * @throws PAYLOAD_TOO_LARGE if the journal has no room for it
  */

@@ -26,7 +26,7 @@ export const findWorkflow = (db: Db, workspaceId: WorkspaceId, name: string): Pr
       where l.workspace_id = ${workspaceId} and l.kind = 'workflow' and l.name = ${name} and l.deleted_at is null`,
   );
 
-/** What a trigger needs of its workflow. */
+/** What a trigger needs to know about its workflow. */
 export interface Triggered {
   readonly laneId: LaneId;
   readonly attempts: number;
@@ -59,7 +59,7 @@ export const findWorkflowOfLane = (db: Db, { workspaceId, laneId }: LaneKey): Pr
 export const findWorkflowsAcrossWorkspaces = (db: Db, lanes: readonly LaneKey[]): Promise<Workflow[]> =>
   findRecordsAcrossWorkspaces(db, RECORDS, lanes);
 
-/** Stores what a workflow's lane does not have. Uses the primary key. */
+/** Stores the settings of a workflow that its lane does not have. Uses the primary key. */
 export const putWorkflowOfLane = (
   db: Db,
   { workspaceId, laneId }: LaneKey,

@@ -3,8 +3,9 @@ import type { ExecutionOfRun } from "./reported-store.ts";
 import { LIVE } from "./run.ts";
 
 /**
- * Sets the status of runs from what they wait for. Returns when the first of it ends; null: nothing waits. A wait has ended
- * if its signal was completed meanwhile, if the run may not have it, or if the run that it is for has ended. Uses the primary keys.
+ * Sets the status of runs according to what they wait for. Returns when the first wait of each run ends; null: it waits for nothing. A wait
+ * has ended if its signal was completed in the meantime, if the run may not have the signal, or if the run that it waits for has ended.
+ * Uses the primary keys.
  */
 export async function suspendAcrossWorkspaces(tx: Db, runs: readonly ExecutionOfRun[]): Promise<ReadonlyMap<RunId, Timestamp | null>> {
   const suspended = await rows<{ id: RunId; at: Timestamp | null }>(

@@ -12,7 +12,9 @@ export interface SuspendedRun {
   readonly claim: Outcome["claim"];
 }
 
-/** The error of a run whose program says that it waits, while no step does. It would be executed again at once, for ever. */
+/**
+ * The error of a run whose program says that it waits, although no step does. Otherwise it would be executed again immediately, for ever.
+ */
 const NOTHING_AWAITED = {
   name: "NothingAwaitedError",
   message: "The execution was suspended, but no step of the run waits.",
@@ -22,7 +24,7 @@ const NOTHING_AWAITED = {
  * Suspends runs until the first of what they wait for ends. An execution that waits for nothing has failed: it is repeated after its
  * backoff, while attempts are left.
  *
- * @returns when runs go on, and the runs that fail, for the caller to end
+ * @returns when runs resume, and the runs that fail, for the caller to end
  */
 export async function suspendRuns(tx: Db, suspended: readonly SuspendedRun[]): Promise<{ due: Timestamp[]; failed: RunEnd[] }> {
   const dueAt = await suspendAcrossWorkspaces(
@@ -30,7 +32,7 @@ export async function suspendRuns(tx: Db, suspended: readonly SuspendedRun[]): P
     suspended.map(({ run, claim }) => ({ ...run, execution: claim.attempt })),
   );
   const stuck = suspended.filter(({ run }) => dueAt.get(run.id) === null);
-  // Of a run that was cancelled meanwhile, the job undoes what is left, and is due now.
+  // If a run was cancelled in the meantime, its job undoes what is left, and is due now.
   const waiting = suspended.filter(({ run }) => dueAt.get(run.id) !== null);
   if (waiting.length > 0)
     await setDueAcrossWorkspaces(

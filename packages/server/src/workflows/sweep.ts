@@ -4,14 +4,17 @@ import type { LaneKey } from "#lanes";
 import { sweepSomeEventKeysAcrossWorkspaces } from "./event-store.ts";
 import { findAwaitingParents } from "./parent.ts";
 
-/** Runs in one statement, with their journals. */
+/** The maximum number of runs in one statement, with their journals. */
 const CHUNK = 500;
-/** Of CTE `picked (…, steps, bytes)`, with window `so_far`: those up to the one with which a statement has enough steps, or bytes of journals. */
+/**
+ * Columns of CTE `picked (…, steps, bytes)`, with window `so_far`, to select the runs up to the one with which a statement has enough
+ * steps, or bytes of journals.
+ */
 const BEFORE = fragment`sum(steps) over so_far - steps as steps_before, sum(bytes) over so_far - bytes as bytes_before`;
 const FITS = fragment`steps_before < 100000 and bytes_before < 67108864`;
 
 /**
- * Deletes a portion of the runs of a deleted lane. Runs that wait for them go on: `onWoken` is called with their lanes.
+ * Deletes a portion of the runs of a deleted lane. Runs that wait for them resume: `onWoken` is called with their lanes.
  *
  * @returns whether there may be more
  */
@@ -42,7 +45,7 @@ async function deleteSomeOfLane(tx: Db, lane: LaneKey): Promise<{ readonly more:
 }
 
 /**
- * Deletes keys of events whose retention has ended, unless one of their runs is there.
+ * Deletes keys of events whose retention has ended, unless one of their runs still exists.
  *
  * @returns 0 when there may be more to do, in milliseconds
  */
@@ -50,8 +53,8 @@ export const sweepEventKeysAcrossWorkspaces = async (db: Db): Promise<number | u
   (await sweepSomeEventKeysAcrossWorkspaces(db, CHUNK)) === CHUNK ? 0 : undefined;
 
 /**
- * Deletes runs whose retention has ended, with their keys. Those whose steps are still to be undone, and whose outcome the run that waits for it has
- * not read, stay for another hour.
+ * Deletes runs whose retention has ended, with their keys. Runs stay for another hour if their steps are still to be undone, or if the run
+ * that waits for their outcome has not read it.
  *
  * @returns 0 when there may be more to do, in milliseconds
  */
@@ -85,8 +88,8 @@ const findSomeOfLane = (db: Db, { workspaceId, laneId }: LaneKey): Promise<Swept
   );
 
 /**
- * Returns how many runs it looked at, and how many of those that are to go it has left. Uses index run_expiry, run_step_child for runs that others
- * have invoked, and primary keys.
+ * Returns how many runs it checked, and how many expired runs it has left. Uses index run_expiry, run_step_child for runs that others have
+ * invoked, and primary keys.
  */
 const deleteSomeExpiredAcrossWorkspaces = async (db: Db): Promise<{ readonly due: number; readonly left: number }> =>
   (await row<{ due: number; left: number }>(

@@ -110,11 +110,11 @@ export function mountTriggers(api: Api, { triggers, clock, shares, waker }: Trig
           return { runIds: [], duplicate: false, ...refusalOf(error) };
         }
       });
-      // All of them, also if one fails the call: those that have started are to be executed.
+      // Waits for all of them, even if one fails the call: runs that have started must be executed.
       const settled = await Promise.allSettled(outcomes);
       wake(started);
       await workersFirst(started);
-      // Their ids would be lost.
+      // Otherwise the ids of the started runs would be lost.
       const refusal = started.length > 0 ? awayOf : raise;
       return { triggered: settled.map((one) => (one.status === "fulfilled" ? one.value : refusal(one.reason))) };
     },
@@ -125,7 +125,7 @@ function raise(error: unknown): never {
   throw error;
 }
 
-/** What became of a trigger while the database was away, in a call that has started others. */
+/** The outcome of a trigger that failed because the database was unavailable, in a call that has started other runs. */
 function awayOf(error: unknown): Outcome {
   if (!(error instanceof ProblemError && isAway(error))) throw error;
   return { runIds: [], duplicate: false, code: "UNAVAILABLE", message: error.message, details: NO_DETAILS };

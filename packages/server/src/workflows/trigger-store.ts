@@ -18,15 +18,18 @@ import { RECORD_RUNS } from "#usage";
 import { TRIGGERED_BY_API, type TriggerOfRun } from "./trigger.ts";
 import type { RunHolder } from "./waiting-workers.ts";
 
-/** A trigger, with who is to hold its run if nothing in its lane comes before it. */
+/** A trigger, with the worker that is to hold its run if nothing in its lane comes before it. */
 export interface TriggerToStore extends TriggerOfRun {
   readonly holder: RunHolder | null;
 }
 
-/** What came of a trigger whose workflow exists. */
+/** The outcome of a trigger whose workflow exists. */
 export interface StoredTrigger {
   readonly laneId: LaneId;
-  /** Its run, or an earlier one that has its key. Null: another trigger was taking the key at the same time, and nothing was started. */
+  /**
+   * The run of the trigger, or an earlier run with its key. Null: another trigger was taking the key at the same time, and nothing was
+   * started.
+   */
   readonly runId: RunId | null;
   /** Whether the run was started eagerly for its holder. */
   readonly isHeld: boolean;
@@ -45,11 +48,12 @@ const COMES_FIRST = fragment`l.id = t.held_lane and l.served = 'pull' and not l.
   and not exists (select from job where job.workspace_id = t.workspace_id and job.lane_id = l.id and ${CLAIMABLE} offset 0)`;
 
 /**
- * Starts the runs of triggers in one statement, without their quotas. Returns null for a workflow that does not exist. A run is started eagerly,
- * and has begun, only when no job of its lane is claimable, the circuit is closed and the lane has no limits. The insert of a key waits for
- * another transaction that is taking it; all take them in one order. Uses indexes lane_name and job_claimable, and the primary keys.
+ * Starts the runs of triggers in one statement, without their quotas. Returns null for a workflow that does not exist. A run is started
+ * eagerly, and has begun, only when no job of its lane is claimable, the circuit is closed and the lane has no limits. The insert of a key
+ * waits for another transaction that is taking it. All transactions take keys in the same order. Uses indexes lane_name and job_claimable,
+ * and the primary keys.
  *
- * @param nodeLeaseId the lease of the node: without it, none is started eagerly
+ * @param nodeLeaseId the lease of the node: without it, no run is started eagerly
  */
 export async function storeTriggersAcrossWorkspaces(
   db: Db,
@@ -111,7 +115,7 @@ export async function storeTriggersAcrossWorkspaces(
   return stored.map((one) => (one.laneId === null ? null : (one as StoredTrigger)));
 }
 
-/** The same for one trigger, whose input is sent whole. Without arrays it takes PostgreSQL a fifth less. */
+/** The same for one trigger, whose input is sent whole. Without arrays, PostgreSQL takes a fifth less time. */
 async function storeTrigger(db: Db, nodeLeaseId: number | null, trigger: TriggerToStore): Promise<StoredTrigger | null> {
   const { workspaceId, id, workflow, input, idempotencyKey, dueMs, holder } = trigger;
   const { laneId = null, leaseId = null, leaseSeconds = null, request = null, version = null } = holder ?? {};

@@ -7,7 +7,7 @@ export interface Trigger {
   /** JSON text. */
   readonly input: string;
   readonly idempotencyKey: string | null;
-  /** When it is due. Milliseconds since 1970; null: now. */
+  /** When the run is due. Milliseconds since 1970; null: now. */
   readonly dueMs: number | null;
 }
 

@@ -35,9 +35,9 @@ export interface TriggersOptions {
 const WRITERS = 1;
 
 /**
- * Starts runs in batches: triggers that arrive during a write are written together, in the next one. There are three writers, so that none waits for
- * what another one waits for: those of workspaces with a quota need a transaction, which locks that; those with a key may wait for another
- * transaction that takes the same key; all others take one statement.
+ * Starts runs in batches: triggers that arrive during a write are written together, in the next one. There are three writers, so that none
+ * waits for what another one waits for. Triggers of workspaces with a quota need a transaction, which locks the quota. Triggers with a key
+ * may wait for another transaction that is taking the same key. All others need one statement.
  */
 export class Triggers {
   readonly #options: TriggersOptions;
@@ -61,10 +61,11 @@ export class Triggers {
   }
 
   /**
-   * Starts a run. A trigger with a known key starts none. It is refused like any other when the quota is used up. Source: specification,
-   * Workflow behavior 7 and 8.
+   * Starts a run. A trigger with a known key starts none. Like any other trigger, it is refused when the quota is used up. Source:
+   * specification, Workflow behavior 7 and 8.
    *
-   * @throws NOT_FOUND for the workflow; QUOTA_EXCEEDED; UNAVAILABLE when too much waits to be written, or the database is away
+   * @throws NOT_FOUND for the workflow; QUOTA_EXCEEDED; UNAVAILABLE when too many triggers wait to be written, or the database is
+   *   unavailable
    */
   async start(tenant: Tenant, trigger: Trigger): Promise<StartedRun> {
     const { ids, db, backlog } = this.#options;
@@ -84,7 +85,7 @@ export class Triggers {
   async #startUnlimited(requests: readonly Request[]): Promise<(Outcome | Error)[]> {
     const outcomes = await startUnlimited(this.#options, requests);
     const undecided = requests.filter((_, at) => outcomes[at] === UNDECIDED);
-    // The others have started, whatever becomes of these.
+    // The others have started, whatever happens to these.
     const decided = await this.#startInTransaction(undecided).catch((error: Error) => undecided.map(() => error));
     return outcomes.map((outcome) => (outcome === UNDECIDED ? (decided.shift() ?? null) : outcome));
   }
@@ -101,7 +102,7 @@ export class Triggers {
   }
 }
 
-/** Locks keys before quotas, as all that accept executions do. */
+/** Locks keys before quotas, like all code that accepts executions. */
 async function startAll(tx: Db, requests: readonly Request[]): Promise<Outcome[]> {
   const workflows = await findTriggeredAcrossWorkspaces(tx, requests);
   const claims = requests.map((request, index): RunKeyClaim | null => {

@@ -3,24 +3,27 @@ import type { LaneKey } from "#lanes";
 import type { ExecutionOfRun } from "./reported-store.ts";
 import { LIVE, type RunKey, type UnfitRow } from "./run.ts";
 
-/** A version of which no worker has asked for runs for so long is gone. A worker asks every 30 s, which is written up to 30 s later. */
+/**
+ * A version is gone if no worker with this version has polled for this long. A worker polls every 30 s, which is recorded up to 30 s later.
+ */
 export const VERSION_GONE_SECONDS = 90;
 
 /** A journal that did not fit the code. */
 export interface UnfitRun extends LaneKey, ExecutionOfRun, UnfitRow {}
 
-/** What becomes of a run whose journal did not fit. */
+/** What happens to a run whose journal did not fit. */
 export interface RecordedUnfit {
   readonly id: RunId;
-  /** The version that gets it. Null: the run waits for other code. */
+  /** The version that gets the run. Null: the run waits for other code. */
   readonly next: string | null;
-  /** Whether the version that it did not fit had tried it before. */
+  /** Whether the version that the journal did not fit had tried the run before. */
   readonly again: boolean;
 }
 
 /**
- * Records of runs, whose jobs are locked, that their journals did not fit, each run once. A run waits for other code, unless workers of a
- * version ask that is known not to have tried it: then the newest one gets it. Returns those that have not ended. Uses the primary keys.
+ * Records for runs, each given once and with its job locked, that their journals did not fit. A run waits for other code, unless workers of
+ * a version poll that is known not to have tried it: then the newest such version gets it. Returns the runs that have not ended. Uses the
+ * primary keys.
  */
 export const recordUnfitAcrossWorkspaces = (tx: Db, unfit: readonly UnfitRun[]): Promise<RecordedUnfit[]> =>
   rows(
@@ -59,7 +62,10 @@ export const recordUnfitAcrossWorkspaces = (tx: Db, unfit: readonly UnfitRun[]):
 export const findParked = (db: Db, { workspaceId, id }: RunKey): Promise<UnfitRow | null> =>
   row(db, sql`select step, reason, version from run_unfit where workspace_id = ${workspaceId} and run_id = ${id} and parked`);
 
-/** Finds runs that wait for other code than they have tried. An empty version stands for any code without one. Uses index run_unfit_parked. */
+/**
+ * Finds runs that wait for other code and have not tried this version. An empty version stands for any code without one. Uses index
+ * run_unfit_parked.
+ */
 export const findParkedUntried = async (db: Db, { workspaceId, laneId }: LaneKey, version: string, limit: number): Promise<RunId[]> =>
   (
     await rows<{ run_id: RunId }>(
@@ -72,7 +78,7 @@ export const findParkedUntried = async (db: Db, { workspaceId, laneId }: LaneKey
     )
   ).map(({ run_id }) => run_id);
 
-/** Lets runs go on, whose jobs are locked, that wait for other code. Returns those that have not ended. Uses the primary keys. */
+/** Lets runs resume that wait for other code. Their jobs are locked. Returns the runs that have not ended. Uses the primary keys. */
 export const unpark = async (tx: Db, { workspaceId, laneId }: LaneKey, ids: readonly RunId[]): Promise<RunId[]> => {
   const live = await rows<{ id: RunId }>(
     tx,
@@ -86,6 +92,6 @@ export const unpark = async (tx: Db, { workspaceId, laneId }: LaneKey, ids: read
   return live.map(({ id }) => id);
 };
 
-/** Forgets which versions a run did not fit. Uses the primary key. */
+/** Deletes the records of which versions a run did not fit. Uses the primary key. */
 export const forgetUnfit = (tx: Db, { workspaceId, id }: RunKey): Promise<unknown> =>
   rows(tx, sql`delete from run_unfit where workspace_id = ${workspaceId} and run_id = ${id}`);

@@ -3,28 +3,28 @@ import type { LaneId, LaneKey } from "#lanes";
 import type { RunKey } from "./run.ts";
 import { VERSION_GONE_SECONDS } from "./unfit-store.ts";
 
-/** A workflow, and a version of the code for which runs of it are asked. Empty: code without a version. */
+/** A workflow, and a version of its code whose workers poll for runs. Empty: code without a version. */
 export interface AskedVersion extends LaneKey {
   readonly version: string;
 }
 
-/** When a version was asked for last. */
+/** When workers of a version polled last. */
 export interface VersionSeen extends AskedVersion {
   readonly seenAt: Timestamp;
 }
 
-/** A version of which workers ask for runs of a workflow. */
+/** A version whose workers poll for runs of a workflow. */
 export interface AskingVersion {
   readonly laneId: LaneId;
   readonly version: string;
-  /** When it asked first. Milliseconds since 1970. */
+  /** When its workers polled first. Milliseconds since 1970. */
   readonly firstMs: number;
-  /** How long ago it asked last. Milliseconds. */
+  /** How long ago its workers polled last. Milliseconds. */
   readonly agoMs: number;
 }
 
 /**
- * Records that workers of these versions ask for runs. A version that was gone counts as new. Returns all versions of these workflows that
+ * Records that workers of these versions poll for runs. A version that was gone counts as new. Returns all versions of these workflows that
  * are not gone. Uses the primary key.
  */
 export const recordVersionsAcrossWorkspaces = (db: Db, asked: readonly VersionSeen[]): Promise<AskingVersion[]> =>
@@ -56,14 +56,14 @@ export const recordVersionsAcrossWorkspaces = (db: Db, asked: readonly VersionSe
         (extract(epoch from moment() - last_asked_at) * 1000)::float8 as "agoMs" from alive`,
   );
 
-/** Forgets versions of a workflow of which no worker has asked for a day. Uses the primary key. */
+/** Deletes versions of a workflow whose workers have not polled for a day. Uses the primary key. */
 export const forgetOldVersions = (db: Db, { workspaceId, laneId }: LaneKey): Promise<unknown> =>
   rows(
     db,
     sql`delete from workflow_version where workspace_id = ${workspaceId} and lane_id = ${laneId} and last_asked_at < moment() - interval '1 day'`,
   );
 
-/** The version for whose workers a run is kept that is due, while others ask. Null: none. Uses the primary keys. */
+/** The version for whose workers a due run is kept, while workers of other versions poll. Null: none. Uses the primary keys. */
 export const findKeptFor = async (db: Db, { workspaceId, laneId, id }: RunKey & LaneKey): Promise<string | null> =>
   (
     await row<{ version: string }>(
@@ -79,7 +79,7 @@ export const findKeptFor = async (db: Db, { workspaceId, laneId, id }: RunKey & 
     )
   )?.version ?? null;
 
-/** Those of these versions for which runs wait that have not tried them. Uses index run_unfit_parked. */
+/** Which of these versions have waiting runs that have not tried them. Uses index run_unfit_parked. */
 export const findParkedForAcrossWorkspaces = (db: Db, asked: readonly AskedVersion[]): Promise<AskedVersion[]> =>
   rows(
     db,

@@ -12,7 +12,7 @@ const columnsOf = (steps: readonly StepOfRun[]) => ({
   keys: textArray(steps.map((one) => one.key)),
 });
 
-/** Locks runs, whose jobs are locked. Uses the primary key. */
+/** Locks runs whose jobs are already locked. Uses the primary key. */
 export const lockRunsAcrossWorkspaces = (tx: Db, runs: readonly RunKey[]): Promise<unknown> =>
   rows(
     tx,
@@ -25,7 +25,7 @@ export const lockRunsAcrossWorkspaces = (tx: Db, runs: readonly RunKey[]): Promi
       lateral (select from run r where r.workspace_id = any(array[u.workspace_id]) and r.id = u.id for no key update) locked`,
   );
 
-/** Which of these steps their journals have, by their place in the list. Uses the primary key. */
+/** Which of these steps are in the journals, by their place in the list. Uses the primary key. */
 export async function findStoredAcrossWorkspaces(tx: Db, steps: readonly StepOfRun[]): Promise<ReadonlySet<number>> {
   const { workspaceIds, runIds, keys } = columnsOf(steps);
   const found = await rows<{ index: number }>(
@@ -39,8 +39,8 @@ export async function findStoredAcrossWorkspaces(tx: Db, steps: readonly StepOfR
 }
 
 /**
- * Cancels sleeps and waits that their programs no longer wait for, of runs that are locked. A payload that came for such a wait is kept for
- * the run's next one. Their places stay, and who follows a run sees it as a change. Uses the primary keys.
+ * Cancels sleeps and waits that their programs no longer wait for. The runs are locked. A payload that came for such a wait is kept for the
+ * run's next wait. The steps keep their places in the journal, and readers who follow the run see a change. Uses the primary keys.
  */
 export function cancelWaitsAcrossWorkspaces(tx: Db, steps: readonly StepOfRun[]): Promise<unknown> {
   // The statement below may not find a step twice.

@@ -3,7 +3,7 @@ import type { Timestamp, WorkspaceId } from "#kernel";
 import type { LaneKey } from "#lanes";
 import type { BegunRun } from "./execution-store.ts";
 
-/** Who is to hold a run that is started: a worker that waits for runs of this lane. */
+/** The worker that is to hold a run that is started: it waits for runs of this lane. */
 export interface RunHolder extends LaneKey {
   /** The worker's lease. */
   readonly leaseId: number;
@@ -25,18 +25,18 @@ export interface EagerRun {
 interface HandedOver<Result> {
   readonly result: Result;
   readonly held: readonly EagerRun[];
-  /** Those who may hold a run all the same: the database was away before it said so. */
+  /** Workers that may hold a run: the database became unavailable before it responded. */
   readonly unknown: ReadonlyMap<RunHolder, Error>;
 }
 
-/** Workers that wait for runs. A run that nothing comes before may be started eagerly for one of them: it needs no claim then. */
+/** Workers that wait for runs. If nothing comes before a new run, it may be started eagerly for one of them. Then it needs no claim. */
 export interface WaitingWorkers {
   /** The lease of the node. Null: no runs may be started eagerly. */
   readonly nodeLeaseId: number | null;
   /**
    * Runs a write that may start runs eagerly for workers. These workers get nothing else until it has ended.
    *
-   * @param write gets a function that finds the holder of the next run of a workflow: null if no worker waits for it
+   * @param write gets a function that returns the holder of the next run of a workflow: null if no worker waits for it
    */
   handOver<Result>(
     write: (holderOf: (workspaceId: WorkspaceId, workflow: string) => RunHolder | null) => Promise<HandedOver<Result>>,

@@ -33,7 +33,7 @@ import { FollowedRuns } from "./watch/followed-runs.ts";
 import { mountRunEvents } from "./watch/routes.ts";
 import { mountJournals } from "./workflow-journals-routes.ts";
 
-/** How often slow hooks are looked for. Milliseconds. */
+/** How often to look for slow hooks. Milliseconds. */
 const SLOW_HOOKS_MS = 10_000;
 
 export interface WorkflowsOptions {
@@ -61,7 +61,7 @@ export interface Workflows extends Module {
   runChanged(run: RunKey): void;
   /** Changes of runs may have been missed. */
   runsMayHaveChanged(): void;
-  /** A key of the workspace was revoked, or something else about it changed: readers of streams are authenticated anew. */
+  /** A key of the workspace was revoked, or something else about it changed: readers of streams are authenticated again. */
   workspaceChanged(workspaceId: WorkspaceId): void;
   /** Sessions or rights of a person have changed: their streams end. */
   personChanged(personId: PersonId): void;

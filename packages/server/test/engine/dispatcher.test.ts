@@ -394,7 +394,7 @@ describe("a workspace that a slow claim is not for", () => {
   });
 });
 
-test("a workspace of which 4,096 attempts wait to be settled has no more jobs sent straight through, until some are", async () => {
+test("a workspace of which 4,096 attempts wait to be settled starts no more jobs eagerly, until some are", async () => {
   const settled = Promise.withResolvers<void>();
   stage.settling = settled.promise;
   for (let id = 1; id <= 4_096; id += 1) {

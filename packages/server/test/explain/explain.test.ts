@@ -25,7 +25,7 @@ describe("an explanation", () => {
       queue,
       state: "waiting",
       held_by: ["handler"],
-      summary: "Not running: the queue has no callback_url or worker.",
+      summary: "Not running: the queue has neither a callback_url nor a worker.",
       ahead: 0,
       ahead_is_more: false,
       gates: [
@@ -52,7 +52,7 @@ describe("an explanation", () => {
         {
           gate: "handler",
           holds: true,
-          message: "The queue has no callback_url or worker.",
+          message: "The queue has neither a callback_url nor a worker.",
           figures: { has_callback_url: false, worker_last_seen_at: null },
         },
         {
@@ -273,7 +273,7 @@ test("a job that only waits for its moment is estimated to start then", async ({
   const unhandled = await service.enqueue({ queue: await service.queue(), delay: 29 });
   expect(await explain(service, unhandled)).toMatchObject({
     held_by: ["due", "handler"],
-    summary: "Not running: it is due in 29 s, and the queue has no callback_url or worker.",
+    summary: "Not running: it is due in 29 s, and the queue has neither a callback_url nor a worker.",
     estimated_start: null,
   });
 });

@@ -32,5 +32,5 @@ test("explain says that a queue has neither a callback_url nor a worker", async 
   const queue = await service.queue();
   const { id } = await service.enqueue({ queue });
   const { held_by, summary } = await service.ok("GET", `/v1/queues/${queue}/jobs/${id}/explain`);
-  expect([held_by, summary]).toEqual([["handler"], "Not running: the queue has no callback_url or worker."]);
+  expect([held_by, summary]).toEqual([["handler"], "Not running: the queue has neither a callback_url nor a worker."]);
 });

@@ -6,7 +6,7 @@ const MIB = 1024 * 1024;
 
 /** What a node writes about itself when it registers. */
 export interface NodeFacts {
-  /** Stays the same when the node goes on under a new lease. */
+  /** The id of the process. It stays the same when the node continues under a new lease. */
   readonly process: Uuid;
   readonly host: string;
   readonly version: string;
@@ -14,7 +14,7 @@ export interface NodeFacts {
   readonly maxInFlight: number;
 }
 
-/** What it writes at each renewal of its lease. */
+/** What a node writes at each renewal of its lease. */
 export interface NodeLoad {
   readonly memoryBytes: number;
   readonly isDraining: boolean;

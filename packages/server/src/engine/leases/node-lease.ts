@@ -10,7 +10,7 @@ import {
 import { type NodeFacts, type NodeLoad, usedMemoryBytes } from "./node-facts.ts";
 import { endNode, type NodeLeaseRow, registerNode, renewNode } from "./store.ts";
 
-/** A node trusts its lease for this part of its length after a renewal, so that its attempts end before others may take the jobs. */
+/** After a renewal, a node trusts its lease for this part of the lease's length. So its attempts end before others may take the jobs. */
 const TRUSTED_PART = 0.8;
 
 export interface LeaseOptions {
@@ -33,7 +33,7 @@ export interface LeaseOptions {
 }
 
 /**
- * This node's lease: one row, renewed three times in its length. An expired lease is never renewed; the node goes on under a new one
+ * This node's lease: one row, renewed three times in its length. An expired lease is never renewed; the node continues under a new one
  * (I3). Each renewal sets the node's clock by the database's.
  */
 export class NodeLease {
@@ -73,7 +73,7 @@ export class NodeLease {
     this.#loop.wake();
   }
 
-  /** Tells, with a renewal, that this node is about to stop. */
+  /** Reports, with a renewal, that this node is about to stop. */
   drain(): void {
     this.#isDraining = true;
     this.#loop.wakeUnlessFailed();
@@ -132,7 +132,7 @@ export class NodeLease {
     if (vault_key !== null && !masterKeyIds().includes(vault_key)) onKeyMissing(vault_key);
   }
 
-  /** Called before the lease expires, not after: also by a timer, when no renewal succeeded in time. */
+  /** Called before the lease expires, not after: a timer calls it when no renewal succeeded in time. */
   #lose(): void {
     this.#watch?.clear();
     this.#trustedUntilMs = 0;

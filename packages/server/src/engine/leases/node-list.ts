@@ -1,7 +1,7 @@
 import type { NodeRecord } from "@tidemill/contract";
 import { type Db, fragment, rows, sql } from "#kernel";
 
-/** A lease that its process has replaced by a newer one is no node. */
+/** A lease that its process has replaced with a newer one does not count as a node. */
 const IS_NEWEST = fragment`not exists (select from node newer where newer.process = n.process and newer.lease_id > n.lease_id)`;
 
 /**

@@ -69,8 +69,8 @@ export const renewNode = (
   );
 
 /**
- * What the tokens of a node's executions are derived from: null for the lease of a worker. Undefined: there is no such lease, yet or any more.
- * Uses the primary keys.
+ * What the tokens of a node's executions are derived from: null for the lease of a worker. Undefined: there is no such lease yet, or no
+ * longer. Uses the primary keys.
  */
 export const findNodeSecret = async (db: Db, leaseId: number): Promise<Buffer | null | undefined> =>
   (await row<{ secret: Buffer | null }>(db, sql`select secret from lease l left join node n on n.lease_id = l.id where l.id = ${leaseId}`))

@@ -1,7 +1,7 @@
 import { type Db, row, sql, type WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 
-/** Before every workspace. */
+/** An id that sorts before that of every workspace. */
 const NO_WORKSPACE = "00000000-0000-0000-0000-000000000000" as WorkspaceId;
 
 /** Locks all concurrency keys of a lane until the transaction ends. */
@@ -9,8 +9,9 @@ export const lockKeysOf = (tx: Db, laneId: LaneId): Promise<unknown> => row(tx, 
 
 /**
  * Reassigns the slots of some keys of one lane whose limit per key changed: of the lane `only`, or of the first lane of the first workspace
- * behind `afterWorkspace`. It goes on after the last key of the previous call, and takes as many keys as can give slots to at most
- * `limit` jobs. Returns null when no lane is left. In byte order, the character after the slash ends the keys of a lane. Uses indexes lane_to_reassign and job_key.
+ * after `afterWorkspace`. It continues after the last key of the previous call, and takes as many keys as can give slots to at most `limit`
+ * jobs. Returns null when no lane is left. The range of a lane's keys ends at the character that follows the slash in byte order. Uses
+ * indexes lane_to_reassign and job_key.
  */
 export const reassignSomeAcrossWorkspaces = (
   db: Db,

@@ -28,7 +28,7 @@ export interface StoredBatch {
 /** When a key that is taken now expires. */
 const BATCH_KEY_EXPIRY = fragment`moment() + interval '1 day'`;
 
-/** What the insert of jobs does besides when batches have keys: it takes the keys, and inserts the batches that got theirs. */
+/** What the insert of jobs also does when batches have keys: it takes the keys, and inserts the batches that got theirs. */
 export const KEYED = {
   isKeyed: true,
   claimed: fragment`claimed as (
@@ -85,7 +85,10 @@ export const releaseBatchKeysAcrossWorkspaces = (tx: Db, keys: readonly BatchKey
       where k.workspace_id = n.workspace_id and k.lane_id = n.lane_id and k.key = n.key`,
   );
 
-/** The batches of keys: null when a key is not known any more. Results beyond 4 MiB of a workspace are left out. Uses the primary keys. */
+/**
+ * The batches that were stored with these keys. Null for a key that is no longer known. Results beyond 4 MiB per workspace are left out.
+ * Uses the primary keys.
+ */
 export async function findBatchesAcrossWorkspaces(db: Db, keys: readonly BatchKey[]): Promise<(StoredBatch | null)[]> {
   const found = await rows<Omit<JobRow, "payload" | "id"> & { at: number; fingerprint: string; job_id: JobId; id: JobId | null }>(
     db,

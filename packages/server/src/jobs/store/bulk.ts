@@ -5,7 +5,10 @@ import { withinBytes } from "./bytes.ts";
 import { COUNT_ADDED, COUNT_GONE, COUNT_PURGED, COUNT_REVIVED, UNCOUNT_TAKEN } from "./counts.ts";
 import { ARCHIVE_GONE, ASSIGN_SLOTS_OF_GONE, ASSIGN_SLOTS_OF_MOVED, ASSIGN_SLOTS_OF_WAITING, RESTORE_TAKEN } from "./fragments.ts";
 
-/** Jobs of queues to change, as far as they are in one of the states and were enqueued, and finished if they have, by `until`. */
+/**
+ * Jobs of queues to change. Only those are changed that are in one of the states, and that were enqueued and, if they are finished,
+ * finished by `until`.
+ */
 export interface ManyJobs {
   readonly workspaceId: WorkspaceId;
   readonly jobs: readonly { readonly laneId: LaneId; readonly id: JobId }[];
@@ -29,7 +32,7 @@ const idsOf = (jobs: ManyJobs["jobs"]) => plainArray(jobs.map(({ id }) => id));
 const IN_ORDER = fragment`(select * from requested order by lane_id, id)`;
 /** The job of CTE or table `j` that is requested as `s`. */
 const REQUESTED = fragment`j.workspace_id = any(array[s.workspace_id]) and j.lane_id = s.lane_id and j.id = s.id`;
-/** Those of CTE `picked` that one statement changes. */
+/** The jobs of CTE `picked` that one statement changes. */
 const WITHIN_BYTES = withinBytes(fragment`picked`, fragment`lane_id, id`);
 const ELIGIBLE = fragment`${REQUESTED} and j.kind = 'queue' and j.state = any(s.states) and coalesce(j.finished_at, j.created_at) <= s.until`;
 const shown = (cte: ReturnType<typeof fragment>, lease: ReturnType<typeof fragment>) => fragment`

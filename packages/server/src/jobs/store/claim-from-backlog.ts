@@ -3,12 +3,14 @@ import { CLAIM_BYTES, type Holder, type WorkerClaim } from "./claim.ts";
 import { CLAIMABLE, CLAIMED_COLUMNS } from "./fragments.ts";
 
 /**
- * Claims jobs for workers from one queue whose last claim brought all that was asked for, so that there are probably more. Brings nothing if the
- * queue is not simple: it has limits, an open circuit, is paused or served otherwise; and less than was asked for if it has no more, if other
- * transactions hold them, or if their payloads exceed `MAX_CLAIM_BYTES`. The general claim finds out why.
+ * Claims jobs for workers from one queue whose last claim brought as many as were asked for, so that there are probably more. It brings
+ * nothing if the queue is not simple: if it has limits or an open circuit, is paused, or is not served by workers. It brings fewer than
+ * were asked for if the queue has no more, if other transactions hold its jobs, or if their payloads exceed `MAX_CLAIM_BYTES`. The general
+ * claim finds out why.
  *
- * It returns the jobs as it claims them, where the general claim keeps them beside what it has found: 16 µs of PostgreSQL for a job in place of 22.
- * The update goes to the places of the rows that are locked, as in the general claim from one lane. Uses index job_claimable.
+ * It returns the jobs as it claims them, while the general claim stores them first, beside what it has found about lanes: a job takes
+ * PostgreSQL 16 µs instead of 22. The update finds the locked rows by their ctid, as in the general claim from one lane. Uses index
+ * job_claimable.
  *
  * @param leaseId of the node
  */

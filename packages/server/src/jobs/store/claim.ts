@@ -7,7 +7,10 @@ import { CLAIMABLE, CLAIMED_COLUMNS } from "./fragments.ts";
 /** When another transaction holds the limited lane, or jobs that a worker could take, the claim is tried again after this. Milliseconds. */
 const BUSY_RETRY_MS = 25;
 
-/** A claim brings payloads of so many bytes, and the job that exceeds them. A claim for a node brings one job of each lane besides. */
+/**
+ * A claim brings payloads of up to this many bytes, and the job that exceeds the limit. A claim for a node also brings at least one job of
+ * each lane.
+ */
 export const MAX_CLAIM_BYTES = 4 * 1024 * 1024;
 export const CLAIM_BYTES = new Fragment(String(MAX_CLAIM_BYTES));
 
@@ -29,12 +32,15 @@ export interface Holder extends LaneKey {
   readonly version: string | null;
 }
 
-/** Which runs of a workflow workers of one version take, while workers of others ask too. Runs without a version are for all of them. */
+/**
+ * Which runs of a workflow the workers of one version take, while workers of other versions poll as well. Runs without a version are for
+ * all of them.
+ */
 export interface VersionFilter {
   readonly version: string | null;
   /** The other versions, whose runs are theirs. */
   readonly others: readonly string[];
-  /** Whether runs of versions that are gone are for this one. */
+  /** Whether this version also takes the runs of versions that no worker has any more. */
   readonly isNewest: boolean;
 }
 
@@ -47,15 +53,18 @@ export interface WorkerClaim extends Claim {
   readonly place: number;
 }
 
-/** What a claim found of a lane that has limits, that it passed over, or that is served otherwise. */
+/** What a claim found about a lane that has limits, that it passed over, or that is served in another way. */
 export interface LaneFound {
   readonly laneId: LaneId;
   readonly limited: boolean;
-  /** When more of its jobs may start, if only its rate limit or another claim holds them, or they came too late for this one. Milliseconds from now. */
+  /**
+   * When more of its jobs may start, if only its rate limit or another claim keeps them from starting, or if they came too late for this
+   * claim. Milliseconds from now.
+   */
   readonly opensInMs: number | null;
   /** Whether workers serve it. */
   readonly isPulled: boolean;
-  /** Whether other transactions hold the lane, or jobs of it that this claim could have taken. */
+  /** Whether other transactions have locked the lane, or jobs of it that this claim could have taken. */
   readonly isBusy?: boolean;
 }
 
@@ -63,13 +72,13 @@ type ClaimRow = { [Field in keyof Claim]: Claim[Field] | null } & { found: LaneF
 
 /** What differs between claims of a node and claims for workers, in the statement below. */
 interface ClaimParts {
-  /** From the jobs that were found, those to claim (`picked`). */
+  /** CTE `picked`: of the jobs that were found, those to claim. */
   readonly picked: Fragment;
   /** The lanes of jobs that were found and not picked, for another claim to take. */
   readonly cut: Fragment;
   /** Lanes that gave less than was asked for because other transactions hold jobs. */
   readonly busy: Fragment;
-  /** What the update reads besides `picked`, how it finds the jobs, and what it sets. */
+  /** What the update reads in addition to `picked`, how it finds the jobs, and what it sets. */
   readonly from: Fragment;
   readonly found: Fragment;
   readonly lease: Fragment;
@@ -80,10 +89,13 @@ interface ClaimParts {
 
 const BY_KEY = fragment`job.workspace_id = any(array[picked.workspace_id]) and job.lane_id = picked.lane_id and job.id = picked.id`;
 
-/** So many nulls, for a list of columns. */
+/** A list of this many nulls, as columns. */
 const nulls = (count: number) => new Fragment(Array(count).fill("null").join(", "));
 
-/** The jobs that were found, with the bytes that come before them. Workspaces share these: those come first whose jobs so far have fewer. */
+/**
+ * The jobs that were found, each with the bytes of the jobs before it. Workspaces share the bytes: the next job is from a workspace whose
+ * jobs so far have fewer bytes.
+ */
 const WEIGHED = fragment`(
   select *, sum(size) over (order by workspace_bytes, workspace_id) - size as bytes_before
   from (
@@ -127,8 +139,8 @@ const FOR_WORKERS: ClaimParts = {
 };
 
 /**
- * The same for one lane without limits, whose jobs come in order: nothing is sorted, and the update goes to the places of the rows that are
- * locked. A job whose row has moved since the snapshot is not at its place: like those that exceed the bytes, it is left to another claim.
+ * The same for one lane without limits, whose jobs come in order. Nothing is sorted, and the update finds the locked rows by their ctid. A
+ * job whose row has moved since the snapshot is not found there: like jobs that exceed the bytes, it is left to another claim.
  */
 const FOR_WORKERS_OF_LANE: ClaimParts = {
   ...FOR_WORKERS,
@@ -162,7 +174,7 @@ const NEXT_OF_LOCKED = fragment`
     where job.workspace_id = any(array[l.workspace_id]) and job.lane_id = l.lane_id and job.id = next.id and ${CLAIMABLE} offset 0
   ) job on true`;
 
-/** The same of the runs that the filter lets through. Another claim may have locked one that it finds. */
+/** The same for the runs that the filter lets through. Another claim may have locked a run that this finds. */
 const NEXT_OF_VERSION = fragment`
   select l.workspace_id, l.lane_id, next.id, job.priority, job.run_at, job.size, job.id is not null as seen, null::tid as at
   from filter cross join lateral next_jobs_of_version(l.workspace_id, l.lane_id, filter.version, filter.others, filter.is_newest, ${COUNT}) next (id)
@@ -174,13 +186,12 @@ const NEXT_OF_VERSION = fragment`
 
 /**
  * Claims up to `take` due jobs of each lane under a valid lease: highest priority first, then oldest first, within the lane's limits and
- * `MAX_CLAIM_BYTES`.
- * Rows that another claim has locked are skipped. A lane whose circuit is open gives one job to one claim, when its next probe is due.
- * One lookup says whether any circuit is open, since mostly none is.
+ * `MAX_CLAIM_BYTES`. Rows that another claim has locked are skipped. A lane whose circuit is open gives one job to one claim, when its next
+ * probe is due. One look-up says whether any circuit is open, since usually none is.
  *
- * Lanes with limits are claimed from apart (`limited`), by one claim at a time: it locks the lane, then reads what its limits leave
- * free (I6). `found` describes these lanes, those that were passed over because `limited` was wrong for them, and those that are served
- * otherwise. Uses index job_claimable.
+ * Lanes with limits have claims of their own (`limited`), one at a time: the claim locks the lane, then reads what its limits leave free
+ * (I6). `found` describes these lanes, the lanes that were passed over because `limited` was wrong for them, and the lanes that are served
+ * in another way. Uses index job_claimable.
  */
 export const claimAcrossWorkspaces = (
   db: Db,
@@ -190,7 +201,7 @@ export const claimAcrossWorkspaces = (
 ): Promise<{ claims: Claim[]; found: LaneFound[] }> => claim(db, claimant, lanes, { limited, filter: null }, FOR_NODE, []);
 
 /**
- * The same for workers: what is claimed from a lane is divided among its `holders`, each of whom gets up to `take` jobs, and every job is
+ * The same for workers: what is claimed from a lane is divided among its `holders`. Each of them gets up to `take` jobs, and every job is
  * held until its own time. With a filter, there is one lane.
  */
 export const claimForWorkersAcrossWorkspaces = async (

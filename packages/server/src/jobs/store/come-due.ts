@@ -8,17 +8,17 @@ const MOVABLE_DUE = movableOf(fragment`due`, fragment`false`);
 /** The advisory lock of the node that moves jobs while more are due than a batch moves. */
 const CROWD_LOCK = 7305512041;
 
-/** Where the next batch goes on when more jobs are due than one moves. */
+/** Where the next batch continues when more jobs are due than one batch moves. */
 export interface DuePosition {
   /** The last workspace that was visited. Null: the visit begins with the first one. */
   readonly afterWorkspace: WorkspaceId | null;
-  /** Workspaces that used up their share. They take part in the next batch wherever the visit is. */
+  /** Workspaces that used up their share. They take part in the next batch, whichever workspaces it visits. */
   readonly unfinished: readonly WorkspaceId[];
 }
 
 export const FIRST_DUE: DuePosition = { afterWorkspace: null, unfinished: [] };
 
-/** Jobs of a lane that are due, and whose concurrency keys other transactions have locked. */
+/** Jobs of a lane that are due, but whose concurrency keys other transactions have locked. */
 export interface LeftDue extends LaneKey {
   readonly ids: readonly JobId[];
 }
@@ -28,7 +28,7 @@ export interface MovedDue {
   readonly moved: number;
   /** Whether more jobs than a batch moves were due. */
   readonly isCrowded: boolean;
-  /** Whether another node was moving a batch of them. Then this one moved none. */
+  /** Whether another node was moving a batch of them. Then this node moved none. */
   readonly isLocked: boolean;
   readonly next: DuePosition;
   readonly lanes: LaneKey[];
@@ -39,11 +39,12 @@ export interface MovedDue {
 
 /**
  * Moves delayed jobs to `waiting` when they are due, and skips those that another node has locked. When no more than `limit` are due, it
- * moves them all. When more are, one node moves them at a time: two would take twice as much of the database from all others. It visits the
- * next workspaces with delayed jobs, half as many as `limit`. Those of them with due jobs and the unfinished ones get an equal share of the
- * batch, so that none waits for another's thousands. Uses index job_due, and job_due_share for shares.
+ * moves them all. When more are due, one node at a time moves them: two would put twice the load on the database. It visits the next
+ * workspaces with delayed jobs, half as many as `limit`. The visited workspaces with due jobs and the unfinished ones get equal shares of
+ * the batch, so that none waits for thousands of jobs of another. Uses index job_due, and job_due_share for shares.
  *
- * It does not wait for concurrency keys that others have locked, since jobs of all workspaces would: it leaves their jobs.
+ * It does not wait for concurrency keys that others have locked, because jobs of all workspaces would have to wait, too. It leaves the jobs
+ * of these keys.
  *
  * Its commit does not wait for the disk. After a crash, jobs that it moved are delayed and due again, unless a claim, whose commit waits, has
  * made them durable.
@@ -59,7 +60,7 @@ export async function moveDueAcrossWorkspaces(
     lane_id: LaneId | null;
     jobs: number;
     next_ms: number | null;
-    /** Of each workspace. Null when no more than `limit` are due. */
+    /** The share of each workspace. Null when no more than `limit` are due. */
     share: number | null;
     mine: boolean | null;
     visited: WorkspaceId | null;

@@ -12,14 +12,14 @@ const LATENCY_BUCKET = fragment`latency_bucket(date_part('epoch', moment() - gre
 export const COMPLETED_BY_LANE = fragment`
   select workspace_id, lane_id, count(*) as jobs, array_agg(${LATENCY_BUCKET}) as latencies from gone group by workspace_id, lane_id`;
 
-/** From CTE `counted` of completed jobs. */
+/** Counts completed jobs, from CTE `counted`. */
 export const COUNT_COMPLETED = fragment`
   insert into job_delta (workspace_id, lane_id, at, live, completed, latencies)
   select workspace_id, lane_id, moment(), -jobs, jobs, latencies from counted`;
 
 /**
- * Enqueued jobs, from CTEs `accepted (workspace_id, lane_id, jobs, schedules)` and `moved (…, state)`. All count as live at first. Those
- * that do not wait, which are few, are moved by rows of their own: so nothing is looked up per job.
+ * Enqueued jobs, from CTEs `accepted (workspace_id, lane_id, jobs, schedules)` and `moved (…, state)`. All count as live at first. The few
+ * that do not wait are moved by rows of their own. So nothing is looked up per job.
  */
 export const COUNT_ENQUEUED = fragment`
   insert into job_delta (workspace_id, lane_id, at, live, enqueued, delayed, pending_approval)
@@ -28,14 +28,17 @@ export const COUNT_ENQUEUED = fragment`
   select workspace_id, lane_id, moment(), -count(*), 0, count(*) filter (where state = 'delayed'), count(*) filter (where state = 'pending_approval')
   from moved where state in ('delayed', 'pending_approval') group by workspace_id, lane_id`;
 
-/** The same where no job is delayed: then all of a lane wait for approval, if it is one that `holds` (a column of `accepted`), or none does. */
+/**
+ * The same where no job is delayed. Then either all jobs of a lane wait for approval, if the lane `holds` them (a column of `accepted`), or
+ * none does.
+ */
 export const COUNT_ENQUEUED_BY_LANE = fragment`
   insert into job_delta (workspace_id, lane_id, at, live, enqueued, pending_approval)
   select workspace_id, lane_id, moment(), case when holds then 0 else jobs + schedules end, jobs + schedules,
     case when holds then jobs + schedules else 0 end
   from accepted where jobs + schedules > 0`;
 
-/** Jobs of CTE `moved` that are new in their `state`, and were not enqueued: of kinds, or back from history. */
+/** Jobs of CTE `moved` that are new in their `state` and were not enqueued by callers: internal jobs, and jobs that return from history. */
 export const COUNT_ADDED = fragment`
   insert into job_delta (workspace_id, lane_id, at, live, delayed, pending_approval)
   select workspace_id, lane_id, moment(), count(*) filter (where state in ('waiting', 'active')), count(*) filter (where state = 'delayed'),
@@ -62,8 +65,8 @@ export const COUNT_TAKEN_BACK = fragment`
   select workspace_id, lane_id, moment(), -count(*), count(*), count(*) from moved where state = 'failed' group by workspace_id, lane_id`;
 
 /**
- * For the select list that ends a move: counts the dead letters of CTE `moved (…, fingerprint, last_error)` by group. A group is what a job has
- * the fingerprint of.
+ * Part of the select list that ends a move: counts the dead letters of CTE `moved (…, fingerprint, last_error)` by group. Jobs with the
+ * same fingerprint are a group.
  */
 export const COUNT_DEAD_LETTERS = fragment`(
   select count_dead_letters(array_agg(workspace_id), array_agg(lane_id), array_agg(fingerprint), array_agg(jobs), array_agg(error))

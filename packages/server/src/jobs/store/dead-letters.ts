@@ -19,13 +19,16 @@ export interface DeadLetterChunk {
   readonly limit: number;
 }
 
-/** How many jobs of each lane were moved or removed, and the last row that was read. Null: it came to the end. */
+/** How many jobs of each lane were moved or removed, and the last row that was read. Null: all rows were read. */
 export interface ChunkDone {
   readonly lanes: readonly { readonly lane_id: LaneId; readonly jobs: number }[];
   readonly reached: JobId | null;
 }
 
-/** The last row of CTE `scanned`, if there may be more: it has as many as CTE `requested` allows, or as many bytes as a statement deletes. */
+/**
+ * The last row of CTE `scanned`, if there may be more: if `scanned` has as many rows as CTE `requested` allows, or as many bytes as a
+ * statement deletes.
+ */
 const REACHED = fragment`(
   select id from scanned
   where (select count(*) from listed) = (select records from requested) or (select count(*) from scanned) < (select count(*) from listed)
@@ -40,7 +43,7 @@ const chunkDone = (found: readonly Row[]): ChunkDone => ({
 
 /** What happens to the jobs of CTE `picked`, as CTE `moved`, and what is selected with each lane of `moved`. */
 interface Change {
-  /** Those of CTE `listed` that one statement changes. */
+  /** The jobs of CTE `listed` that one statement changes. */
   readonly within: Fragment;
   readonly moved: Fragment;
   readonly counted: Fragment;
@@ -67,9 +70,9 @@ const PURGE: Change = {
 };
 
 /**
- * Picks a chunk of failed jobs and changes them. Uses index job_failed, job_parked for one queue, or job_fingerprint for one group, to scan; the primary key to lock; and
- * job_failed to change them, with an array of ids between the two. With a join, a plan made while the table was small would read every job
- * of the workspace for each picked one.
+ * Picks a chunk of failed jobs and changes them. Uses index job_failed, job_parked for one queue, or job_fingerprint for one group, to
+ * scan; the primary key to lock; and job_failed to change them, with an array of ids between the two. With a join, a plan that was made
+ * while the table was small would read every job of the workspace for each picked one.
  */
 const changeFailed = async (
   db: Db,

@@ -51,9 +51,9 @@ export interface OverdueJob {
 
 /** The limits of one transaction. */
 export interface Share {
-  /** For each workspace. */
+  /** The maximum for each workspace. */
   readonly maxJobs: number;
-  /** For all jobs together. A job weighs 1, and 1 more for each `bytesPerWeight` of payload. One job is decided in any case. */
+  /** The maximum for all jobs together. A job weighs 1, and 1 more for each `bytesPerWeight` of payload. One job is decided in any case. */
   readonly maxWeight: number;
   readonly bytesPerWeight: number;
 }

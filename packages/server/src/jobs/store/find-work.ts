@@ -2,16 +2,16 @@ import { type Db, Fragment, fragment, plainArray, rows, sql, type WorkspaceId } 
 import { DELIVERING_PLANS, type LaneId, type LaneKey } from "#lanes";
 import { CLAIMABLE } from "./fragments.ts";
 
-/** Workspaces that one look visits, those without work among them. */
+/** Workspaces that one scan visits, including those without work. */
 const MAX_WORKSPACE_STEPS = 200;
-/** Lanes that one look visits. Each workspace gets an equal share. */
+/** Lanes that one scan visits. Each workspace gets an equal share. */
 export const MAX_LANE_STEPS = 1_000;
 
-/** How far earlier looks came. The next one goes on from there. */
+/** How far earlier scans came. The next one continues from there. */
 export interface ScanPosition {
-  /** The workspace at which the previous look ended. Null: it came to the end. */
+  /** The workspace at which the previous scan ended. Null: it came to the end. */
   readonly afterWorkspace: WorkspaceId | null;
-  /** Whether that workspace was visited. If not, the next look begins with it. */
+  /** Whether that workspace was visited. If not, the next scan begins with it. */
   readonly wasVisited: boolean;
   /** The last lane that was visited in each workspace with more lanes than its share. */
   readonly afterLanes: ReadonlyMap<WorkspaceId, LaneId>;
@@ -24,17 +24,17 @@ const NO_LANE = fragment`0`;
 const LAST_LANE = fragment`9223372036854775807`;
 const DELIVERS = new Fragment(`w.plan = any('${DELIVERING_PLANS}'::text[])`);
 
-/** The first lane behind the row `walk` that nodes serve and that is not paused, as far as there is one. Uses index lane_served. */
+/** The first lane after the row `walk` that nodes serve and that is not paused, if there is one. Uses index lane_served. */
 const NEXT_SERVED = fragment`
   select served, workspace_id, id from lane
   where not paused and deleted_at is null and (served, workspace_id, id) > ('push', walk.workspace_id, walk.lane_id)
   order by served, workspace_id, id limit 1`;
 
 /**
- * Walks over the workspaces that have both lanes that nodes serve and claimable jobs, behind the row of CTE `origin` and in at most its
+ * Walks over the workspaces that have both lanes that nodes serve and claimable jobs, after the row of CTE `origin` and in at most its
  * `steps`. It alternates between the two indexes: each step goes to the next workspace with served lanes, and from there to the next one
- * with claimable jobs. So neither jobs that nobody serves nor lanes without jobs are read one by one. `found` is a workspace that has
- * both. Uses indexes lane_served and job_claimable.
+ * with claimable jobs. So neither jobs that nobody serves nor lanes without jobs are read one by one. `found` is a workspace that has both.
+ * Uses indexes lane_served and job_claimable.
  */
 const WALK_WORKSPACES = fragment`
   walk as (
@@ -55,7 +55,7 @@ const WALK_WORKSPACES = fragment`
     where walk.step < (select steps from origin)
   )`;
 
-/** Look-ups before it is left to the look itself to find out whether there is work. */
+/** How many look-ups a poll makes. After that, the scan itself has to find out whether there is work. */
 const POLL_STEPS = fragment`20`;
 
 /**
@@ -66,14 +66,14 @@ export const WORK_MAY_WAIT = fragment`
   with recursive origin as (select ${NO_WORKSPACE} as workspace_id, ${NO_LANE}::bigint as lane_id, ${POLL_STEPS} as steps), ${WALK_WORKSPACES}
   select moment() from walk where found is not null or step = ${POLL_STEPS} limit 1`;
 
-/** A lane with work, the last visited lane of a workspace with more, or the workspace at which the look ended. */
+/** A lane with work, the last visited lane of a workspace with more, or the workspace at which the scan ended. */
 type Found = { workspace_id: WorkspaceId; lane_id: LaneId | null; after_lane: LaneId | null; is_visited: boolean | null };
 
 /**
- * Finds lanes served by nodes that have claimable jobs, free slots and free starts. A lane whose circuit is open is included when its
- * next probe is due. A look visits a limited number of workspaces and, in each, a limited number of lanes; `next` is where to go on, and
- * `FROM_THE_START` if it visited all. In a workspace it alternates between indexes lane_served and job_claimable (`WALK_WORKSPACES`), and
- * reads one entry of each per step, however many jobs wait.
+ * Finds lanes served by nodes that have claimable jobs, free slots and free starts. A lane whose circuit is open is included when its next
+ * probe is due. A scan visits a limited number of workspaces and, in each, a limited number of lanes; `next` is where to continue, and
+ * `FROM_THE_START` if all were visited. In a workspace the scan alternates between indexes lane_served and job_claimable
+ * (`WALK_WORKSPACES`), and reads one entry of each per step, however many jobs wait.
  */
 export async function findLanesWithWorkAcrossWorkspaces(
   db: Db,
@@ -128,7 +128,7 @@ export async function findLanesWithWorkAcrossWorkspaces(
   };
 }
 
-/** Workspaces that this look did not visit keep their position. */
+/** Workspaces that this scan did not visit keep their position. */
 function positionAfter(found: readonly Found[], before: ScanPosition): ScanPosition {
   const end = found.find(({ is_visited }) => is_visited !== null);
   const afterWorkspace = end?.workspace_id ?? null;
@@ -140,6 +140,6 @@ function positionAfter(found: readonly Found[], before: ScanPosition): ScanPosit
   return { afterWorkspace, wasVisited, afterLanes: new Map([...kept, ...cut]) };
 }
 
-/** Whether a look that ended at `end` has passed the workspace. */
+/** Whether a scan that ended at `end` has passed the workspace. */
 const isBefore = (id: WorkspaceId, end: WorkspaceId | null, wasEndVisited: boolean): boolean =>
   end !== null && (id < end || (id === end && wasEndVisited));

@@ -1,12 +1,12 @@
 import { type Db, row, sql } from "#kernel";
 
-/** The most rows in one statement. */
+/** The maximum number of rows in one statement. */
 const CHUNK = 5_000;
 
 /**
- * Moves rows of `job_delta` into the sums of `job_count`, into `tally`, and into the metrics of queues. One statement does it all, so totals
- * never change. Nodes that fold at the same time take different rows, and add to sums in the same order. Rows of lanes that are gone are
- * dropped.
+ * Moves rows of `job_delta` into the sums of `job_count`, into `tally`, and into the metrics of queues. One statement does all of this, so
+ * totals never change. Nodes that fold at the same time take different rows, and add to sums in the same order. Rows of lanes that are gone
+ * are dropped.
  *
  * @returns 0 when there may be more to do, in milliseconds
  */

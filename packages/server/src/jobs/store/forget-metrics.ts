@@ -1,10 +1,10 @@
 import { type Db, rows, sql } from "#kernel";
 
-/** The most rows in one statement. */
+/** The maximum number of rows in one statement. */
 const CHUNK = 10_000;
 
 /**
- * Deletes metrics past their time: minutes after some days, hours after the retention of the workspace's plan.
+ * Deletes expired metrics: minutes after some days, hours after the retention of the workspace's plan.
  *
  * @returns 0 when there may be more to do, in milliseconds
  */
@@ -25,8 +25,8 @@ const forgetMinutes = async (db: Db, days: number): Promise<number> =>
   ).length;
 
 /**
- * Looks for the oldest hours of each queue, by the primary key. Plans keep them for different times, so an index by time would first have
- * those that others keep.
+ * Looks for the oldest hours of each queue, by the primary key. Plans keep hours for different times, so an index by time would begin with
+ * hours that some plans still keep.
  */
 const forgetHours = async (db: Db): Promise<number> =>
   (

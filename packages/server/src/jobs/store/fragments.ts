@@ -1,8 +1,8 @@
 import { Fragment, fragment } from "#kernel";
 
 /*
- * What statements on jobs share. Each move of a job is one statement. These parts make it also write the history and the slots of
- * concurrency keys; counts.ts has those that count. docs/sql.md explains the idioms.
+ * What statements on jobs share. Each move of a job is one statement. With these parts it also writes the history and assigns the slots of
+ * concurrency keys. counts.ts has the parts that count. docs/sql.md explains the idioms.
  */
 
 /** The columns that `job` and `job_history` share, without those that change when a job finishes. */
@@ -10,7 +10,7 @@ const LIFELONG = fragment`workspace_id, lane_id, id, kind, priority, attempt, sp
   started_at, tag, concurrency_key, idempotency_key, schedule, scheduled_for, traceparent, tracestate, payload, last_error`;
 
 /**
- * Writes the jobs of CTE `gone` to history, with the retention of their workspace's plan. Besides the columns of `job`, `gone` has
+ * Writes the jobs of CTE `gone` to history, with the retention of their workspace's plan. In addition to the columns of `job`, `gone` has
  * `final_state`, `final_log`, `final_approval` and `result`.
  */
 export const ARCHIVE_GONE = fragment`
@@ -30,16 +30,17 @@ export const RESTORE_TAKEN = fragment`
 const slotsOf = (cte: ReturnType<typeof fragment>) => fragment`(
   select assign_key_slots(array_agg(workspace_id), array_agg(lane_id), array_agg(concurrency_key)) from ${cte} where concurrency_key is not null)`;
 
-/** For the select list that ends a move: assigns the slots of the keys of its jobs. */
+/** Part of the select list that ends a move: assigns the slots of the keys of its jobs. */
 export const ASSIGN_SLOTS_OF_MOVED = slotsOf(fragment`moved`);
 export const ASSIGN_SLOTS_OF_GONE = slotsOf(fragment`gone`);
 /** The same for a move that frees no slot, and after which only some of its jobs wait. */
 export const ASSIGN_SLOTS_OF_WAITING = slotsOf(fragment`(select * from moved where state = 'waiting') waiting`);
 
 /**
- * CTEs for moves of jobs of many workspaces, which must not wait for one of them: `free` are the concurrency keys of CTE `found` that no other
- * transaction has locked, `movable` its jobs without those of other keys, and `locked` these. Each key is locked with the lock of function `lock_keys`, so
- * that assigning its slots does not wait. With `waits`, all keys are free, and it waits then.
+ * CTEs for moves of jobs of many workspaces, which must not wait for one of them. `free` has the concurrency keys of CTE `found` that no
+ * other transaction has locked. `locked` has the jobs of the other keys, and `movable` all other jobs of `found`. Each key is locked with
+ * the lock of function `lock_keys`, so that assigning its slots does not wait. With `waits`, all keys count as free, and the move waits for
+ * those that are locked.
  */
 export const movableOf = (found: Fragment, waits: Fragment) => fragment`
   free as materialized (
@@ -57,15 +58,18 @@ export const CLAIMED_COLUMNS = fragment`job.workspace_id as "workspaceId", job.l
   job.concurrency_key as "concurrencyKey", job.created_at as "createdAt", job.started_at as "startedAt", job.schedule,
   job.scheduled_for as "scheduledFor", job.traceparent, job.tracestate`;
 
-/** The `lease_until` of a worker's claim that was found to have expired. It is settled as such, and cannot be extended any more (I3). */
+/**
+ * The `lease_until` of a worker's claim that was found to have expired. Such a claim is settled as expired, and can no longer be extended
+ * (I3).
+ */
 export const ENDED_LEASE = fragment`'epoch'::timestamptz`;
 
 /** Whether a job can be claimed: the predicate of index job_claimable. */
 export const CLAIMABLE = fragment`state = 'waiting' and (concurrency_key is null or key_slot is not null)`;
 
 /**
- * Of a job `j`, besides the join with a CTE: it is one of the CTE's jobs. On a connection of a workspace, a join alone may begin with all jobs of
- * the workspace (docs/sql.md).
+ * A condition in addition to the join with a CTE: job `j` is one of the CTE's jobs. On a connection of a workspace, a join alone may begin
+ * with all jobs of the workspace (docs/sql.md).
  */
 const among = (cte: string) =>
   new Fragment(`j.lane_id = any(array(select lane_id from ${cte})) and j.id = any(array(select id from ${cte}))`);

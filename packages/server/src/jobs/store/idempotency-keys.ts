@@ -73,7 +73,7 @@ export async function claimKeysAcrossWorkspaces(
   return { lanes: new Map(lanes), won: new Set(claimed.won) };
 }
 
-/** The jobs of keys: null when the key or its job no longer exists. Uses the primary keys. */
+/** The jobs of these keys. Null for a key that no longer exists, or whose job no longer exists. Uses the primary keys. */
 export async function findExistingAcrossWorkspaces(tx: Db, keys: readonly LaneIdempotencyKey[]): Promise<(ExistingJob | null)[]> {
   const found = await rows<ExistingJob["record"] & { at: number; fingerprint: string }>(
     tx,
@@ -105,7 +105,7 @@ export const releaseKeysAcrossWorkspaces = (tx: Db, keys: readonly LaneIdempoten
         join idempotency_key k on k.workspace_id = n.workspace_id and k.lane_id = n.lane_id and k.key = n.key))`,
   );
 
-/** Deletes those of the keys whose job no longer exists. Keys that another transaction has locked are skipped. Uses the primary keys. */
+/** Deletes these keys if their job no longer exists. Keys that another transaction has locked are skipped. Uses the primary keys. */
 export const freeKeysAcrossWorkspaces = (db: Db, keys: readonly LaneIdempotencyKey[]): Promise<unknown> =>
   rows(
     db,
@@ -122,14 +122,14 @@ export const freeKeysAcrossWorkspaces = (db: Db, keys: readonly LaneIdempotencyK
         for update of k skip locked))`,
   );
 
-/** Whether a key is due to be checked. Uses index idempotency_key_check. */
+/** Whether any key is due to be checked. Uses index idempotency_key_check. */
 export const isKeyDueAcrossWorkspaces = async (db: Db): Promise<boolean> =>
   (await row(db, sql`select from idempotency_key where check_at <= moment() order by check_at limit 1`)) !== null;
 
 /**
- * Checks the keys that are due for it, and deletes those whose job no longer exists. A key is locked before it is checked, so the deleted
- * row is the checked one, even if its key is taken again. Locked keys are skipped. Returns how many were checked. Uses index
- * idempotency_key_check and the primary keys.
+ * Checks the keys that are due, and deletes those whose job no longer exists. A key is locked before it is checked, so the deleted row is
+ * the checked one, even if its key is taken again. Locked keys are skipped. Returns how many were checked. Uses index idempotency_key_check
+ * and the primary keys.
  */
 export const sweepIdempotencyKeysAcrossWorkspaces = async (db: Db, limit: number): Promise<number> =>
   (

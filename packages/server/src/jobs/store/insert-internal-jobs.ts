@@ -8,16 +8,16 @@ export interface InternalJob extends JobKey {
   readonly kind: string;
   /** JSON text. */
   readonly payload: string;
-  /** Jobs of a lane with a higher one come first. 0 unless given. */
+  /** Jobs of a lane with a higher priority come first. Default: 0. */
   readonly priority?: number;
   readonly attempts: number;
-  /** Attempts of an earlier job with this id, which are not counted. None unless given. */
+  /** Attempts of an earlier job with this id, which are not counted. Default: 0. */
   readonly spared?: number;
   readonly backoffDelayMs: number;
   /** Milliseconds since 1970; null: due now. */
   readonly runAtMs: number | null;
   readonly concurrencyKey: string | null;
-  /** The version of the code for whose workers it is, while they ask. Null unless given: any. */
+  /** The version of the code whose workers get the job, as long as they poll. Default: null, any version. */
   readonly version?: string | null;
 }
 

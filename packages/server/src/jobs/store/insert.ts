@@ -32,11 +32,11 @@ export interface JobToInsert extends NewJob {
   readonly id: JobId;
   /** Null for a job that no schedule created. */
   readonly tick: Tick | null;
-  /** Whether it may start eagerly on the node, if nothing in its lane waits. */
+  /** Whether the job may start eagerly on the node, if nothing in its lane waits. */
   readonly eager: boolean;
 }
 
-/** Jobs of one queue, of which all are stored or none. */
+/** Jobs of one queue. Either all are stored or none. */
 export interface InsertRequest extends LaneName {
   readonly jobs: readonly JobToInsert[];
   /** The idempotency key of the whole batch. Its jobs have none of their own. */
@@ -56,7 +56,7 @@ export interface InsertedJob {
   readonly runAt: Timestamp;
   readonly createdAt: Timestamp;
   readonly revision: number;
-  /** How its lane is served now; a paused one is not. */
+  /** How its lane is served now: not at all while it is paused. */
   readonly served: LaneService;
 }
 
@@ -79,8 +79,8 @@ interface InsertRow {
 }
 
 /**
- * What the statement does besides the insert, by what its jobs may do. Conditions that are false from the beginning cost nothing, and
- * neither does reading what was inserted, which took a tenth of the statement's time.
+ * What the statement does in addition to the insert, depending on what its jobs may do. A condition that is constantly false costs nothing.
+ * Returning what was inserted took a tenth of the statement's time, so it is left out where possible.
  */
 const EFFECTS = {
   any: {
@@ -96,7 +96,7 @@ const EFFECTS = {
         (select array_agg(run_at::text) from moved where state = 'delayed') as delayed_until,
         ${ASSIGN_SLOTS_OF_WAITING} as assigned`,
   },
-  /** They wait, all jobs of a lane for approval, or start eagerly. */
+  /** Jobs wait, wait for approval (all jobs of a lane or none), or start eagerly. */
   start: {
     mayStart: fragment`true`,
     mayBeDelayed: fragment`false`,
@@ -104,7 +104,7 @@ const EFFECTS = {
     counted: COUNT_ENQUEUED_BY_LANE,
     reported: fragment`, (select array_agg(id) from moved where state = 'active') as active`,
   },
-  /** They wait, all jobs of a lane for approval. */
+  /** Jobs wait, or wait for approval (all jobs of a lane or none). */
   wait: {
     mayStart: fragment`false`,
     mayBeDelayed: fragment`false`,
@@ -138,8 +138,8 @@ export const insertJobsAcrossWorkspaces = (
 ): Promise<(InsertedJob[] | null)[]> => insert(db, leaseId, requests, KEYLESS) as Promise<(InsertedJob[] | null)[]>;
 
 /**
- * As `insertJobsAcrossWorkspaces`, for batches with idempotency keys: inserts those that get their key. If another transaction is taking
- * the same key, the insert waits for its end. Uses the primary key of batch_key besides.
+ * Like `insertJobsAcrossWorkspaces`, for batches with idempotency keys: inserts those that get their key. If another transaction is taking
+ * the same key, the insert waits for its end. Also uses the primary key of batch_key.
  */
 export const insertBatchesAcrossWorkspaces = (
   db: Db,
@@ -165,7 +165,7 @@ async function insert(
   const batches = keys.isKeyed ? requests.map((request, index) => ({ ...request, lane: (laneOf[index] ?? 0) + 1 })) : [];
   const jobs = requests.flatMap((request) => request.jobs);
   const { mayStart, mayBeDelayed, returning, counted, reported } = effectsOf(jobs);
-  /** A column as an array literal, or null when all its values are `usual`: then neither side spends time on it. */
+  /** A column as an array literal. Null when all its values are `usual`: then neither node nor database spends time on it. */
   const unlessAll = <Value>(usual: Value, of: (job: JobToInsert) => Value, literal: (values: readonly Value[]) => string): string | null =>
     jobs.every((job) => of(job) === usual) ? null : literal(jobs.map(of));
 

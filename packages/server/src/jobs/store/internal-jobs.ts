@@ -9,7 +9,7 @@ export interface Due extends JobKey {
   readonly at: Timestamp | null;
 }
 
-/** Sets when jobs that wait are due. Their logs of attempts begin anew. Uses the primary key. */
+/** Sets when jobs that wait are due. Their logs of attempts start empty again. Uses the primary key. */
 export const setDueAcrossWorkspaces = (tx: Db, jobs: readonly Due[]): Promise<unknown> =>
   rows(
     tx,
@@ -36,8 +36,8 @@ export const setDueAcrossWorkspaces = (tx: Db, jobs: readonly Due[]): Promise<un
   );
 
 /**
- * Makes a claimed job one of another kind, under the same claim, whose attempt is the first of `attempts`. Returns it; null, and nothing
- * changes, if nobody holds it. Uses the primary key.
+ * Changes a claimed job to another kind, under the same claim. The current attempt becomes the first of `attempts`. Returns the job. If
+ * nobody holds it, nothing changes and null is returned. Uses the primary key.
  */
 export const changeKindOfHeld = (
   tx: Db,
@@ -53,7 +53,7 @@ export const changeKindOfHeld = (
       returning attempt`,
   );
 
-/** A job that was released, and whose attempt has failed after all. */
+/** A released job whose attempt counts as failed after all. */
 export interface AttemptToCount extends JobKey {
   /** How long the next attempt waits. */
   readonly waitMs: number;
@@ -90,7 +90,10 @@ export const countAttemptsAcrossWorkspaces = async (tx: Db, jobs: readonly Attem
 export const hasJob = async (tx: Db, { workspaceId, laneId, id }: JobKey): Promise<boolean> =>
   (await rows(tx, sql`select from job where workspace_id = ${workspaceId} and lane_id = ${laneId} and id = ${id}`)).length > 0;
 
-/** Deletes a job that leaves no record, also if it is claimed. Returns its attempt and the lease of its claim; null if there was no job. Uses the primary key. */
+/**
+ * Deletes a job that leaves no record, even if it is claimed. Returns its attempt and the lease of its claim; null if there was no job.
+ * Uses the primary key.
+ */
 export const removeUnrecorded = (
   tx: Db,
   { workspaceId, laneId, id }: JobKey,
@@ -131,10 +134,10 @@ const remove = (
   );
 
 /**
- * Deletes those of these jobs of a lane, which leave no record and have no concurrency key, that no other transaction has locked. So it never
- * waits. Returns them, with the leases of their claims. Uses the primary key.
+ * Deletes jobs of a lane that leave no record and have no concurrency key. It skips jobs that another transaction has locked, so it never
+ * waits. Returns the deleted jobs, with the leases of their claims. Uses the primary key.
  */
 export const removeUnlocked = (tx: Db, lane: LaneKey, ids: readonly JobId[]) => remove(tx, lane, ids, UNLOCKED);
 
-/** Deletes such jobs, and waits for transactions that have locked some of them. It locks nothing else. Uses the primary key. */
+/** Deletes such jobs, and waits for transactions that have locked some of them. It locks nothing but these jobs. Uses the primary key. */
 export const removeWhenUnlocked = (db: Db, lane: LaneKey, ids: readonly JobId[]) => remove(db, lane, ids, ALL_IN_ORDER);

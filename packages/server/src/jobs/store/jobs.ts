@@ -8,7 +8,7 @@ import { ARCHIVE_GONE, ASSIGN_SLOTS_OF_GONE, ASSIGN_SLOTS_OF_MOVED, ASSIGN_SLOTS
 export const findJob = (db: Db, { workspaceId, laneId, id }: JobKey): Promise<(JobRow & { attempts_log: string }) | null> =>
   row(db, sql`select * from job_record where workspace_id = ${workspaceId} and lane_id = ${laneId} and id = ${id}`);
 
-/** Locks the concurrency key of a waiting job, if it has one, until the transaction ends. Returns whether it did. */
+/** Locks the concurrency key of a waiting job, if it has one, until the transaction ends. Returns whether a key was locked. */
 export const lockKeyOfWaiting = async (tx: Db, { workspaceId, laneId, id }: JobKey): Promise<boolean> =>
   (await row(
     tx,
@@ -52,7 +52,7 @@ export const cancelJob = (
       from archived join gone using (id)`,
   );
 
-/** Removes a finished job. Returns whether it had failed, or null when there was none. Uses the primary keys. */
+/** Removes a finished job. Returns whether it had failed, or null when there was no such job. Uses the primary keys. */
 export const removeJob = (db: Db, { workspaceId, laneId, id }: JobKey): Promise<{ failed: boolean } | null> =>
   row(
     db,
@@ -87,7 +87,7 @@ export const retryFailedJob = (db: Db, { workspaceId, laneId, id }: JobKey): Pro
   );
 
 /**
- * Restores a cancelled or rejected job from history. A cancelled job of an approval queue that was never decided goes back to
+ * Restores a cancelled or rejected job from history. A cancelled job of an approval queue that was never decided returns to
  * `pending_approval`, all others to `waiting`. Returns null when that state is not `to`, or there is no such job. Uses the primary keys.
  */
 export const restoreJob = (

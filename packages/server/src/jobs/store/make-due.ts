@@ -3,17 +3,17 @@ import type { JobKey } from "../job.ts";
 import { COUNT_RESCHEDULED } from "./counts.ts";
 import { AMONG_DUE, AMONG_WAS } from "./fragments.ts";
 
-/** A job of a run that waits, and for which workers it is due. */
+/** A waiting job of a run, and the workers for which it becomes due. */
 export interface DueForVersion extends JobKey {
   /** Null: workers of any version. */
   readonly version: string | null;
-  /** In how many seconds. Now unless given. */
+  /** In how many seconds the job is due. Default: now. */
   readonly seconds?: number;
 }
 
 /**
- * Makes jobs of runs due that wait, for workers of a version. Their logs of attempts begin anew. These jobs have no concurrency keys. Returns
- * when they are due. Uses the primary key.
+ * Makes waiting jobs of runs due, for workers of a version. Their logs of attempts start empty again. These jobs have no concurrency keys.
+ * Returns when they are due. Uses the primary key.
  */
 export const makeDueAcrossWorkspaces = async (tx: Db, jobs: readonly DueForVersion[]): Promise<Timestamp[]> =>
   (

@@ -8,12 +8,13 @@ export interface SamplePosition {
 }
 
 /**
- * Visits the next `limit` lanes that have counts (queues and workflows, also empty ones), and looks up the longest waiting job of each queue
- * among them that has live jobs. Keeps the maximum of each step, for the queue and for its workspace.
+ * Visits the next `limit` lanes that have counts (queues and workflows, even empty ones), and looks up the longest waiting job of each
+ * queue among them that has live jobs. Keeps the maximum of each step, for the queue and for its workspace.
  *
- * There is one sample at a time, whose position is in `job_metric_sample`. The node that left it there, at `from`, continues it. Another node
- * does so after a minute in which nobody has. When it has ended, the first node that asks begins the sample of this minute. Returns where it
- * goes on; null if it has ended, or is not this node's. Uses indexes job_count_pkey and lane_pkey, and those of `oldest_due`.
+ * There is one sample at a time, whose position is in `job_metric_sample`. The node that left the sample at `from` continues it. If no node
+ * has continued it for a minute, another one does. When it has ended, the first node that calls this begins the sample of this minute.
+ * Returns where the sample continues; null if it has ended, or is another node's. Uses indexes job_count_pkey and lane_pkey, and those of
+ * `oldest_due`.
  */
 export const sampleOldestAcrossWorkspaces = (db: Db, from: SamplePosition | null, limit: number): Promise<SamplePosition | null> =>
   row<SamplePosition>(

@@ -16,7 +16,7 @@ import {
 import type { LaneId } from "#lanes";
 import { LISTED_COLUMNS, type ListedJob } from "../list.ts";
 
-/** Jobs of all queues that are looked for. Each condition that is given must hold; null holds for all jobs. */
+/** The conditions of a search in all queues. Each condition that is given must hold; null holds for all jobs. */
 export interface JobConditions {
   readonly workspaceId: WorkspaceId;
   readonly states: readonly JobState[] | null;
@@ -40,13 +40,13 @@ export interface SearchPart {
   readonly since: JobId;
   readonly before: JobId;
   readonly limit: number;
-  /** Rows that each scan reads at most. */
+  /** The maximum number of rows that each scan reads. */
   readonly scanned: number;
   /** The search ends with the payload that reaches this many bytes, if it looks into payloads. */
   readonly maxBytes: number;
 }
 
-/** Where a search looks: scans of live, active and finished jobs, and what the scans are repeated for. */
+/** What a search reads: scans of live, active and finished jobs, and what the scans are repeated for. */
 export interface SearchSource {
   readonly live: Fragment;
   readonly active: Fragment;
@@ -145,7 +145,7 @@ const endOf = (scan: Fragment, found: Fragment): Fragment => fragment`
 const NO_RESULT = fragment`null::text`;
 const RESULT = fragment`result`;
 
-/** The statement of a search. `end` selects from CTE `matched`, what was found, and CTE `reached`, where scans ended. */
+/** The statement of a search. `end` selects from CTE `matched` (what was found) and CTE `reached` (where scans ended). */
 const search = ({ live, active, finished, wanted }: SearchSource, of: JobConditions, part: SearchPart, end: Fragment) => sql`
   with requested as (
     select ${of.workspaceId}::uuid as workspace_id, ${part.since}::uuid as since_id, ${part.before}::uuid as before_id,
@@ -189,7 +189,7 @@ const KEYS = fragment`
     order by id desc limit (select records from requested)) p on true
   order by p.id desc`;
 
-/** As `searchJobs`, without the jobs' records. */
+/** Like `searchJobs`, without the jobs' records. */
 export const searchKeys = (
   db: Db,
   source: SearchSource,
@@ -199,7 +199,7 @@ export const searchKeys = (
 
 const COUNT = fragment`select end_id as reached, (select count(*) from matched where end_id is null or id >= end_id) as jobs from reached`;
 
-/** How many jobs match among those that the scans read. `part.limit` must not be below what they may find. */
+/** How many jobs match among those that the scans read. `part.limit` must be at least the number of rows that they may find. */
 export const countMatches = async (
   db: Db,
   source: SearchSource,

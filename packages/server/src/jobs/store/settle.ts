@@ -73,7 +73,7 @@ export const completeAcrossWorkspaces = async (
       from gone`,
   );
   const { moved, ids } = done ?? { moved: 0, ids: null };
-  // Mostly all are valid, and then the ids are not sent back.
+  // Almost always all claims are valid. Then the ids are not sent back.
   const all = () => (moved === settled.length ? settled.map(({ id }) => id) : []);
   return { moved, ids: withIds ? (ids ?? all()) : null };
 };
@@ -113,14 +113,14 @@ export const DISCARD_READY_ALONE = fragment`
 export interface NotCompleted extends Settled {
   readonly to: Extract<JobState, "waiting" | "delayed" | "failed">;
   readonly waitMs: number;
-  /** The wait when no other job of the lane waits. Null: the same as `waitMs`. */
+  /** How long the job waits if no other job of the lane waits. Null: the same as `waitMs`. */
   readonly aloneWaitMs: number | null;
   /** `last_error` as JSON text. Null: unchanged. */
   readonly error: string | null;
   readonly errorCode: AttemptError | null;
   /** Whether attempts of the job's kind are counted. */
   readonly recorded: boolean;
-  /** Whether the attempt is spared. Null: only if the lane's circuit is open; the job then goes back to `waiting`. */
+  /** Whether the attempt is spared. Null: only if the lane's circuit is open; the job then returns to `waiting`. */
   readonly spared: boolean | null;
 }
 
@@ -201,7 +201,7 @@ export const settleNotCompletedAcrossWorkspaces = async (
   return refused ?? { moved: 0, ids: null, opened: [] };
 };
 
-/** Jobs that fail together mostly fail in the same way: a fingerprint is made of each way once. */
+/** Jobs that fail together usually fail in the same way. One fingerprint is computed for each way. */
 function distinctFailures(settled: readonly NotCompleted[]): { failures: readonly NotCompleted[]; places: readonly (number | null)[] } {
   const failures: NotCompleted[] = [];
   const known = new Map<string, number>();

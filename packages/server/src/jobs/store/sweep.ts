@@ -5,7 +5,7 @@ import { COUNT_GONE } from "./counts.ts";
 
 const WITHIN_BYTES = withinBytes(fragment`picked`, fragment`id`);
 
-/** Whether there may be more than CTE `gone` has of CTE `picked`, which has at most `limit` rows. */
+/** Whether there may be more to delete: CTE `gone` has fewer rows than CTE `picked`, or `picked` has as many as its limit. */
 const MORE = fragment`(select count(*) from gone) < (select count(*) from picked) or (select count(*) from picked) = (select jobs from asked)`;
 
 /**
@@ -83,7 +83,7 @@ export const deleteBatchKeys = async (db: Db, { workspaceId, laneId }: LaneKey, 
     )
   )?.keys ?? 0;
 
-/** Deletes the counts of a deleted lane, and its metrics. What is counted later goes with the lane's row. */
+/** Deletes the counts of a deleted lane, and its metrics. Counts that are written later are deleted with the lane's row. */
 export const deleteCounts = (db: Db, { workspaceId, laneId }: LaneKey): Promise<unknown> =>
   rows(
     db,

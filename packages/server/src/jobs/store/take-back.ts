@@ -20,7 +20,7 @@ export interface TakingBack {
   readonly plainKinds: readonly string[];
   /** Jobs of these kinds are skipped. */
   readonly onceKinds: readonly string[];
-  /** Whether to wait for concurrency keys that other transactions have locked. Otherwise their jobs are left. */
+  /** Whether to wait for concurrency keys that other transactions have locked. Otherwise the jobs of these keys are left. */
   readonly waits: boolean;
   readonly limit: number;
 }
@@ -78,7 +78,7 @@ export const takeBackAcrossWorkspaces = (
         group by workspace_id, lane_id)`,
   );
 
-/** A claim whose lease has expired. Whether its lane has limits is not known: it is taken to have them. */
+/** A claim whose lease has expired. Whether its lane has limits is not known: it is assumed to have some. */
 export interface ExpiredClaim {
   readonly claim: Claim;
   /** The name of the worker that held it; null for a node. */
@@ -86,9 +86,9 @@ export interface ExpiredClaim {
 }
 
 /**
- * Claims of `kinds` to settle one by one because their lease has expired: all those of workers, which cannot be extended from now on, and those of
- * nodes whose job has `maxLosses` node losses in a row and a kind that is not in `plainKinds`, or a kind in `onceKinds`. Only runs have
- * payloads. Uses indexes job_lease_until and job_active.
+ * Claims of `kinds` to settle one by one because their lease has expired. These are all expired claims of workers, which can no longer be
+ * extended; and claims of nodes whose job has a kind in `onceKinds`, or has had `maxLosses` node losses in a row and a kind that is not in
+ * `plainKinds`. Only runs have payloads. Uses indexes job_lease_until and job_active.
  */
 export const endExpiredClaimsAcrossWorkspaces = async (
   db: Db,
@@ -118,7 +118,7 @@ export const endExpiredClaimsAcrossWorkspaces = async (
         from (
           select * from ended
           union all
-          -- Those that a node has found, and not settled yet.
+          -- Claims that a node has found, but not settled yet.
           select * from job where lease_until <= ${ENDED_LEASE} and kind::text = any(${textArray(kinds)})
           union all
           select job.* from lease join job on job.lease_id = lease.id and job.state = 'active'

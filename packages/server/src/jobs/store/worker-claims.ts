@@ -12,7 +12,7 @@ export interface NamedClaim {
   readonly attempt: number;
 }
 
-/** A job that a worker holds, and the name of its queue. Whether the queue has limits is not known: it is taken to have them. */
+/** A job that a worker holds, and the name of its queue. Whether the queue has limits is not known: it is assumed to have some. */
 interface HeldRow extends Claim {
   readonly queue: string;
   readonly leaseUntil: Timestamp;
@@ -24,7 +24,10 @@ export interface FoundClaim extends HeldRow {
   readonly templated: string | null;
 }
 
-/** The columns of claims, as arrays. Each has its workspace: compared with one value, the planner could read all jobs of it (docs/sql.md). */
+/**
+ * The columns of claims, as arrays. The workspace is a column, too: if it were one value, the planner could read all jobs of the workspace
+ * (docs/sql.md).
+ */
 const columnsOf = (workspaceId: WorkspaceId, claims: readonly NamedClaim[]) => ({
   workspaceIds: plainArray(claims.map(() => workspaceId)),
   laneIds: plainArray(claims.map((one) => one.laneId)),
@@ -41,13 +44,13 @@ const LANE_EXISTS = fragment`exists (
 const IS_HELD = fragment`job.workspace_id = any(array[c.workspace_id]) and job.lane_id = c.lane_id and job.id = c.id
   and job.lease_id is not distinct from c.lease_id and job.attempt = c.attempt and ${LANE_EXISTS}`;
 
-/** Whether `job` is one of CTE `locked`. A join would look through all of them for each one. */
+/** Whether `job` is one of CTE `locked`. A join would compare each job with all of them. */
 const IS_LOCKED = fragment`job.workspace_id = any(array(select distinct workspace_id from locked))
   and job.lane_id = any(array(select distinct lane_id from locked)) and job.id = any(array(select id from locked))`;
 
 const MAY_HOLD_TEMPLATES = columnMayHoldTemplates(fragment`job.payload`);
 
-/** Finds those of these claims that are still held. Uses the primary key. */
+/** Finds which of these claims are still held. Uses the primary key. */
 export function findHeld(db: Db, workspaceId: WorkspaceId, claims: readonly NamedClaim[]): Promise<FoundClaim[]> {
   const { workspaceIds, laneIds, ids, leaseIds, attempts } = columnsOf(workspaceId, claims);
   return rows(
@@ -63,7 +66,7 @@ export function findHeld(db: Db, workspaceId: WorkspaceId, claims: readonly Name
   );
 }
 
-/** Those of these jobs that a worker holds. Uses index job_active. */
+/** Which of these jobs a worker holds. Uses index job_active. */
 export const findHeldAmong = async (db: Db, workspaceId: WorkspaceId, leaseId: number, ids: readonly JobId[]): Promise<JobId[]> =>
   (
     await rows<{ id: JobId }>(
@@ -75,7 +78,7 @@ export const findHeldAmong = async (db: Db, workspaceId: WorkspaceId, leaseId: n
     )
   ).map(({ id }) => id);
 
-/** The jobs of a lane, which may have been deleted, that these leases hold. Uses index job_active. */
+/** The jobs of a lane that these leases hold. The lane may have been deleted. Uses index job_active. */
 export const findHeldInLane = (
   db: Db,
   { workspaceId, laneId }: LaneKey,
@@ -94,12 +97,12 @@ export interface TakenRow extends HeldRow {
   readonly request: string | null;
 }
 
-/** Ends the name of the call of a claim that a repetition has taken. */
+/** A suffix of the call's name in a claim: a repetition of the call has taken the claim. */
 const REPEATED = "\u0001";
 
 /**
- * The jobs that a worker still holds from a call of this name, with payloads. Hooks are marked as taken by a repetition: one that was given
- * back meanwhile is left out, and the others are not released any more.
+ * The jobs that a worker still holds from a call of this name, with payloads. Hooks are marked as taken by a repetition: a hook that was
+ * released in the meantime is left out, and the others are no longer released.
  */
 export async function findTakenBy(db: Db, workspaceId: WorkspaceId, leaseId: number, request: string): Promise<TakenRow[]> {
   const taken = await findHeldOf(db, workspaceId, leaseId, request);
@@ -131,8 +134,8 @@ export interface TakenClaim extends NamedClaim {
 }
 
 /**
- * Keeps repeated calls from taking these claims, which their call has not delivered. Returns those that none has taken before: they may be
- * released.
+ * Keeps repeated calls from taking these claims, which their call has not delivered. Returns the claims that no repetition has taken: they
+ * may be released.
  */
 export async function withdrawTaken(db: Db, workspaceId: WorkspaceId, claims: readonly TakenClaim[]): Promise<JobId[]> {
   // Of several repetitions, another one may have delivered it.
@@ -140,7 +143,7 @@ export async function withdrawTaken(db: Db, workspaceId: WorkspaceId, claims: re
   return first.length > 0 ? renameCalls(db, workspaceId, first, null) : [];
 }
 
-/** Gives claims that have the name of their call still, or again, another one. Returns these. Uses the primary key. */
+/** Changes the name of the call in claims that still have it, or have it again. Returns these claims. Uses the primary key. */
 async function renameCalls(db: Db, workspaceId: WorkspaceId, claims: readonly TakenClaim[], name: string | null): Promise<JobId[]> {
   const { workspaceIds, laneIds, ids, leaseIds, attempts } = columnsOf(workspaceId, claims);
   const renamed = await rows<{ id: JobId }>(
@@ -160,9 +163,10 @@ async function renameCalls(db: Db, workspaceId: WorkspaceId, claims: readonly Ta
 }
 
 /**
- * Lets claims last `seconds` from now, or longer if they do already and `mayShorten` is false. Returns those that are still held. A job that
- * another statement has locked, which may wait for one of the others, is left as it is: it is settled or cancelled at this moment, or extended by
- * another call. One whose lease has expired is extended, too, until it is found (`ENDED_LEASE`). Uses the primary key.
+ * Extends claims until `seconds` from now. A claim that lasts longer already is not shortened, unless `mayShorten` is true. Returns the
+ * claims that are still held. A job that another statement has locked is left as it is, because that statement may wait for another of
+ * these jobs: it is being settled or cancelled, or extended by another call. An expired claim is extended, too, until a rescue finds it
+ * (`ENDED_LEASE`). Uses the primary key.
  */
 export function extendClaims(
   db: Db,
@@ -209,7 +213,10 @@ export async function findCancelled(db: Db, workspaceId: WorkspaceId, claims: re
   return found.map(({ id }) => id);
 }
 
-/** The logs of the jobs that these claims are or were of, live or finished. Uses the primary keys of job and of job_history's partitions. */
+/**
+ * The logs of attempts of the jobs to which these claims belong or belonged, live or finished. Uses the primary keys of job and of
+ * job_history's partitions.
+ */
 export const findLogsAcrossWorkspaces = (
   db: Db,
   claims: readonly (LaneKey & Pick<NamedClaim, "id">)[],

@@ -11,10 +11,10 @@ import { findCallLane, insertCalls } from "./store.ts";
 
 /** The payload of a call's job. */
 export interface CallPayload {
-  /** As the API shows it. */
+  /** The run's id as the API shows it. */
   readonly runId: string;
   readonly workflow: string;
-  /** The same in every attempt of the call, and in no other call. */
+  /** A key that is the same in every attempt of the call, and different in all other calls. */
   readonly idempotencyKey: string;
   readonly request: StoredRequest;
 }
@@ -104,7 +104,7 @@ const SETTINGS: LaneSettings = {
   attemptTimeoutSeconds: undefined,
 };
 
-/** Another run of the workflow may make it at the same moment: then this waits for that one. */
+/** Makes the lane for the calls of a workflow. If another run of the workflow is making it at the same moment, this waits for that run. */
 async function makeLane(tx: Db, run: RunKey, workflow: string): Promise<LaneKey["laneId"]> {
   const made = await insertLane(tx, run.workspaceId, "http", workflow, SETTINGS);
   const lane = made?.id ?? (await findCallLane(tx, run))?.lane_id;

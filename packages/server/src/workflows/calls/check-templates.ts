@@ -2,12 +2,12 @@ import type { SlicedWork } from "#kernel";
 import { checkPayloadTemplates } from "#vault";
 import type { CallToBegin } from "./read-call.ts";
 
-/** A step that may ask for a call. */
+/** A step that may request a call. */
 interface Step {
   readonly call?: CallToBegin;
 }
 
-/** How long the text is that `checkCallTemplates` searches. */
+/** The length of the text that `checkCallTemplates` searches. Characters. */
 export const callCharacters = (steps: readonly Step[]): number => steps.reduce((sum, { call }) => sum + (call?.request.length ?? 0), 0);
 
 /**

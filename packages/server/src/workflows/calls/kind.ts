@@ -4,7 +4,7 @@ import type { Db, JobId } from "#kernel";
 import { type Answer, type CallOfRun, findLiveCallsAcrossWorkspaces, storeAnswersAcrossWorkspaces } from "./store.ts";
 
 /**
- * The kind of the jobs that make HTTP calls for steps of runs. When a call has its outcome, its step gets it, and its run goes on. The jobs
+ * The kind of the jobs that make HTTP calls for steps of runs. When a call has its outcome, its step gets it, and its run resumes. The jobs
  * of the runs are locked after those of the calls, in their order.
  */
 export const callKind = (deliverer: Deliverer): JobKind => ({

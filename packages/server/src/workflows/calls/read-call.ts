@@ -2,10 +2,10 @@ import { type HttpCall, LIMITS } from "@tidemill/contract";
 import { invalid, problem } from "#kernel";
 import { checkHeadersField, readUrlField } from "#outbound";
 
-/** A call that a step asks for, checked. */
+/** A call that a step requests, after its checks. */
 export interface CallToBegin {
   readonly method: string;
-  /** With its templates. */
+  /** The URL with its templates. */
   readonly url: string;
   readonly attempts: number;
   readonly backoffDelayMs: number;
@@ -29,7 +29,7 @@ const DEFAULTS = { timeoutMs: 30_000, attempts: 3, backoffDelayMs: 1_000 };
  * Checks a call beyond the shape of its fields.
  *
  * @param path of the call in the request, for errors
- * @throws VALIDATION_ERROR for an address or a template that is not allowed, or a body that the method does not have; PAYLOAD_TOO_LARGE
+ * @throws VALIDATION_ERROR for an address or a template that is not allowed, or a body that the method does not allow; PAYLOAD_TOO_LARGE
  */
 export function readCall(call: HttpCall, path: string): CallToBegin {
   const { url, headers = {}, body, method = body === undefined ? "GET" : "POST", timeout = DEFAULTS.timeoutMs } = call;

@@ -6,7 +6,7 @@ import type { PendingCall, RunKey } from "../run.ts";
 
 /** Where the calls of a run wait. */
 export interface CallLane {
-  /** Of its workflow. */
+  /** The name of the run's workflow. */
   readonly workflow: string;
   readonly plan: Plan;
   /** Null: no run of the workflow has called yet. */
@@ -57,7 +57,7 @@ export const findPendingCalls = (db: Db, { workspaceId, id }: RunKey): Promise<P
       where c.workspace_id = ${workspaceId} and c.run_id = ${id}`,
   );
 
-/** Forgets the calls of a run, and returns their jobs. Uses index run_call_run. */
+/** Deletes the calls of a run, and returns their jobs. Uses index run_call_run. */
 export const forgetCalls = (tx: Db, { workspaceId, id }: RunKey): Promise<JobKey[]> =>
   rows(
     tx,
@@ -71,7 +71,7 @@ export interface CallOfRun {
   readonly id: JobId;
   readonly workspaceId: WorkspaceId;
   readonly runId: RunId;
-  /** Of the run. */
+  /** The lane of the run. */
   readonly laneId: LaneId;
 }
 
@@ -100,7 +100,7 @@ export interface Answer {
 }
 
 /**
- * Stores outcomes of calls with their steps. Returns the runs that are suspended, and do not wait for other code: they may go on. Uses the
+ * Stores outcomes of calls with their steps. Returns the runs that are suspended and do not wait for other code: these may resume. Uses the
  * primary keys.
  */
 export const storeAnswersAcrossWorkspaces = (tx: Db, answers: readonly Answer[]): Promise<(LaneKey & { readonly runId: RunId })[]> =>

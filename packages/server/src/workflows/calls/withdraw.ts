@@ -10,8 +10,8 @@ export interface WithdrawnCall {
 }
 
 /**
- * Withdraws the calls of a run that ends. The run is locked, and a settle of a call locks the call first: so a call that is locked is left.
- * Its settle finds that it is not needed, or its next attempt if the settle looked before.
+ * Withdraws the calls of a run that ends. The run is locked, while a settle of a call locks the call first. So a locked call is left. Its
+ * settle finds that the call is not needed. If the settle has already checked that, the next attempt finds it.
  */
 export async function withdrawCalls(tx: Db, run: RunKey): Promise<WithdrawnCall[]> {
   const jobs = await forgetCalls(tx, run);

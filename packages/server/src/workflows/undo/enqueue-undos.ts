@@ -10,7 +10,7 @@ const BACKOFF_MS = 1_000;
 /** A run that ends, and whose steps are to be undone. */
 export interface RunToUndo extends RunKey {
   readonly laneId: LaneId;
-  /** The attempt of its job. Those of the undo go on from it, so that no token of an earlier execution fits. */
+  /** The attempt of the run's job. The undo continues the numbers of attempts, so that no token of an earlier execution is valid for it. */
   readonly executions: number;
   /** The version of the code that fits its journal. Null: any. */
   readonly version: string | null;

@@ -7,8 +7,9 @@ import { enqueueUndos, UNDO_ATTEMPTS } from "./enqueue-undos.ts";
 import { findLeftAcrossWorkspaces, findUndosAcrossWorkspaces } from "./store.ts";
 
 /**
- * Lets the execution of a run go on that has begun to undo the run's steps, while the run is cancelled: another execution would call the undo
- * that is in progress a second time. Its job, which is locked, becomes the undo of the run, under the same claim. Null: no execution has.
+ * Lets an execution continue that has begun to undo the steps of its run, while the run is cancelled: another execution would call the undo
+ * that is in progress a second time. The locked job of the execution becomes the undo of the run, under the same claim. Null: no execution
+ * has begun to undo.
  */
 export async function passToUndo(tx: Db, run: RunKey, job: JobKey): Promise<{ attempt: number } | null> {
   const hasBegun = (await findUndosAcrossWorkspaces(tx, [run])).get(run.id)?.error;
@@ -16,8 +17,8 @@ export async function passToUndo(tx: Db, run: RunKey, job: JobKey): Promise<{ at
 }
 
 /**
- * Enqueues undos of what these executions have left, whose runs were cancelled meanwhile. A program that undoes does not know of the cancel, and
- * ends as an execution of the run. Returns the lanes of the undos.
+ * Enqueues undos of what these executions have left. Their runs were cancelled in the meantime. A program that undoes does not know about
+ * the cancel, and ends as an execution of the run. Returns the lanes of the undos.
  */
 export async function undoTheRest(tx: Db, ends: readonly RunEnd[]): Promise<readonly LaneKey[]> {
   const left = await findLeftAcrossWorkspaces(tx, ends);

@@ -4,11 +4,11 @@ import type { RunKey } from "../run.ts";
 import type { RunToUndo } from "./enqueue-undos.ts";
 import { UNDO_BEGUN } from "./key.ts";
 
-/** Of a step `s`: it has completed, and its undo has no outcome. */
+/** A condition on step `s`: it has completed, and its undo has no outcome. */
 const TO_UNDO = fragment`s.undoable and s.status = 'completed' and not exists (
   select from run_step u where u.workspace_id = s.workspace_id and u.run_id = s.run_id and u.key = 'undo(' || s.key || ')')`;
 
-/** What is to be undone of a run. */
+/** What must be undone of a run. */
 export interface Undo {
   readonly id: RunId;
   readonly isNeeded: boolean;
@@ -16,7 +16,7 @@ export interface Undo {
   readonly error: string | null;
 }
 
-/** What is to be undone of runs that end. Uses the primary key. */
+/** What must be undone of runs that end. Uses the primary key. */
 export async function findUndosAcrossWorkspaces(tx: Db, runs: readonly RunKey[]): Promise<ReadonlyMap<RunId, Undo>> {
   const found = await rows<Undo>(
     tx,
@@ -66,7 +66,7 @@ export const findEnded = (db: Db, workspaceId: WorkspaceId, ids: readonly RunId[
 
 /** A run whose undo has ended for good. */
 export interface UndoEnd extends RunKey {
-  /** Why steps are not undone that it has left out. JSON text. */
+  /** Why the steps that it has left out are not undone. JSON text. */
   readonly error: string;
 }
 

@@ -16,7 +16,7 @@ interface Ended {
   readonly report: RunReport | null;
 }
 
-/** The kind of the jobs that undo the steps of runs that have ended. Whatever comes of it, the status of the run stays. */
+/** The kind of the jobs that undo the steps of runs that have ended. The outcome of such a job does not change the status of the run. */
 export const undoKind = (deliverer: Deliverer): JobKind => ({
   name: "undo",
   recorded: false,

@@ -1,6 +1,6 @@
-/** What a reader of a run's events has got: the id of its last event. */
+/** What a reader of a run's events already has: the id of its last event. */
 export interface EventCursor {
-  /** Retries of the run: each numbers the journal anew. */
+  /** The number of retries of the run: each renumbers the journal. */
   readonly retries: number;
   /** The last change of the journal. */
   readonly steps: number;
@@ -13,7 +13,7 @@ const ID = /^(\d{1,9})\.(\d{1,9})\.([\w-]{8})\.([\w-]{8})$/;
 
 export const showEventCursor = ({ retries, steps, status, progress }: EventCursor): string => `${retries}.${steps}.${status}.${progress}`;
 
-/** Null for a text that is none: its reader gets the whole run. */
+/** Reads a cursor. Null if the text is not a cursor: then the reader gets the whole run. */
 export function readEventCursor(id: string | undefined): EventCursor | null {
   const [, retries, steps, status, progress] = ID.exec(id ?? "") ?? [];
   if (status === undefined || progress === undefined) return null;

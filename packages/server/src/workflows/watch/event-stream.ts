@@ -10,7 +10,7 @@ const HEARTBEAT = ": heartbeat\n\n";
 
 export interface EventStreamOptions {
   readonly key: RunKey;
-  /** What the reader has already. Null: nothing. */
+  /** What the reader already has. Null: nothing. */
   readonly cursor: EventCursor | null;
   readonly shares: Pick<Shares, "requestMemory" | "loopTime">;
   readonly reader: StreamReader;
@@ -19,8 +19,8 @@ export interface EventStreamOptions {
 }
 
 /**
- * The events of a run for one reader (text/event-stream). It holds no more than one look's events: as long as the reader has not taken
- * them, it gets no others, and then what has changed in all. So a slow reader leaves out what lies between.
+ * The events of a run for one reader (text/event-stream). It holds the events of one read at most. Until the reader has taken them, it gets
+ * no more. After that it gets everything that has changed since. So a slow reader misses intermediate changes.
  */
 export class RunEventStream extends Readable implements LongResponse {
   readonly workspaceId: WorkspaceId;
@@ -28,13 +28,13 @@ export class RunEventStream extends Readable implements LongResponse {
   readonly #opened = Promise.withResolvers<void>();
   readonly #heartbeat: NodeJS.Timeout;
   #cursor: EventCursor | null;
-  /** Of the memory for requests and responses. Bytes. */
+  /** How much of the memory for requests and responses it holds. Bytes. */
   #held = 0;
   /** How large the journal was when the reader got the last events. Null before the first. */
   #seenBytes: number | null = null;
   /** What is left of a long text that it is sending. */
   #chunks: Iterator<string, void> | null = null;
-  /** Makes events of what a look has found. */
+  /** Makes events from what a read has found. */
   #work: ReturnType<typeof framesFor> | null = null;
   /** Whether the reader has taken all it got. */
   #isDrained = true;
@@ -45,7 +45,7 @@ export class RunEventStream extends Readable implements LongResponse {
   #isNeedless = false;
 
   constructor(options: EventStreamOptions) {
-    // So that it is read only when the response has room.
+    // With this, the stream is read only when the response has room.
     super({ objectMode: true, highWaterMark: 0 });
     this.workspaceId = options.key.workspaceId;
     this.#options = options;
@@ -66,12 +66,12 @@ export class RunEventStream extends Readable implements LongResponse {
     return this.#cursor;
   }
 
-  /** Resolves when the first look has succeeded. Rejects if it failed. */
+  /** Resolves when the first read of the run has succeeded. Rejects if it failed. */
   get opened(): Promise<void> {
     return this.#opened.promise;
   }
 
-  /** Whether it lacks changes and can take them. */
+  /** Whether the reader lacks changes and can take them. */
   get isReady(): boolean {
     return this.#isDrained && this.#hasChanged && !this.#isReceiving && !this.#isOver;
   }
@@ -86,23 +86,26 @@ export class RunEventStream extends Readable implements LongResponse {
     this.#hasChanged = true;
   }
 
-  /** A look that will be received begins. What changes from now on needs another one. */
+  /** A read whose result this will receive begins. Changes from now on need another read. */
   expect(): void {
     this.#hasChanged = false;
     this.#isReceiving = true;
   }
 
-  /** The place of the journal after which it is not known how large the steps are that the reader lacks: it has come with a cursor. */
+  /**
+   * The place in the journal after which the size of the steps is not known that the reader lacks. Null unless the reader has come with a
+   * cursor.
+   */
   unweighedPlace(run: RunWithData): number | null {
     const cursor = this.#cursor;
     return cursor && this.#seenBytes === null && !needsWhole(cursor, run) && cursor.steps < run.last_seq ? cursor.steps : null;
   }
 
   /**
-   * Takes memory for what the reader lacks of a run, before that is read. Returns false when this has to wait for its workspace's turn: then it
-   * takes part in a later look. Also when it is over.
+   * Takes memory for what the reader lacks of a run, before that is read. Returns false when it has to wait for its workspace's turn, so
+   * that it takes part in a later read, and when the stream is over.
    *
-   * @param bytesAfter how large the steps after each `unweighedPlace` are
+   * @param bytesAfter the size of the steps after each `unweighedPlace`
    */
   admit(run: RunWithData, bytesAfter: ReadonlyMap<number, number>): boolean {
     if (this.#isOver || this.destroyed) return false;
@@ -136,7 +139,7 @@ export class RunEventStream extends Readable implements LongResponse {
     return journal + (run.last_seq - cursor.steps) * STEP_BYTES + (run.result?.length ?? 0);
   }
 
-  /** Takes what a look has found. */
+  /** Takes what a read has found. */
   async receive(look: RunSnapshot): Promise<void> {
     try {
       if (this.destroyed) return;
@@ -156,7 +159,7 @@ export class RunEventStream extends Readable implements LongResponse {
     try {
       return await this.#options.shares.loopTime.run(this.workspaceId, look.steps.length * STEP_BYTES, this.#work);
     } finally {
-      // It refers to all that the look has read.
+      // The work refers to everything that was read.
       this.#work = null;
     }
   }
@@ -175,7 +178,7 @@ export class RunEventStream extends Readable implements LongResponse {
     this.#opened.resolve();
   }
 
-  /** Ends it, so that the reader connects again and learns why. */
+  /** Ends the stream, so that the reader connects again and learns why. */
   fail(error: unknown): void {
     this.#opened.reject(error);
     this.destroy();
@@ -186,8 +189,8 @@ export class RunEventStream extends Readable implements LongResponse {
   }
 
   /**
-   * Ends it if its reader is no longer authenticated, or no longer has the role. Breaks it off if the database is away, so that this is
-   * unknown.
+   * Ends the stream if its reader is no longer authenticated, or no longer has the role. Breaks the connection if the database is
+   * unavailable, so that this is unknown.
    */
   async checkAccess(): Promise<void> {
     try {
@@ -198,13 +201,13 @@ export class RunEventStream extends Readable implements LongResponse {
     }
   }
 
-  /** The reader may not read any more: also not what is left of a long text. They may connect again. */
+  /** The reader may not read any more, not even the rest of a long text. They may connect again. */
   shutOut(): void {
     if (this.#chunks) this.destroy();
     else this.finish();
   }
 
-  /** Ends it as if all was said. The reader connects again if it wants to. */
+  /** Ends the stream as if it were complete. The reader connects again if it wants to. */
   finish(): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -231,7 +234,10 @@ export class RunEventStream extends Readable implements LongResponse {
     if (this.isReady) this.#options.onReady();
   }
 
-  /** Not to a reader that has not taken what it got: it is disconnected when it takes nothing for a while (`stalled-responses.ts`). */
+  /**
+   * Sends a heartbeat, but not to a reader that has not taken what it got: such a reader is disconnected when it takes nothing for a while
+   * (`stalled-responses.ts`).
+   */
   #beat(): void {
     void this.checkAccess();
     if (this.#isDrained && !this.#isReceiving && !this.#isOver && this.#held === 0) this.#say(HEARTBEAT);
@@ -248,13 +254,13 @@ export class RunEventStream extends Readable implements LongResponse {
     sendingTurns.next(this);
   }
 
-  /** Counts memory that it has taken. A stream that is over gives it back. */
+  /** Counts memory that the stream has taken. A stream that is over releases it. */
   #addHeld(bytes: number): void {
     this.#held += bytes;
     if (this.#isOver || this.destroyed) this.#release();
   }
 
-  /** Takes or releases the difference to what it is to hold. */
+  /** Takes or releases memory, so that the stream holds this much. */
   #correctHeld(bytes: number): void {
     const { requestMemory } = this.#options.shares;
     const more = bytes - this.#held;

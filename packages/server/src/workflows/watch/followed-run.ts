@@ -6,12 +6,12 @@ import type { RunEventStream } from "./event-stream.ts";
 import { needsWhole, type RunSnapshot } from "./frames.ts";
 import { markWatched, readStepsAfter, weighStepsAfter } from "./store.ts";
 
-/** Between two looks at a run. Milliseconds. */
+/** The time between two reads of a run. Milliseconds. */
 const LOOK_EVERY_MS = 200;
-/** How often it is said that a run is followed; that lasts ten minutes. Milliseconds. */
+/** How often a run is marked as followed. A mark lasts ten minutes. Milliseconds. */
 const MARK_EVERY_MS = 240_000;
 
-/** A run whose events this node's readers get. They share its looks at the database, of which there is one when something has changed. */
+/** A run whose events this node's readers get. They share its reads of the database: there is one when something has changed. */
 export class FollowedRun {
   readonly streams = new Set<RunEventStream>();
   readonly key: RunKey;
@@ -30,13 +30,13 @@ export class FollowedRun {
     this.#markTimer = setInterval(() => void this.#markAgain(), MARK_EVERY_MS).unref();
   }
 
-  /** It may have changed. */
+  /** The run may have changed. */
   changed(): void {
     for (const stream of this.streams) stream.changed();
     this.look();
   }
 
-  /** Looks at the run when it is time, for the streams that are ready. */
+  /** Reads the run when it is time, for the streams that are ready. */
   look(): void {
     if (this.#isLooking || this.#lookTimer || this.#ready.length === 0) return;
     const waitMs = this.#lookedMs + LOOK_EVERY_MS - this.#clock.elapsedMs();
@@ -76,7 +76,7 @@ export class FollowedRun {
   }
 
   async #readRun(): Promise<RunWithData> {
-    // Before the first read: a change after it is notified.
+    // Before the first read, so that the node is notified of each later change.
     if (!this.#isMarked) await markWatched(this.#db, this.key);
     this.#isMarked = true;
     const run = await findRun(this.#db, this.key);
@@ -87,13 +87,13 @@ export class FollowedRun {
   async #read(run: RunWithData, streams: readonly RunEventStream[]): Promise<RunSnapshot> {
     const isWhole = streams.some(({ cursor }) => needsWhole(cursor, run));
     const after = isWhole ? -1 : Math.min(...streams.map(({ cursor }) => cursor?.steps ?? -1));
-    // A step that is stored between the two reads comes twice.
+    // A step that is stored between the two reads is sent twice.
     const steps = after < run.last_seq ? await readStepsAfter(this.#db, this.key, after) : [];
     if (!isWhole) return { run, steps, whole: null };
     return { run, steps, whole: await findDetails(this.#db, this.key, run) };
   }
 
-  /** If it fails, the next look says it. */
+  /** If this fails, the next read reports it. */
   async #markAgain(): Promise<void> {
     await markWatched(this.#db, this.key).catch(() => {
       this.#isMarked = false;

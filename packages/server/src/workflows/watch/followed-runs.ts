@@ -11,10 +11,10 @@ export interface FollowedRunsOptions {
   readonly shares: Pick<Shares, "eventStreams" | "requestMemory" | "loopTime">;
 }
 
-/** The runs whose events this node's readers get. Without a change of a run, it is not looked at. */
+/** The runs whose events this node's readers get. A run is not read while it does not change. */
 export class FollowedRuns {
   readonly #options: FollowedRunsOptions;
-  /** By workspace and run: the id of a run says nothing of whose it is. */
+  /** Followed runs by workspace and run: the id of a run does not say whose it is. */
   readonly #runs = new Map<string, FollowedRun>();
   #closed = false;
 
@@ -65,7 +65,7 @@ export class FollowedRuns {
       if (key.workspaceId === workspaceId) for (const stream of streams) void stream.checkAccess();
   }
 
-  /** Sessions or rights of a person have changed: who still may connects again. */
+  /** Sessions or rights of a person have changed: their streams end. A reader who still may read connects again. */
   personChanged(personId: PersonId): void {
     for (const { streams } of this.#runs.values()) for (const stream of streams) if (stream.isReadBy(personId)) stream.shutOut();
   }

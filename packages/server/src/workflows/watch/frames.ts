@@ -5,12 +5,12 @@ import { type RunDetails, type RunWithData, STEPS_IN_A_SLICE, showListedRun, sho
 import { type EventCursor, showEventCursor } from "./cursor.ts";
 import type { PlacedStep } from "./store.ts";
 
-/** What one look at a run has found. Each reader gets of it what it does not have. */
+/** What one read of a run has found. Each reader gets the parts that it does not have. */
 export interface RunSnapshot {
   readonly run: RunWithData;
-  /** Those after the change of the journal that the most backward reader had; the whole journal if `whole` is there. */
+  /** The steps after the change of the journal that the reader furthest behind had; the whole journal if `whole` is there. */
   readonly steps: readonly PlacedStep[];
-  /** What is shown of the whole run besides, if a reader needs it. */
+  /** Further parts of the whole run, if a reader needs it. */
   readonly whole: Omit<RunDetails, "steps"> | null;
 }
 
@@ -18,7 +18,7 @@ export interface RunSnapshot {
 const RETRY_MS = 1_000;
 const END = "\n\n";
 
-/** Whether a reader needs the whole run: it has nothing, or the journal was numbered anew since. */
+/** Whether a reader needs the whole run: it has nothing, or the journal was renumbered since. */
 export const needsWhole = (cursor: EventCursor | null, { retries, last_seq: last }: Pick<RunWithData, "retries" | "last_seq">): boolean =>
   cursor === null || cursor.retries !== retries || cursor.steps > last;
 
@@ -55,16 +55,16 @@ export function* framesFor(
     at = { ...at, progress: last.progress };
     frames.push(frame("progress", at, [`{"progress":${progress}}`]));
   }
-  // Last, so that it ends the stream of a run that has ended.
+  // The status is last, so that it ends the stream of a run that has ended.
   if (at.status !== last.status) frames.push(frame("status", last, [status]));
   return { frames, cursor: last };
 }
 
-/** As a journal is shown. */
+/** The steps in the order in which a journal is shown. */
 const ordered = (steps: readonly PlacedStep[]): PlacedStep[] =>
   steps.toSorted((one, other) => Number(one.status === "waiting") - Number(other.status === "waiting") || one.seq - other.seq);
 
-/** How long events are as text, nearly. Characters. */
+/** The approximate length of events as text. Characters. */
 export const lengthOfFrames = (frames: readonly Frame[]): number => frames.reduce((sum, { data }) => sum + lengthOfParts(data), 0);
 
 /** The text of short events. */

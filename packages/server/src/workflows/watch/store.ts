@@ -18,7 +18,7 @@ export const markWatched = (db: Db, { workspaceId, id }: RunKey): Promise<unknow
   );
 
 /**
- * How large the outputs and errors of steps are together that have changed after each of these places of the journal. Bytes, by place. Uses the
+ * The total size of outputs and errors of the steps that have changed after each of these places in the journal. Bytes, by place. Uses the
  * primary key.
  */
 export async function weighStepsAfter(db: Db, { workspaceId, id }: RunKey, places: Iterable<number>): Promise<ReadonlyMap<number, number>> {
@@ -37,7 +37,7 @@ export async function weighStepsAfter(db: Db, { workspaceId, id }: RunKey, place
   return new Map(ascending.map((place, index) => [place, bytesAfter(index)]));
 }
 
-/** Steps that have changed after the place `seq` of the journal, in that order. Uses the primary key. */
+/** Steps that have changed after the place `seq` in the journal, in that order. Uses the primary key. */
 export const readStepsAfter = (db: Db, { workspaceId, id }: RunKey, seq: number): Promise<PlacedStep[]> =>
   rows(
     db,
