@@ -20,6 +20,7 @@ import { Journal } from "./journal.ts";
 import { isJournalTooLarge } from "./not-stored.ts";
 import { Outbox } from "./outbox.ts";
 import { RequestedStep } from "./requested-step.ts";
+import { stepErrorsBehind } from "./step-errors-behind.ts";
 import { StepKeys, stepBase } from "./step-keys.ts";
 import { StepPromise } from "./step-promise.ts";
 import { Changes } from "./turn.ts";
@@ -50,16 +51,6 @@ export interface StepRequest {
   /** The signal or event that it is about. */
   readonly about: string | undefined;
 }
-
-/** The steps whose failures an error comes from: itself, or its causes. */
-function stepsBehind(error: unknown): string[] {
-  const steps: string[] = [];
-  for (let one = error; one instanceof Error && steps.length < MAX_CAUSES; one = one.cause)
-    if (one instanceof StepError) steps.push(one.step);
-  return steps;
-}
-
-const MAX_CAUSES = 100;
 
 type Outcome = Pick<RunStep, "key" | "type" | "status"> & {
   readonly output?: unknown;
@@ -353,20 +344,18 @@ export class Execution {
   }
 
   /**
-   * The steps that a retry of the run executes again after it failed with `error`: the failure behind it, and what the program asked for
-   * and cancelled since. If the error names no step, it is taken to come from the failure that the program saw last, unless it went on after that.
-   * Failures that the program has not seen are executed again, too.
+   * The steps that a retry of the run executes again after it failed with `error`: the failures behind it and those after which the program
+   * asked for nothing, and what it asked for and cancelled since the first of them. Failures that the program has not seen are executed
+   * again, too.
    */
   retrySteps(error: unknown): string[] {
-    const cause = stepsBehind(error).find((key) => this.#seenFailures.has(key));
-    const [last] = [...this.#seenFailures].at(-1) ?? [];
-    const isLast = last !== undefined && this.#seenFailures.get(last)?.asked === this.asked.length;
-    const failed = cause ?? (isLast ? last : undefined);
-    const seen = failed === undefined ? undefined : this.#seenFailures.get(failed);
+    const behind = new Set(stepErrorsBehind(error).map(({ step }) => step));
+    const failed = [...this.#seenFailures].filter(([key, { asked }]) => behind.has(key) || asked === this.asked.length);
     const unseen = this.#outcomes.slice(this.#next).flatMap(({ key, status }) => (status === "failed" ? [key] : []));
-    if (failed === undefined || !seen) return unseen;
-    const since = this.asked.slice(seen.asked).map(({ key }) => key);
-    return [...new Set([failed, ...since, ...this.#cancels.slice(seen.cancels), ...unseen])];
+    const [, first] = failed[0] ?? [];
+    if (!first) return unseen;
+    const since = this.asked.slice(first.asked).map(({ key }) => key);
+    return [...new Set([...failed.map(([key]) => key), ...since, ...this.#cancels.slice(first.cancels), ...unseen])];
   }
 
   /**

@@ -579,6 +579,24 @@ describe("failures of steps", () => {
       ["pay"],
     ],
     [
+      "all that failed together, whichever of them the workflow throws",
+      async ({ step }) => {
+        const settled = await Promise.allSettled([step.run("pay", declined), step.run("book", declined)]);
+        for (const { reason } of settled as PromiseRejectedResult[]) throw reason;
+      },
+      ["pay", "book"],
+    ],
+    [
+      "the errors of an AggregateError, and what came after the first of them",
+      async ({ step }) => {
+        const errors: unknown[] = [];
+        for (const name of ["a", "b"]) await step.run(name, declined).catch((error) => void errors.push(error));
+        await step.run("tell", () => {});
+        throw new NonRetryableError("None.", { cause: new AggregateError(errors) });
+      },
+      ["a", "b", "tell"],
+    ],
+    [
       "none, if the workflow went on",
       async ({ step }) => {
         await step.run("pay", declined).catch(() => {});
