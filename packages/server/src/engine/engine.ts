@@ -208,7 +208,7 @@ export function createEngine(options: EngineOptions): Engine {
 
   const deadlineLoop = (name: string, pass: () => Promise<unknown>) =>
     new DeadlineLoop({ name, horizonMs: config.pollEveryMs, pass }, clock, emit, random);
-  const dueJobs = new PromoteDelayed(db, moving);
+  const dueJobs = new PromoteDelayed(db, moving, emit);
   const comeDue = deadlineLoop("come-due", () => dueJobs.pass());
   const workScan = new WorkScan(db, clock, dispatcher);
   const lookForWork = deadlineLoop("scan-for-work", () => workScan.pass());
@@ -340,6 +340,7 @@ export function createEngine(options: EngineOptions): Engine {
     loops: [
       lookForWork,
       comeDue,
+      dueJobs,
       reassign,
       takeBack,
       periodic("remove-old-leases", HOUR_MS, () => removeOldLeases(databases.housekeeping)),

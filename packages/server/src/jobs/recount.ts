@@ -1,5 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { type Db, type EmitEvent, row, rows, sql, type Transactional, type WorkspaceId } from "#kernel";
+import { type Db, type EmitEvent, row, rows, sql, type Transactional, tolerate, type WorkspaceId } from "#kernel";
 
 /** A count of millions of jobs takes longer than other statements may. Milliseconds. */
 const TIMEOUT_MS = 300_000;
@@ -63,8 +63,12 @@ export class JobRecount {
   async cancel(): Promise<void> {
     this.#isCancelled = true;
     // Repeated, because between two statements there is nothing to cancel.
-    while (this.#backend !== null) {
-      await cancelBackend(this.#options.canceller, this.#backend);
+    for (let pid = this.#backend; pid !== null; pid = this.#backend) {
+      const backend = pid;
+      await tolerate(
+        () => cancelBackend(this.#options.canceller, backend),
+        (error) => this.#options.emit("recount_cancel_failed", { error }),
+      );
       await wait(CANCEL_EVERY_MS);
     }
   }

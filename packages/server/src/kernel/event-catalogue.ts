@@ -90,6 +90,9 @@ export const EVENTS = {
     { lanes: "number" },
     [{ type: "counter", name: "tidemill_counts_corrected_total", help: "Queues whose number of jobs was corrected.", increment: "lanes" }],
   ),
+  recount_cancel_failed: event("warn", "A stopping node could not cancel its count of jobs. It tries again until the count has ended.", {
+    error: "error",
+  }),
   history_dropped: event("debug", "Partitions of months whose rows have all expired were dropped.", { partitions: "strings" }),
   partition_failed: event(
     "warn",
@@ -251,6 +254,11 @@ export const EVENTS = {
   jobs_rescued: event("warn", "Jobs were taken back from nodes whose lease has expired.", { count: "number" }, [
     { type: "counter", name: "tidemill_jobs_rescued_total", help: "Jobs taken back from dead nodes.", increment: "count" },
   ]),
+  locked_jobs_left: event("warn", "Jobs of a lane could not be moved while their concurrency keys were locked. The node tries again.", {
+    workspaceId: "string",
+    laneId: "number",
+    error: "error",
+  }),
   leases_expired: event("warn", "Leases of workers expired before their jobs were settled. The attempts failed.", { count: "number" }),
   circuit_opened: event(
     "warn",

@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
 import { FIRST_DUE, moveDueAcrossWorkspaces } from "#jobs";
-import { type Db, rows, sql, type WorkspaceId } from "#kernel";
+import { type Db, rows, sql, unavailable, type WorkspaceId } from "#kernel";
 import type { LaneKey } from "#lanes";
 import { PromoteDelayed } from "../../src/engine/come-due.ts";
 import type { TestDatabase } from "../harness/database.ts";
@@ -10,6 +10,7 @@ import { hold } from "../harness/locks.ts";
 import { until } from "../harness/service.ts";
 
 const NO_ONE = { wake: () => {}, wakeAt: () => {} };
+const quiet = () => {};
 const ago = (seconds: number) => `moment() - interval '${seconds} seconds'`;
 
 /** Lanes of workspaces of their own, with delayed jobs: how many each, due for how many seconds. */
@@ -109,7 +110,7 @@ describe("jobs that come due", () => {
 
   test("the next batch follows at once while there is more, and at the time of the next job after that", async ({ database, engine }) => {
     await putDelayed(database, [251, 1], [1, -60]);
-    const comeDue = new PromoteDelayed(engine, NO_ONE);
+    const comeDue = new PromoteDelayed(engine, NO_ONE, quiet);
     expect(await comeDue.pass()).toBe(0);
     expect(await comeDue.pass()).toBe(60_000);
   });
@@ -118,7 +119,7 @@ describe("jobs that come due", () => {
     await putDelayed(database, [251, 1]);
     const wait = await engine.transaction(async (tx) => {
       await moveDueAcrossWorkspaces(tx, 2_000);
-      return new PromoteDelayed(engine, NO_ONE).pass();
+      return new PromoteDelayed(engine, NO_ONE, quiet).pass();
     });
     expect(wait).toBe(50);
   });
@@ -129,7 +130,7 @@ describe("jobs that come due", () => {
     const before = { afterWorkspace: first, unfinished: [other] };
     const [second, wait] = await engine.transaction(async (tx) => {
       await moveDueAcrossWorkspaces(tx, 10);
-      return [await moveDueAcrossWorkspaces(engine, 10, before), await new PromoteDelayed(engine, NO_ONE).pass()] as const;
+      return [await moveDueAcrossWorkspaces(engine, 10, before), await new PromoteDelayed(engine, NO_ONE, quiet).pass()] as const;
     });
     expect(second).toMatchObject({ moved: 0, isCrowded: true, isLocked: true, next: before });
     expect(wait).toBe(50);
@@ -156,7 +157,7 @@ describe("jobs that come due", () => {
     const lock = hold(engine, sql`select lock_keys(array[${locked.laneId}::bigint], array['k'])`);
     await lock.held;
     const woken: LaneKey[] = [];
-    const comeDue = new PromoteDelayed(engine, { ...NO_ONE, wake: (lanes) => woken.push(...lanes) });
+    const comeDue = new PromoteDelayed(engine, { ...NO_ONE, wake: (lanes) => woken.push(...lanes) }, quiet);
     expect(await comeDue.pass()).toBe(50);
     expect(await waitingIn(database, [locked, other])).toEqual([free.length, 2]);
     // The statement that waits for the key is the only one.
@@ -171,6 +172,44 @@ describe("jobs that come due", () => {
     ).toEqual([locked, other].map(({ laneId }) => ({ lane_id: laneId, jobs: 1 })));
   });
 
+  test("a node that stops waits for jobs whose keys are locked, and wakes their lane", async ({ database, engine }) => {
+    const [locked] = (await putDelayed(database, [1, 1])) as [LaneKey];
+    await database.query("update job set concurrency_key = 'k'");
+    const lock = hold(engine, sql`select lock_keys(array[${locked.laneId}::bigint], array['k'])`);
+    await lock.held;
+    const told: string[] = [];
+    const comeDue = new PromoteDelayed(engine, { ...NO_ONE, wake: () => told.push("woken") }, quiet);
+    await comeDue.pass();
+    await lock.untilWaiting(1);
+    const stopped = comeDue.stop().then(() => told.push("stopped"));
+    await lock.release();
+    await stopped;
+    expect(told).toEqual(["woken", "stopped"]);
+  });
+
+  test("jobs whose keys are locked for too long are reported, and tried again", async ({ database, engine }) => {
+    const [locked] = (await putDelayed(database, [1, 1])) as [LaneKey];
+    await database.query("update job set concurrency_key = 'k'");
+    const lock = hold(engine, sql`select lock_keys(array[${locked.laneId}::bigint], array['k'])`);
+    await lock.held;
+    let isSlow = true;
+    const query: Db["query"] = (statement) => {
+      if (isSlow && statement.text.includes("id = any(array(select id from due))")) throw unavailable();
+      return engine.query(statement);
+    };
+    const told: unknown[] = [];
+    const comeDue = new PromoteDelayed({ query }, NO_ONE, (event, fields) => told.push({ event, ...fields }));
+    await comeDue.pass();
+    await until(() => told.length > 0, "the failure to be reported");
+    expect(told).toEqual([{ event: "locked_jobs_left", ...locked, error: expect.objectContaining({ code: "UNAVAILABLE" }) }]);
+    isSlow = false;
+    await comeDue.pass();
+    await lock.untilWaiting(1);
+    await lock.release();
+    await comeDue.stop();
+    expect(await waitingIn(database, [locked])).toEqual([1]);
+  });
+
   test("to find out that nothing is due takes one statement", async ({ database, engine }) => {
     await putDelayed(database, [1, -60]);
     let statements = 0;
@@ -178,7 +217,7 @@ describe("jobs that come due", () => {
       statements += 1;
       return engine.query(statement);
     };
-    expect(await new PromoteDelayed({ query: db }, NO_ONE).pass()).toBe(60_000);
+    expect(await new PromoteDelayed({ query: db }, NO_ONE, quiet).pass()).toBe(60_000);
     expect(statements).toBe(1);
   });
 });

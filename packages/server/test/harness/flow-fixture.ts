@@ -105,7 +105,7 @@ export class FlowFixture {
   }
 
   comeDue(): Promise<unknown> {
-    return new PromoteDelayed(this.#engine, NO_ONE).pass();
+    return new PromoteDelayed(this.#engine, NO_ONE, quiet).pass();
   }
 
   async limit({ concurrency, perKey, rate, paused }: Limits): Promise<void> {

@@ -1,5 +1,5 @@
 import { beforeEach, expect, onTestFinished } from "vitest";
-import { type Database, sql, type Transactional, type WorkspaceId } from "#kernel";
+import { type Database, type Db, sql, type Transactional, unavailable, type WorkspaceId } from "#kernel";
 import { JobRecount } from "../../src/jobs/recount.ts";
 import type { TestDatabase } from "../harness/database.ts";
 import { putLane, test } from "../harness/engine.ts";
@@ -126,4 +126,22 @@ test("a node that stops cancels its count, and another node counts that workspac
   expect(await database.query("select from job_recount")).toEqual([]);
   await countAll(recountOf(engine));
   expect(await wrongOf(database)).toEqual([]);
+});
+
+test("a node that stops tries again when its count could not be cancelled", async ({ database, engine }) => {
+  await putWrong(database);
+  const jobs = hold(engine, sql`lock table job in access exclusive mode`);
+  await jobs.held;
+  let refusals = 1;
+  const query: Db["query"] = (statement) => {
+    if (refusals-- > 0) throw unavailable();
+    return engine.query(statement);
+  };
+  const recount = new JobRecount({ db: engine, canceller: { query }, emit: (event) => told.push(event) });
+  const pass = recount.passAcrossWorkspaces();
+  await jobs.untilWaiting(1);
+  await recount.cancel();
+  expect(await pass).toBeUndefined();
+  expect(told).toEqual(["recount_cancel_failed"]);
+  await jobs.release();
 });
