@@ -104,6 +104,15 @@ export const EVENTS = {
     "Months have no partition, because their rows in the default partition are too many to move while history cannot be read or written. They stay there.",
     { table: "string", months: "strings" },
   ),
+  lane_sweep_failed: event(
+    "warn",
+    "What a deleted queue, workflow or webhook left could not be deleted. It is tried again, after the others.",
+    {
+      workspaceId: "string",
+      laneId: "number",
+      error: "error",
+    },
+  ),
   partitions_failed: event("warn", "The partitions could not be brought up to date at the start. The loop tries again.", {
     error: "error",
   }),

@@ -20,7 +20,7 @@ export function createRetention({ housekeeping, random, emit, waker }: Retention
   const loop = (name: string, everyMs: number, pass: () => Promise<unknown>) => new PeriodicLoop({ name, everyMs, pass }, emit, random);
   const slowMonths = new Set<string>();
   const failedLanes = new Set<LaneId>();
-  const sweepLanes = () => sweepDeletedLanesAcrossWorkspaces(housekeeping, (lanes) => waker.wakeWorkflows(lanes), failedLanes);
+  const sweepLanes = () => sweepDeletedLanesAcrossWorkspaces(housekeeping, (lanes) => waker.wakeWorkflows(lanes), emit, failedLanes);
   return {
     services: [
       loop("sweep-lanes", 15_000, sweepLanes),

@@ -1,5 +1,5 @@
 import { sweepLaneJobs } from "#jobs";
-import type { Transactional } from "#kernel";
+import type { EmitEvent, Transactional } from "#kernel";
 import { findDeletedLanesAcrossWorkspaces, type LaneId, type LaneKey, removeEmptyLane } from "#lanes";
 import { removeSchedulesOf } from "#schedules";
 import { sweepLaneDeliveries } from "#webhooks";
@@ -14,12 +14,15 @@ const MAX_LANES = 100;
  * has more than a portion, so that a node that stops does not wait for all of it.
  *
  * @param onWoken called with the lanes of runs that waited for a deleted one
+ * @param emit reports each lane that fails
  * @param failed those that failed in the passes before: they come last
  * @returns 0 when there may be more to do, in milliseconds
+ * @throws the first failure, when only lanes are left that fail
  */
 export async function sweepDeletedLanesAcrossWorkspaces(
   db: Transactional,
   onWoken: (lanes: LaneKey[]) => void,
+  emit: EmitEvent = () => {},
   failed = new Set<LaneId>(),
 ): Promise<number | undefined> {
   const failures: unknown[] = [];
@@ -31,6 +34,7 @@ export async function sweepDeletedLanesAcrossWorkspaces(
       failed.delete(lane.laneId);
     } catch (error) {
       // One that fails does not keep the others from being swept.
+      emit("lane_sweep_failed", { ...lane, error });
       failures.push(error);
       failed.add(lane.laneId);
     }

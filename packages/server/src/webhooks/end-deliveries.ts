@@ -1,8 +1,8 @@
 import { removeUnlocked, removeWhenUnlocked } from "#jobs";
-import type { JobId, Transactional } from "#kernel";
-import type { Aborter, LaneKey } from "#lanes";
+import type { EmitEvent, JobId, Transactional } from "#kernel";
+import type { Aborter, LaneId, LaneKey } from "#lanes";
 import { cancelSomeDeliveries } from "./delivery-store.ts";
-import { findCancellingAcrossWorkspaces, lockCancelling, markCancelled } from "./store.ts";
+import { type Cancelling, findCancellingAcrossWorkspaces, lockCancelling, markCancelled } from "./store.ts";
 
 export interface EndingDeliveries {
   readonly db: Transactional;
@@ -24,35 +24,61 @@ const MAX_WEBHOOKS = 100;
 export const endFirstDeliveries = async (ending: EndingDeliveries, lane: LaneKey): Promise<void> =>
   void (await endPortion(ending, lane, null, PORTIONS.chunk));
 
+/** What passes over all webhooks need. */
+interface EndingAllDeliveries extends EndingDeliveries {
+  readonly emit: EmitEvent;
+  /** Webhooks whose deliveries could not be cancelled in the passes before. */
+  readonly failed: Set<LaneId>;
+}
+
 /**
  * Cancels deliveries of webhooks that were switched off and have some left, in one transaction per portion, so that a webhook is locked for
  * a short time only. Webhooks take turns, and one node at a time cancels deliveries of a webhook. A webhook that is switched on in the
- * meantime keeps the rest.
+ * meantime keeps the rest. A webhook that fails is reported, and comes last: each of its tries may take long.
  *
  * @returns 0 when there may be more to do, in milliseconds
+ * @throws the first failure, when only webhooks are left that fail
  */
 export async function endDeliveriesAcrossWorkspaces(
-  ending: EndingDeliveries,
-  { chunk, ofPass }: Portions = PORTIONS,
+  ending: EndingAllDeliveries,
+  portions: Portions = PORTIONS,
 ): Promise<number | undefined> {
-  const lanes = await findCancellingAcrossWorkspaces(ending.db, MAX_WEBHOOKS);
-  const portion = Math.min(chunk, Math.ceil(ofPass / lanes.length));
+  const { failed } = ending;
+  const webhooks = await findCancellingAcrossWorkspaces(ending.db, MAX_WEBHOOKS);
+  const { again = [], others = [] } = Object.groupBy(webhooks, ({ laneId }) => (failed.has(laneId) ? "again" : "others"));
   const failures: unknown[] = [];
-  let unfinished: { readonly lane: LaneKey; readonly last: JobId | null }[] = lanes.map((lane) => ({ lane, last: null }));
+  for (const group of [others, again]) {
+    const onFailed = ({ laneId, name }: Cancelling, error: unknown) => {
+      ending.emit("delivery_cancel_failed", { webhook: name, error });
+      failed.add(laneId);
+      failures.push(error);
+    };
+    for (const { laneId } of group) failed.delete(laneId);
+    if (await endPortions(ending, group, portions, onFailed)) return 0;
+  }
+  if (failures.length > 0) throw failures[0];
+  return webhooks.length === MAX_WEBHOOKS ? 0 : undefined;
+}
+
+/** Cancels portions of these webhooks in turns, up to those of a pass. Returns whether some are left. */
+async function endPortions(
+  ending: EndingDeliveries,
+  webhooks: readonly Cancelling[],
+  { chunk, ofPass }: Portions,
+  onFailed: (webhook: Cancelling, error: unknown) => void,
+): Promise<boolean> {
+  const portion = Math.min(chunk, Math.ceil(ofPass / webhooks.length));
+  let unfinished = webhooks.map((webhook) => ({ webhook, last: null as JobId | null }));
   for (let left = ofPass; left > 0 && unfinished.length > 0; ) {
     left -= unfinished.length * portion;
     const more: typeof unfinished = [];
-    for (const { lane, last: after } of unfinished) {
-      const last = await endPortion(ending, lane, after, portion).catch((error: unknown) => {
-        failures.push(error);
-        return null;
-      });
-      if (last !== null) more.push({ lane, last });
+    for (const { webhook, last: after } of unfinished) {
+      const last = await endPortion(ending, webhook, after, portion).catch((error: unknown) => onFailed(webhook, error));
+      if (last) more.push({ webhook, last });
     }
     unfinished = more;
   }
-  if (failures.length > 0 && unfinished.length === 0) throw failures[0];
-  return unfinished.length > 0 || lanes.length === MAX_WEBHOOKS ? 0 : undefined;
+  return unfinished.length > 0;
 }
 
 /**

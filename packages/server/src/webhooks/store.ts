@@ -107,16 +107,22 @@ export const findFailingAcrossWorkspaces = (db: Db, limit: number): Promise<(Lan
       where w.disabled_at is null and w.failing_since <= moment() - interval '5 days' order by w.failing_since limit ${limit}`,
   );
 
+/** A webhook with deliveries to cancel. */
+export interface Cancelling extends LaneKey {
+  readonly name: string;
+}
+
 /**
  * Some webhooks with deliveries to cancel, longest first, without those whose deliveries another transaction is cancelling. Uses index
  * webhook_cancelling.
  */
-export const findCancellingAcrossWorkspaces = (db: Db, limit: number): Promise<LaneKey[]> =>
+export const findCancellingAcrossWorkspaces = (db: Db, limit: number): Promise<Cancelling[]> =>
   rows(
     db,
     sql`
-      select workspace_id as "workspaceId", id as "laneId" from webhook
-      where cancelling and disabled_at is not null order by disabled_at limit ${limit} for no key update skip locked`,
+      select w.workspace_id as "workspaceId", w.id as "laneId", l.name
+      from webhook w join lane l on l.workspace_id = w.workspace_id and l.id = w.id
+      where w.cancelling and w.disabled_at is not null order by w.disabled_at limit ${limit} for no key update of w skip locked`,
   );
 
 /** Locks a webhook, if it has deliveries to cancel, and no other transaction has locked it. Uses the primary key. */

@@ -11,6 +11,7 @@ import {
   type Shares,
   type Transactional,
 } from "#kernel";
+import type { LaneId } from "#lanes";
 import { type AddressGuard, type HostsInUse, type Names, type OwnPorts, Sender } from "#outbound";
 import type { SecretAccess } from "#vault";
 import { WebhookDeliverer } from "./deliverer.ts";
@@ -75,7 +76,10 @@ export function createWebhooks({ config, engine, housekeeping, ...routes }: Webh
   const sending = loop("webhooks", () => turns.round());
   const overdue = loop("webhooks-overdue", () => endOverdueAcrossWorkspaces(engine));
   const failing = loop("webhooks-failing", () => disableFailingAcrossWorkspaces({ db: engine, audit, aborter, emit }));
-  const cancelling = loop("webhooks-cancelling", () => endDeliveriesAcrossWorkspaces({ db: engine, aborter }));
+  const failedToCancel = new Set<LaneId>();
+  const cancelling = loop("webhooks-cancelling", () =>
+    endDeliveriesAcrossWorkspaces({ db: engine, aborter, emit, failed: failedToCancel }),
+  );
   const sweep = { name: "sweep-webhook-events", everyMs: HOUR_MS, pass: () => sweepWebhookEventsAcrossWorkspaces(housekeeping) };
   return {
     routes: (api) => {

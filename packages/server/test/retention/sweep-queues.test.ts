@@ -1,5 +1,6 @@
 import { JOB_STATES } from "@tidemill/contract";
 import { describe, expect } from "vitest";
+import { type EmitEvent, type Transactional, unavailable } from "#kernel";
 import type { LaneKey } from "#lanes";
 import { sweepDeletedLanesAcrossWorkspaces } from "#retention";
 import { foldTallyAcrossWorkspaces } from "../../src/jobs/store/tally.ts";
@@ -75,6 +76,24 @@ describe("a deleted queue", () => {
     expect(await leftOf(database, lane)).toMatchObject({ live: 0, history: 1 });
     expect(await sweep()).toBeUndefined();
     expect(await leftOf(database, lane)).toMatchObject({ live: 0, history: 0 });
+  });
+
+  test("a deleted queue that cannot be swept is reported, also by a pass that ends with another one", async ({ database, engine }) => {
+    const [bad, large] = [await putLane(database, { paused: true }), await putLane(database, { paused: true })];
+    await putJobs(database, large, { state: "waiting", count: 5_001 });
+    for (const lane of [bad, large]) await markDeleted(database, lane);
+    const refusing: Transactional = {
+      query: async (statement) => (statement.values.includes(bad.laneId) ? Promise.reject(unavailable()) : engine.query(statement)),
+      transaction: (work) =>
+        engine.transaction((tx) =>
+          work({ query: (statement) => (statement.values.includes(bad.laneId) ? Promise.reject(unavailable()) : tx.query(statement)) }),
+        ),
+    };
+    const told: unknown[] = [];
+    const emit: EmitEvent = (event, fields) => told.push({ event, ...fields });
+    expect(await sweepDeletedLanesAcrossWorkspaces(refusing, () => {}, emit)).toBe(0);
+    expect(told).toEqual([{ event: "lane_sweep_failed", ...bad, error: expect.objectContaining({ code: "UNAVAILABLE" }) }]);
+    await sweepDeletedLanesAcrossWorkspaces(engine, () => {});
   });
 
   test("a deleted queue is swept though its tally is being folded", async ({ database, engine, clock }) => {

@@ -1,7 +1,7 @@
 import { describe, expect } from "vitest";
 import type { Claim } from "#jobs";
 import { type Db, type JobId, sql, systemRandom, type Transactional, unavailable } from "#kernel";
-import type { LaneKey } from "#lanes";
+import type { LaneId, LaneKey } from "#lanes";
 import { sweepDeletedLanesAcrossWorkspaces } from "../../src/retention/sweep-lanes.ts";
 import { endDeliveriesAcrossWorkspaces, endFirstDeliveries } from "../../src/webhooks/end-deliveries.ts";
 import { endOverdueAcrossWorkspaces } from "../../src/webhooks/expire.ts";
@@ -44,6 +44,8 @@ const switchOff = (
 const markOff = (database: TestDatabase, { laneId }: LaneKey) =>
   database.query("update webhook set disabled_at = moment(), disabled_for = 'request', cancelling = true where id = $1", [laneId]);
 
+const passes = { emit: () => {}, failed: new Set<LaneId>() };
+
 /** Settles attempts that failed, with another one to follow. */
 const settleFailed = async (tx: Db, lane: LaneKey, deliveries: readonly JobId[]): Promise<void> =>
   webhookKind({ start: () => expect.fail(), enforceDeadlines: () => {} }).settled?.(
@@ -71,7 +73,7 @@ describe("a webhook that is switched off", () => {
     await database.query("update job set state = 'active', lease_id = $2 where id = $1", [deliveries[3], leaseId]);
     await markOff(database, lane);
     const aborted: [JobId, number][] = [];
-    const ending = { db: engine, aborter: { abortJob: (...job: [JobId, number]) => aborted.push(job) } };
+    const ending = { ...passes, db: engine, aborter: { abortJob: (...job: [JobId, number]) => aborted.push(job) } };
     await endDeliveriesAcrossWorkspaces(ending, { chunk: 2, ofPass: 6 });
     expect(aborted).toEqual([[deliveries[3], leaseId]]);
     expect(await statesOf(database, lane)).toEqual(Array(5).fill("cancelled"));
@@ -104,11 +106,46 @@ describe("a webhook that is switched off", () => {
       transaction: (work) => (++transactions > 2 ? Promise.reject(unavailable()) : engine.transaction(work)),
     };
     const aborter = { abortJob: () => {} };
-    await expect(endDeliveriesAcrossWorkspaces({ db: stopping, aborter }, { chunk: 2, ofPass: 6 })).rejects.toThrow();
+    await expect(endDeliveriesAcrossWorkspaces({ ...passes, db: stopping, aborter }, { chunk: 2, ofPass: 6 })).rejects.toThrow();
     expect(await statesOf(database, lane)).toEqual([...Array(4).fill("cancelled"), "pending"]);
-    await endDeliveriesAcrossWorkspaces({ db: engine, aborter });
+    await endDeliveriesAcrossWorkspaces({ ...passes, db: engine, aborter });
     expect(await statesOf(database, lane)).toEqual(Array(5).fill("cancelled"));
     expect(await database.query("select from webhook where cancelling")).toEqual([]);
+  });
+
+  test("is reported when its deliveries cannot be cancelled, and holds up no other: it comes when these have none left", async ({
+    database,
+    engine,
+  }) => {
+    const [bad, good] = [await putWebhook(database), await putWebhook(database)];
+    for (const lane of [bad, good]) {
+      await putDeliveries(engine, database, lane, 5);
+      await markOff(database, lane);
+    }
+    let tries = 0;
+    const refusing: Transactional = {
+      query: (statement) => engine.query(statement),
+      transaction: (work) =>
+        engine.transaction((tx) =>
+          work({
+            query: (statement) => {
+              if (!statement.values.includes(bad.laneId)) return tx.query(statement);
+              tries += 1;
+              throw unavailable();
+            },
+          }),
+        ),
+    };
+    const told: string[] = [];
+    const ending = { db: refusing, aborter: { abortJob: () => {} }, emit: (event: string) => told.push(event), failed: new Set<LaneId>() };
+    const portions = { chunk: 1, ofPass: 2 };
+    const results: unknown[] = [];
+    for (let pass = 0; pass < 6; pass += 1) results.push(await endDeliveriesAcrossWorkspaces(ending, portions).catch(() => "failed"));
+    expect(await statesOf(database, good)).toEqual(Array(5).fill("cancelled"));
+    expect(results).toEqual([0, 0, 0, "failed", "failed", "failed"]);
+    expect([tries, told]).toEqual([4, Array(4).fill("delivery_cancel_failed")]);
+    await endDeliveriesAcrossWorkspaces({ ...ending, db: engine });
+    expect(await statesOf(database, bad)).toEqual(Array(5).fill("cancelled"));
   });
 
   test("is off, and its new secret is returned, also if its deliveries cannot be cancelled at once", async ({ database, engine }) => {
@@ -121,7 +158,7 @@ describe("a webhook that is switched off", () => {
     };
     expect(await switchOff(failing, lane, { rotate_secret: true })).toMatchObject({ secret: expect.stringMatching(/^whsec_/) });
     expect(await statesOf(database, lane)).toEqual(["pending"]);
-    await endDeliveriesAcrossWorkspaces({ db: engine, aborter: { abortJob: () => {} } });
+    await endDeliveriesAcrossWorkspaces({ ...passes, db: engine, aborter: { abortJob: () => {} } });
     expect(await statesOf(database, lane)).toEqual(["cancelled"]);
   });
 
@@ -136,7 +173,7 @@ describe("a webhook that is switched off", () => {
     }
     const cancelled = () =>
       Promise.all(lanes.map(async (lane) => (await statesOf(database, lane)).filter((state) => state === "cancelled").length));
-    const pass = () => endDeliveriesAcrossWorkspaces({ db: engine, aborter: { abortJob: () => {} } }, { chunk: 2, ofPass: 4 });
+    const pass = () => endDeliveriesAcrossWorkspaces({ ...passes, db: engine, aborter: { abortJob: () => {} } }, { chunk: 2, ofPass: 4 });
     expect([await pass(), await cancelled()]).toEqual([0, [2, 2]]);
     expect([await pass(), await cancelled()]).toEqual([0, [4, 4]]);
     expect([await pass(), await cancelled()]).toEqual([undefined, [5, 5]]);
@@ -169,7 +206,7 @@ describe("a webhook that is switched off", () => {
     const other = hold(engine, sql`select from webhook where id = ${lane.laneId} for no key update`);
     await other.held;
     await endFirstDeliveries({ db: engine, aborter: { abortJob: () => {} } }, lane);
-    await endDeliveriesAcrossWorkspaces({ db: engine, aborter: { abortJob: () => {} } });
+    await endDeliveriesAcrossWorkspaces({ ...passes, db: engine, aborter: { abortJob: () => {} } });
     expect(await statesOf(database, lane)).toEqual(["pending"]);
     await other.release();
   });
@@ -182,7 +219,7 @@ describe("a webhook that is switched off", () => {
       lane.laneId,
     ]);
     const aborter = { abortJob: () => {} };
-    await endDeliveriesAcrossWorkspaces({ db: engine, aborter });
+    await endDeliveriesAcrossWorkspaces({ ...passes, db: engine, aborter });
     expect(await statesOf(database, lane)).toEqual(["pending", "pending"]);
     await database.query("update webhook set disabled_at = null, disabled_for = null, cancelling = false where id = $1", [lane.laneId]);
     await database.query("update webhook_delivery set requested = false where lane_id = $1", [lane.laneId]);
