@@ -25,7 +25,7 @@ class ApiError(Exception):
 
 
 class StepError(Exception):
-    """A step failed, now or in an earlier execution. `name` is that of the exception that it raised."""
+    """ A step failed, now or in an earlier execution. `name` is the name of the exception that it raised."""
 
     def __init__(self, error, is_stored):
         super().__init__(error["message"])
@@ -50,7 +50,8 @@ class LeaseLost(BaseException):
 
 
 class Client:
-    """Calls the API. A call without a response, and one that is to come again, is sent again: all calls of the protocol may be."""
+    """Calls the API. A call without a response, or with a status that asks for another try, is sent again: all calls of the protocol may be
+    repeated."""
 
     def __init__(self, url, key):
         self._url = url.rstrip("/")
@@ -104,7 +105,7 @@ class Step:
             try:
                 step |= {"status": "completed", "output": function()}
             except Exception as error:
-                # Stored when the workflow goes on after it. Else the run's next attempt executes the step again.
+                # Stored when the workflow goes on after it. Otherwise the run's next attempt executes the step again.
                 step |= {"status": "failed", "error": {"name": type(error).__name__, "message": _shortened(str(error))}}
                 failure = StepError(step["error"], is_stored=False)
                 self._failed = (step, failure)
@@ -124,17 +125,17 @@ class Step:
         return self._ask("wait", name, lambda key: self._suspend(key, "wait", waits))
 
     def signal(self, name, signal_id):
-        """Registers a signal, so that a completion is kept that comes before the wait."""
+        """ Registers a signal, so that a completion that comes before the wait is kept."""
         return self._ask("signal", name, lambda key: self._call("signals", {"key": key, "signal": signal_id}))
 
     def send_event(self, name, event, data=None):
         return self._ask("event", name, lambda key: self._call("events", {"key": key, "name": event, "data": data}))
 
     def check_end(self):
-        """To be called when the workflow has returned."""
+        """Call this when the workflow has returned."""
         self._store_failed()
         for key in self._journal:
-            raise JournalMismatch(key, f'The journal has step "{key}", but the code does not come to it.')
+            raise JournalMismatch(key, f'The journal has step "{key}", but the code does not reach it.')
 
     def _ask(self, kind, name, execute):
         self._store_failed()

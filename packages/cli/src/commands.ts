@@ -2,7 +2,7 @@ import { exitWithError } from "./exit-with-error.ts";
 import { reportLostOutput } from "./output/lost-output.ts";
 import { createProgram } from "./program.ts";
 
-// The command finishes its work, though its output cannot be written.
+// The command finishes its work, even if its output cannot be written.
 process.stdout.on("error", reportLostOutput);
 process.stderr.on("error", () => {});
 

@@ -2,8 +2,8 @@ import addScripts from "@bomb.sh/tab/commander";
 import type { Command } from "commander";
 
 /**
- * The script for bash: that of @bomb.sh/tab needs the package bash-completion, executes what is typed, such as `$(…)`, and cannot be
- * loaded twice.
+ * The script for bash. The one of @bomb.sh/tab needs the package bash-completion, executes typed text such as `$(…)`, and cannot be loaded
+ * twice.
  */
 const BASH = `# bash completion for tidemill
 _tidemill() {

@@ -6,10 +6,10 @@ export const EXIT_CODES = {
   failed: {
     code: 1,
     means:
-      "Wrong use, or an error that has no code of its own. `workflow check`: a run does not fit. Commands of operators have only this one.",
+      "Wrong usage, or an error without a code of its own. `workflow check`: a run does not fit. Operator commands use only this code.",
   },
-  refused: { code: 3, means: "No service or no key is given, or the key is unknown or may not do this." },
-  notFound: { code: 4, means: "What the command names does not exist." },
+  refused: { code: 3, means: "No service or no key is given, or the key is unknown or does not allow this." },
+  notFound: { code: 4, means: "The record that the command names does not exist." },
   conflict: { code: 5, means: "The state of the record does not allow it, or the name is taken." },
   limit: { code: 6, means: "The quota or the rate limit of the workspace is used up." },
   unreachable: { code: 7, means: "The service cannot be reached, or is not available." },
@@ -17,13 +17,13 @@ export const EXIT_CODES = {
     code: 8,
     means: "`job watch`, `run watch`: the job or run did not complete. `replay`: the handler did not respond with 2xx.",
   },
-  interrupted: { code: 130, means: "Ctrl-C ended it." },
+  interrupted: { code: 130, means: "Ctrl-C ended the command." },
 } as const;
 
-/** Ctrl-C ended a command, which then says what it has done. */
+/** Ctrl-C ended a command. The message says what it has done. */
 export class InterruptedError extends Error {}
 
-/** What a command names does not exist on this machine. */
+/** Something that a command names does not exist on this machine. */
 export class NotFoundError extends Error {}
 
 /** No service or no key is given. */

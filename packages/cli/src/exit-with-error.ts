@@ -3,7 +3,7 @@ import { printable } from "./output/table.ts";
 
 /** Messages for errors of the operating system that the operator can fix with a setting. */
 const MESSAGES: Record<string, (error: NodeJS.ErrnoException & { port?: number; address?: string; hostname?: string }) => string> = {
-  EADDRINUSE: ({ port }) => `Port ${port} is taken. Set TIDEMILL_PORT (API) or TIDEMILL_INTERNAL_PORT (metrics) to another.`,
+  EADDRINUSE: ({ port }) => `Port ${port} is in use. Set TIDEMILL_PORT (API) or TIDEMILL_INTERNAL_PORT (metrics) to another one.`,
   EADDRNOTAVAIL: ({ address }) =>
     `This machine does not have the address ${address}. Set TIDEMILL_HOST (API) or TIDEMILL_INTERNAL_HOST (metrics) to one that it has.`,
   ENOTFOUND: ({ hostname }) =>

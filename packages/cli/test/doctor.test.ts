@@ -65,6 +65,6 @@ test("doctor says that another program has the port, and starts nothing in an em
   const dataDir = stage.dataDir();
   const settings = { TIDEMILL_DATA_DIR: dataDir, TIDEMILL_PORT: String(port), TIDEMILL_INTERNAL_PORT: "0" };
   const { code, stdout } = await runHere(["doctor"], settings);
-  expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringContaining(`Port ${port} is taken by another program.`) });
+  expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringContaining(`Port ${port} is used by another program.`) });
   expect(existsSync(dataDir)).toBe(false);
 });

@@ -131,7 +131,7 @@ describe("tidemill schedule list", () => {
     expect([listed.length, new Set(listed.map(({ name }) => name)).size]).toEqual([201, 201]);
     const newest = await listNewest();
     expect(JSON.parse(newest.stdout)).toHaveLength(50);
-    expect(newest.stderr).toBe("tidemill: There are more. --limit or --all lists them.\n");
+    expect(newest.stderr).toBe("tidemill: There are more. Use --limit or --all to list them.\n");
     expect(JSON.parse(await listHere("--limit", "120", "--json"))).toEqual(listed.slice(0, 120));
   });
 

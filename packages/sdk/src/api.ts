@@ -14,12 +14,12 @@ export const withQuery = (path: string, query: Query): string => {
     : `${path}?${new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)]))}`;
 };
 
-/** The path of names and ids, each encoded. What is no text is empty, and such a path is refused before it is sent. */
+/** A path made of names and ids, each encoded. Anything but a string becomes empty, and such a path is refused before it is sent. */
 export const pathOf = (...parts: string[]): string =>
   `/v1/${parts.map((part) => (typeof part === "string" ? encodeURIComponent(part) : "")).join("/")}`;
 
 /**
- * The verbs of the API, for the resources. The type of a response is what the contract says of the path.
+ * The verbs of the API, for the resources. The contract says which type the response of a path has.
  */
 export class Api {
   readonly transport: Transport;
@@ -40,7 +40,7 @@ export class Api {
     return this.#change("POST", path, body, call, shape);
   }
 
-  /** As `post`, for what has the same effect a second time. */
+  /** Like `post`, for requests that may be repeated without a further effect. */
   postRepeatably<Response>(path: string, body: object, call: CallOptions | undefined, shape?: Shape): Promise<Response> {
     return this.#change("POST", path, body, call, shape, true);
   }
@@ -57,12 +57,12 @@ export class Api {
     return this.#change("DELETE", path, undefined, call, NOTHING);
   }
 
-  /** As `delete`, where the service may return what it has not deleted. Undefined: it is gone. */
+  /** Like `delete`, for resources that the service may return instead of deleting them. Undefined: deleted. */
   deleteOrReturn<Response>(path: string, call: CallOptions | undefined): Promise<Response | undefined> {
     return this.#change("DELETE", path, undefined, call, ENTITY_OR_NOTHING);
   }
 
-  /** As `patch`, for what has the same effect a second time. */
+  /** Like `patch`, for requests that may be repeated without a further effect. */
   patchRepeatably<Response>(path: string, call: CallOptions | undefined): Promise<Response> {
     return this.#change("PATCH", path, undefined, call, ANY_OBJECT, true);
   }

@@ -1,7 +1,7 @@
 import { didYouMean } from "./nearest.ts";
 
 /**
- * Refuses options that do not exist, which are mostly misspelt.
+ * Refuses options that do not exist. Usually they are misspelt.
  *
  * @param of whose options they are, in words
  * @param known the names of the options that exist
@@ -15,8 +15,8 @@ export function checkNames(of: string, options: object, known: object): void {
 }
 
 /**
- * @param what it is, in words
- * @throws {TypeError} for what is no object
+ * @param what the kind of value, in words
+ * @throws {TypeError} for anything that is not an object
  */
 export function checkObject(what: string, given: unknown): void {
   if (typeof given === "object" && given !== null) return;

@@ -102,9 +102,9 @@ export class Tidemill {
   }
 
   /**
-   * A queue to enqueue jobs to. Nothing is sent: the queue may or may not exist.
+   * A handle on a queue, to enqueue jobs. Nothing is sent yet: the queue need not exist.
    *
-   * @throws {TypeError} for an unknown option, and when the schema is none
+   * @throws {TypeError} for an unknown option, and when `schema` is not a schema
    */
   queue<Payload = unknown>(name: string, options: QueueOptions<Payload> = {}): Queue<Payload> {
     checkNames("a queue", options, QUEUE_OPTIONS);
@@ -114,7 +114,7 @@ export class Tidemill {
   }
 
   /**
-   * Completes a signal of a workflow: the run that waits for it goes on. A signal can be completed once.
+   * Completes a signal of a workflow: the run that waits for it continues. A signal can be completed once.
    *
    * ```ts
    * await tidemill.signal(onboard.signals.approval, `approve.${userId}`, { ok: true });
@@ -122,7 +122,7 @@ export class Tidemill {
    *
    * @param of the kind of signal, which gives the payload its type
    * @param id as the workflow chose it
-   * @throws {TypeError} when `of` is none; otherwise as `signals.complete`
+   * @throws {TypeError} when `of` was not made by `signal()`; otherwise like `signals.complete`
    */
   signal<Payload>(of: SignalDefinition<Payload>, id: string, payload: NoInfer<Payload>, call?: CallOptions): Promise<CompletedSignal> {
     checkSignal("The first argument of signal", of);
@@ -139,7 +139,7 @@ export class Tidemill {
     return this.#api.get("/v1/usage", call, query);
   }
 
-  /** What happened over time, of one queue or of all. */
+  /** What happened over time, in one queue or in all of them. */
   metrics(query: MetricsQuery = {}, call?: CallOptions): Promise<Metrics> {
     return this.#api.get("/v1/metrics", call, query);
   }
@@ -150,7 +150,8 @@ export class Tidemill {
   }
 
   /**
-   * What changes in the workspace, as it happens: the kinds of records, at most once a second. It connects again when the connection breaks.
+   * Watches the workspace for changes: yields the kinds of records that have changed, at most once a second. It reconnects when the
+   * connection breaks.
    *
    * ```ts
    * for await (const event of tidemill.live({ signal })) {
@@ -166,7 +167,7 @@ export class Tidemill {
     if (!this.#api.transport.settings.batching) return null;
     const known = this.#batchers.get(queue);
     if (known) return known;
-    // An application may have a queue for each of its customers: those that are not in use are forgotten.
+    // An application may have a queue for each of its customers, so queues that are not in use are dropped.
     const batcher = new EnqueueBatcher(this.#api.transport, queue, () => this.#batchers.delete(queue));
     this.#batchers.set(queue, batcher);
     return batcher;

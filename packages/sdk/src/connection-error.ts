@@ -27,7 +27,7 @@ export function connectionError(url: string, error: unknown): TidemillError {
   });
 }
 
-/** An error and what caused it, to the first cause. Node tries several addresses and throws all their errors as one. */
+/** An error and its causes, down to the first one. Node tries several addresses and throws all their errors as one. */
 function causesOf(error: unknown): Error[] {
   if (!(error instanceof Error)) return [];
   const inner = error instanceof AggregateError ? error.errors[0] : error.cause;

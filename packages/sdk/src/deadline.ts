@@ -1,6 +1,6 @@
 import { type StallTolerantTimeout, setStallTolerantTimeout } from "./stall-tolerant-timeout.ts";
 
-/** The end of something: after a time, or with another signal. Its timer must be stopped by `end`. */
+/** A deadline: it ends after a time, or with another signal. `end` must be called to stop its timer. */
 export class Deadline {
   readonly #timer: StallTolerantTimeout;
   readonly #outer: AbortSignal | undefined;
@@ -22,14 +22,14 @@ export class Deadline {
     else outer?.addEventListener("abort", this.#abortWithOuter, { once: true });
   }
 
-  /** Aborted at the end. Made when it is asked for, because requests by `node:http` do better without one. */
+  /** Aborted at the end. It is created on first use, because requests by `node:http` are faster without one. */
   get signal(): AbortSignal {
     this.#controller ??= new AbortController();
     if (this.#isAborted) this.#controller.abort(this.#reason);
     return this.#controller.signal;
   }
 
-  /** Calls this at the end, in place of the listener before. */
+  /** Calls this listener at the end, instead of the previous one. */
   onAbort(listener: () => void): void {
     if (this.#isAborted) listener();
     else this.#onAbort = listener;
@@ -45,7 +45,7 @@ export class Deadline {
     return this.#passed;
   }
 
-  /** Lets the time have passed. */
+  /** Ends it as if the time had passed. */
   pass(): void {
     const reason = this.#reasonOf?.();
     this.#passed = true;

@@ -2,7 +2,7 @@ import { TidemillError } from "./error.ts";
 import { jsonFaultOf } from "./json-fault.ts";
 
 /**
- * The JSON of what is sent to the service.
+ * The JSON of a value that is sent to the service.
  *
  * @param path its path in the request; empty for all of it
  * @returns undefined for what JSON leaves out, such as a function

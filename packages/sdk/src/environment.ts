@@ -12,7 +12,7 @@ export const readVariable = (name: string): string | undefined => (globalThis as
 /** The id of the process; undefined in runtimes without processes. */
 export const processId = (): number | undefined => (globalThis as Host).process?.pid;
 
-/** Whether a person develops here: `NODE_ENV` says so, or says nothing in a terminal. */
+/** Whether this is a development environment: `NODE_ENV` says so, or it is not set and the process runs in a terminal. */
 export function isDevelopment(): boolean {
   const environment = readVariable("NODE_ENV");
   return environment === "development" || (environment === undefined && (globalThis as Host).process?.stdout?.isTTY === true);

@@ -1,8 +1,9 @@
 import type { ErrorCode } from "@tidemill/contract";
 
 /**
- * What went wrong: a code of the API's error catalogue, or one of the client's own. `NO_RESPONSE`: the service cannot be reached, or the
- * connection broke. `TIMEOUT`: no response in time. `UNEXPECTED_RESPONSE`: something other than the service responded, for example a proxy.
+ * What went wrong: a code of the API's error catalogue, or one of the client's own codes. `NO_RESPONSE`: the service could not be reached,
+ * or the connection broke. `TIMEOUT`: there was no response in time. `UNEXPECTED_RESPONSE`: something other than the service responded, for
+ * example a proxy.
  */
 export type TidemillErrorCode = ErrorCode | "NO_RESPONSE" | "TIMEOUT" | "UNEXPECTED_RESPONSE";
 
@@ -27,7 +28,7 @@ export class TidemillError extends Error {
   readonly details: Readonly<Record<string, unknown>>;
   /** The response's `X-Request-Id`, which is also in the service's log; null when there was no response. */
   readonly requestId: string | null;
-  /** How long the response asked to wait. Milliseconds; null when it did not. */
+  /** How long the response asked the client to wait. Milliseconds; null when it did not. */
   readonly retryAfterMs: number | null;
   /** Whether it is certain that the service never got the request. */
   readonly neverSent: boolean;

@@ -1,7 +1,7 @@
 import { isInvalidDate } from "./clock.ts";
 import { thrownText } from "./thrown-text.ts";
 
-/** What a caller has given, for the message of an error. JSON has null in place of NaN and of invalid dates, and nothing for a BigInt. */
+/** What a caller has passed, for the message of an error. JSON has null for NaN and invalid dates, and nothing for a BigInt. */
 export function givenText(given: unknown): string {
   if (typeof given === "bigint") return `${given}n`;
   if (isInvalidDate(given)) return "an invalid Date";

@@ -8,10 +8,13 @@ export type Job<Payload = unknown> = Typed<contract.Job, Payload>;
 /** A job with one entry per attempt that has ended. */
 export type JobWithLog<Payload = unknown> = Typed<contract.JobWithLog, Payload>;
 
-/** A job that was enqueued. With `duplicate`, it had been enqueued before with the same idempotency key: it is as it is now. */
+/**
+ * A job that was enqueued. With `duplicate`, it had been enqueued before with the same idempotency key, and is returned in its current
+ * state.
+ */
 export type EnqueuedJob<Payload = unknown> = Job<Payload> & { duplicate?: true };
 
-/** How a job is enqueued, besides its payload. */
+/** Options of a job, in addition to its payload. */
 export type EnqueueOptions = Omit<contract.EnqueueJob, "payload">;
 
 /** A job of `enqueueMany`. */

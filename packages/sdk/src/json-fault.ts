@@ -1,6 +1,6 @@
 import { failureOf } from "./workflow/failure.ts";
 
-/** A part of a value that has no JSON, by its path in it, and what it is: "is a BigInt". */
+/** A part of a value that has no JSON: its path in the value, and what is wrong with it, for example "is a BigInt". */
 export interface JsonFault {
   readonly path: string;
   readonly what: string;

@@ -12,13 +12,13 @@ function nearest(typed: string, names: Iterable<string>): string | null {
   return near?.name ?? null;
 }
 
-/** What an error says of the name that was probably meant. */
+/** What an error says about the name that was probably meant. */
 export function didYouMean(typed: string, names: Iterable<string>): string {
   const near = nearest(typed, names);
   return near === null ? "" : ` Did you mean ${near}?`;
 }
 
-/** How many characters must be changed, added or left out (the distance of Levenshtein). */
+/** How many characters must be changed, added or removed (the Levenshtein distance). */
 function typosBetween(from: string, to: string): number {
   let before = Array.from({ length: to.length + 1 }, (_, at) => at);
   for (let row = 1; row <= from.length; row += 1) {

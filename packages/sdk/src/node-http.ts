@@ -2,7 +2,7 @@
 interface HttpRequestToSend {
   readonly method: string;
   readonly server: HttpServer;
-  /** Below that of the server. */
+  /** Path below that of the server, with the query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
@@ -16,7 +16,7 @@ export interface HttpServer {
   readonly hostname: string;
   /** Undefined: that of the protocol. */
   readonly port: string | undefined;
-  /** In front of the path of each request. */
+  /** Prefix of the path of each request. */
   readonly path: string;
 }
 
@@ -27,7 +27,7 @@ export function httpServerOf(url: string): HttpServer {
   return { protocol, hostname: hostname.replace(/^\[|\]$/g, ""), port: port === "" ? undefined : port, path: pathname.replace(/\/+$/, "") };
 }
 
-/** What is read of a response before its body. */
+/** The part of a response before its body. */
 export interface ResponseHead {
   readonly status: number;
   readonly ok: boolean;
@@ -41,7 +41,7 @@ export interface WholeResponse extends ResponseHead {
 /** Sends a request and reads its response. Redirects are not followed. */
 export type SendWhole = (request: HttpRequestToSend) => Promise<WholeResponse>;
 
-/** What is used of `node:http`. */
+/** The parts of `node:http` that are used. */
 interface Http {
   readonly Agent: new (options: { keepAlive: boolean }) => object;
   request(options: object, onResponse: (response: Incoming) => void): Outgoing;
@@ -87,8 +87,8 @@ const builtinFetch = globalThis.fetch;
 let sender: SendWhole | null | undefined;
 
 /**
- * Sends by `node:http`, which takes Node a third of the processor time of `fetch`. Null where there is no Node, and while something has
- * replaced the runtime's `fetch`: it means to see all requests.
+ * Sends with `node:http`, which needs a third of the processor time of `fetch`. Null where there is no Node, and while something has
+ * replaced the runtime's `fetch`: it expects to see all requests.
  */
 export function nodeHttp(): SendWhole | null {
   if (sender === undefined) sender = openSender();

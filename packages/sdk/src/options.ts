@@ -10,19 +10,19 @@ export interface TidemillOptions {
   readonly key?: string | undefined;
   /** How long one request may take, its response included. Milliseconds; 20,000 by default. */
   readonly timeoutMs?: number | undefined;
-  /** How long a call is tried again when that is safe. Milliseconds; 60,000 by default, 0: never. */
+  /** How long a failed call is retried, if that is safe. Milliseconds; 60,000 by default. 0: never. */
   readonly retryForMs?: number | undefined;
   /** Whether concurrent `enqueue` calls for a queue share requests. True by default. */
   readonly batching?: boolean | undefined;
   /** Sends all requests. By default the runtime's `fetch` does, or on Node `node:http`, which is faster. */
   readonly fetch?: typeof fetch | undefined;
-  /** Replaces `JSON.parse` for responses, for example to keep all digits of numbers beyond 2^53. It throws for what is not JSON. */
+  /** Replaces `JSON.parse` for responses, for example to keep all digits of numbers beyond 2^53. It must throw if the text is not JSON. */
   readonly parseJson?: ((text: string) => unknown) | undefined;
 }
 
 /** What any call accepts as its last argument. */
 export interface CallOptions {
-  /** Ends the call: it rejects with the signal's reason. What was sent may take effect all the same. */
+  /** Ends the call: it rejects with the signal's reason. A request that was already sent may still take effect. */
   readonly signal?: AbortSignal | undefined;
   /** How long one request of this call may take. Milliseconds. */
   readonly timeoutMs?: number | undefined;
@@ -34,7 +34,7 @@ export interface Settings {
   readonly timeoutMs: number;
   readonly retryForMs: number;
   readonly batching: boolean;
-  /** Undefined: the runtime's. */
+  /** Undefined: that of the runtime. */
   readonly fetch: typeof fetch | undefined;
   readonly parseJson: (text: string) => unknown;
 }
@@ -73,7 +73,7 @@ export const checkCall = (call: CallOptions): void => checkNames("a call", call,
 
 function baseUrl(url: string): string {
   const parsed = typeof url === "string" && URL.canParse(url) ? new URL(url) : null;
-  if (!parsed || !/^https?:$/.test(parsed.protocol)) throw new TypeError(`url must be an http or https address, not "${String(url)}".`);
+  if (!parsed || !/^https?:$/.test(parsed.protocol)) throw new TypeError(`url must be an http or https URL, not "${String(url)}".`);
   if (parsed.username !== "" || parsed.password !== "")
     throw new TypeError("url must not contain a user or password: the key goes into { key }.");
   if (/[?#]/.test(url)) throw new TypeError("url must not contain a query or a fragment.");

@@ -10,7 +10,7 @@ interface Paged {
 }
 
 /**
- * A list of the API. Awaited, it is one page. Iterated with `for await`, it is all records from there on, page by page.
+ * A list of the API. Await it to get one page. Iterate it with `for await` to get all records from that page on, page by page.
  *
  * ```ts
  * const { data, next_cursor } = await tidemill.queues.list({ limit: 100 });

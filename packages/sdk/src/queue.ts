@@ -8,7 +8,7 @@ import { type CallOptions, checkCall } from "./options.ts";
 import { Jobs } from "./resources/jobs.ts";
 import { checkPayload, type StandardSchema } from "./schema.ts";
 
-/** A queue to enqueue jobs to, and its jobs. Its settings are at `tidemill.queues`. */
+/** A queue: enqueues jobs, and gives access to them. The queue's settings are at `tidemill.queues`. */
 export class Queue<Payload> {
   readonly name: string;
   readonly jobs: Jobs<Payload>;

@@ -10,7 +10,7 @@ export function responseError({ status, headers }: Pick<ResponseHead, "status" |
   if (problem) return new TidemillError({ ...problem, status, requestId, retryAfterMs });
   const location = headers.get("location");
   const what = location === null ? `"${excerpt(text)}"` : `a redirect to ${location}, which is not followed`;
-  const message = `The response is not one of Tidemill: status ${status} with ${what}.`;
+  const message = `The response did not come from Tidemill: status ${status} with ${what}.`;
   return new TidemillError({ code: "UNEXPECTED_RESPONSE", message, status, requestId, retryAfterMs });
 }
 
@@ -26,7 +26,7 @@ function readProblem(text: string): Problem["error"] | null {
   }
 }
 
-/** The service sends seconds. Other servers may send a date, which is left out of account. */
+/** The service sends seconds. Other servers may send a date, which is ignored. */
 function readRetryAfter(header: string | null): number | null {
   return header !== null && /^\d{1,6}$/.test(header.trim()) ? Number(header) * 1000 : null;
 }

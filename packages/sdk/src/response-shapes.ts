@@ -2,11 +2,11 @@ import { TidemillError } from "./error.ts";
 
 type Fields = Readonly<Record<string, (value: unknown) => boolean>>;
 
-/** What a response must be. Otherwise something other than the service has responded, and nothing may be stored. */
+/** The shape that a response must have. A response with another shape is not from the service, and perhaps nothing was stored. */
 export interface Shape {
-  /** Whether it has a body, a JSON object. Without one, its status is 204. */
+  /** Whether the response has a body, which is a JSON object. Without a body, its status is 204. */
   readonly body: "always" | "sometimes" | "never";
-  /** Fields that the body has, and what they are. */
+  /** Fields that the body must have, with their checks. */
   readonly fields: Fields;
 }
 
@@ -25,7 +25,7 @@ const STEP: Fields = { key: isText };
 
 export const NOTHING: Shape = { body: "never", fields: {} };
 export const ANY_OBJECT = objectWith({});
-/** What the service names by an id. */
+/** A resource with an id. */
 export const ENTITY = objectWith(ID);
 export const ENTITY_OR_NOTHING: Shape = { body: "sometimes", fields: ID };
 export const ENQUEUED = objectWith({ jobs: listOf(having(ID)) });
@@ -37,7 +37,7 @@ export const WORK = objectWith({
   hooks: listOf(having(LEASED)),
   settled: listOf(having(ID)),
   cancelled: listOf(isText),
-  // An older service does not say it.
+  // Older services do not send this field.
   waited_ms: (value) => value === undefined || value === null || isNumber(value),
 });
 export const EXTENDED = objectWith({ leases: listOf(having(ID)), cancelled: listOf(isText) });
@@ -54,23 +54,23 @@ function faultOf(value: unknown, fields: Fields): string | null {
   return Object.entries(fields).find(([field, is]) => !is(found?.[field]))?.[0] ?? null;
 }
 
-/** In words; null if the response fits. */
+/** The fault in words; null if the response has the shape. */
 function invalidFieldOf(response: unknown, { body, fields }: Shape, status: number): string | null {
   const isEmpty = response === undefined && status === 204;
   if (isEmpty && body !== "always") return null;
-  if (body === "never") return "it is not empty, or has another status than 204";
-  if (!isObject(response)) return "it is no JSON object";
+  if (body === "never") return "it is not empty, or its status is not 204";
+  if (!isObject(response)) return "it is not a JSON object";
   const fault = faultOf(response, fields);
   return fault && `its field ${fault} is missing or wrong`;
 }
 
-/** @throws {TidemillError} UNEXPECTED_RESPONSE, for example of a proxy */
+/** @throws {TidemillError} UNEXPECTED_RESPONSE, for example if a proxy responded */
 export function checkShape(response: unknown, shape: Shape, status: number): void {
   const what = invalidFieldOf(response, shape, status);
   if (what === null) return;
   throw new TidemillError({
     code: "UNEXPECTED_RESPONSE",
-    message: `The response is not one of Tidemill: ${what} (status ${status}). Something between may have responded, for example a proxy.`,
+    message: `The response did not come from Tidemill: ${what} (status ${status}). Something in between, such as a proxy, may have responded.`,
     status,
   });
 }

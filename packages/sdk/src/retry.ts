@@ -1,8 +1,8 @@
 import type { TidemillError } from "./error.ts";
 
-/** What a request is, as far as sending it a second time is concerned. */
+/** The part of a request that decides whether it may be sent again. */
 export interface Repeatable {
-  /** Whether it changes nothing more when it is carried out twice. */
+  /** Whether the request has no further effect when it is carried out a second time. */
   readonly repeatable: boolean;
 }
 
@@ -20,10 +20,10 @@ export function maySendAgain(error: TidemillError, { repeatable }: Repeatable): 
 }
 
 /**
- * How long to wait before the next try. Not less than the response asked for; else twice as long each time. Chance spreads clients that
- * failed together.
+ * How long to wait before the next try: at least as long as the response asked for, otherwise twice as long each time. A random part
+ * spreads clients that failed together.
  *
- * @param tries so far, from 1
+ * @param tries number of tries so far, from 1
  * @param chance from 0 to 1
  * @returns milliseconds
  */

@@ -1,6 +1,6 @@
 import { TidemillError } from "./error.ts";
 
-/** A schema of any library that follows Standard Schema, version 1 (https://standardschema.dev): zod, valibot, arktype and others. */
+/** A schema from any library that follows Standard Schema, version 1 (https://standardschema.dev): zod, valibot, arktype and others. */
 export interface StandardSchema<Input, Output = unknown> {
   readonly "~standard": {
     readonly version: 1;
@@ -27,7 +27,7 @@ type SchemaResult<Output> =
     };
 
 /**
- * Parses a payload by its schema.
+ * Parses a payload with its schema.
  *
  * @throws {TidemillError} VALIDATION_ERROR, with the paths of the service's own errors
  */

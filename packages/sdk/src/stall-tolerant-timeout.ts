@@ -7,9 +7,9 @@ export interface StallTolerantTimeout {
 }
 
 /**
- * As `setTimeout`, for what is over when nothing has come in time. After the event loop was stalled, timers come before what has arrived in
- * sockets meanwhile. Then it waits once more, for as long as it was late, at most a second. The server has its own, as the client contains no
- * code of others.
+ * Like `setTimeout`, for deadlines on incoming data. After the event loop was stalled, timers run before the data that has arrived in the
+ * meantime is read. So if this timer is late, it waits once more for as long as it was late, at most a second. The server has a copy of its
+ * own, because the SDK contains no code of other packages.
  */
 export function setStallTolerantTimeout(callback: () => void, ms: number): StallTolerantTimeout {
   const dueMs = performance.now() + Math.max(0, ms);

@@ -10,12 +10,12 @@ export interface TextStreamOptions {
   readonly type: string;
   /** How long the response may take to begin. Milliseconds. */
   readonly opensInMs: number;
-  /** How long nothing may come. Milliseconds. */
+  /** The longest time without data. Milliseconds. */
   readonly idleMs: number;
   readonly signal: AbortSignal | undefined;
 }
 
-/** The text of a response, as it comes. It is opened when it is iterated, and closed when that ends. */
+/** The text of a response, as it arrives. The request is sent when iteration begins, and closed when iteration ends. */
 export class TextStream implements AsyncIterable<string> {
   readonly #options: TextStreamOptions;
   /** Whether the response had no content, by its status: 204. */
@@ -70,7 +70,7 @@ export class TextStream implements AsyncIterable<string> {
   }
 }
 
-/** Calls back when it was neither extended nor ended in time. */
+/** A timer that calls back unless it is extended or ended in time. */
 class Patience {
   readonly #onOver: () => void;
   #timer: ReturnType<typeof setTimeout> | undefined;

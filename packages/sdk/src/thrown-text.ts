@@ -1,6 +1,6 @@
 /**
- * The text of what was thrown and is no Error: of an object without a text of its own it is the JSON, if that says anything. Null for what
- * has no text at all.
+ * The text of something thrown that is not an Error. For an object without a text of its own it is the JSON, unless that is empty. Null if
+ * there is no text at all.
  */
 export function thrownText(thrown: unknown): string | null {
   const text = orNull(() => String(thrown));

@@ -14,15 +14,15 @@ import { wait } from "./wait.ts";
 /** A request to the API. */
 export interface ApiRequest extends Repeatable {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** With its query, from `/v1` on. */
+  /** The path from `/v1` on, with its query. */
   readonly path: string;
-  /** Besides those of every request. */
+  /** Headers in addition to those of every request. */
   readonly headers?: Readonly<Record<string, string>>;
   /** JSON. */
   readonly body?: string;
-  /** By default those of the active context. */
+  /** Default: the headers of the active context. */
   readonly trace?: TraceHeaders;
-  /** What the response must have. It is a JSON object unless given. */
+  /** The shape of the response. Default: any JSON object. */
   readonly shape?: Shape;
 }
 
@@ -62,7 +62,7 @@ export class Transport {
   }
 
   /**
-   * Opens a stream of events. It is one try: the stream throws when it breaks.
+   * Opens a stream of events. It is not retried: the stream throws when the connection breaks.
    *
    * @throws {TidemillError} or the reason of the call's signal
    */
@@ -128,10 +128,10 @@ export class Transport {
   }
 }
 
-/** An empty name, `.` and `..` would lead to another path than the one that was meant. */
+/** An empty name, `.` and `..` would lead to a different path than intended. */
 function checkPath(path: string): void {
   if (!/\/\.{0,2}(?=[/?]|$)/.test(path)) return;
-  throw new TidemillError({ code: "VALIDATION_ERROR", message: 'A name or id must be text, and not be empty, "." or "..".' });
+  throw new TidemillError({ code: "VALIDATION_ERROR", message: 'A name or id must be a string other than "", "." and "..".' });
 }
 
 function parse(response: ResponseHead, text: string, parseJson: (text: string) => unknown): unknown {

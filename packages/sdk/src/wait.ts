@@ -1,4 +1,4 @@
-/** The longest timer that runtimes have: they take a longer one as one that ends at once. Milliseconds. */
+/** The longest timer that runtimes support: a longer one would end immediately. Milliseconds. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Waits, however long. Rejects with the signal's reason when it aborts. */

@@ -41,7 +41,9 @@ test.for(Object.entries(CALLS).filter(([what]) => what !== "create a queue"))(
   async ([, call], { clients: { proxy, tidemill } }) => {
     for (const body of ["{}", '{"name":"other"}']) {
       proxy.faultOf = () => ({ status: 200, body });
-      expect((await failureOf(call(tidemill))).message).toMatch(/^The response is not one of Tidemill: its field \w+ is missing or wrong/);
+      expect((await failureOf(call(tidemill))).message).toMatch(
+        /^The response did not come from Tidemill: its field \w+ is missing or wrong/,
+      );
     }
   },
 );

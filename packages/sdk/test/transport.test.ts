@@ -126,7 +126,7 @@ describe("an error", () => {
     proxy.faults = [{ status: 403, body: "<h1>Forbidden</h1>" }];
     const error = await failureOf(tidemill.status());
     expect(error).toMatchObject({ code: "UNEXPECTED_RESPONSE", status: 403 });
-    expect(error.message).toBe('The response is not one of Tidemill: status 403 with "<h1>Forbidden</h1>".');
+    expect(error.message).toBe('The response did not come from Tidemill: status 403 with "<h1>Forbidden</h1>".');
   });
 
   test("a success that is no JSON is no success", async ({ clients: { proxy, tidemill } }) => {

@@ -293,7 +293,7 @@ describe("a worker at whose address something else responds", () => {
 });
 
 describe("a worker whose key is refused", () => {
-  const refused = "The service refuses the key. A worker ends if it still does after a minute.";
+  const refused = "The service refuses the key. A worker ends if this lasts for a minute.";
 
   test.for([
     ["while it waits for jobs", false],

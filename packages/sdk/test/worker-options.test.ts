@@ -7,10 +7,13 @@ const queues = { emails: quiet };
 
 describe("a worker's options", () => {
   plain.for<[unknown, string]>([
-    [{ queues: {} }, "queues must name a handler"],
+    [{ queues: {} }, "Pass a handler for at least one queue"],
     [{ queues: { a: 1 } }, "queues.a must be a function, or an object with a handler."],
-    [{ queues: { "a b": quiet } }, 'queues must have names of queues, and "a b" is none'],
-    [{ queues: Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`q${n}`, quiet])) }, "queues must name at most 100, not 101."],
+    [{ queues: { "a b": quiet } }, '"a b" is not a valid queue name. Use letters'],
+    [
+      { queues: Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`q${n}`, quiet])) },
+      "queues may have at most 100 entries, not 101.",
+    ],
     [{ queues: { a: { handler: quiet, schema: {} } } }, "queues.a.schema must be a schema that follows Standard Schema"],
     [{ queues: { a: { handler: quiet, schma: {} } } }, "schma is not an option of queues.a. Did you mean schema?"],
     [{ queues, concurency: 5 }, "concurency is not an option of Worker. Did you mean concurrency?"],
@@ -22,9 +25,9 @@ describe("a worker's options", () => {
     [{ queues, concurrency: Number.POSITIVE_INFINITY }, "concurrency must be a whole number"],
     [{ queues, leaseSeconds: 0.5 }, "leaseSeconds must be a whole number from 1 to 43200, not 0.5."],
     [{ queues, stopTimeoutMs: -1 }, "stopTimeoutMs must be a number of milliseconds from 0 to 2147483647, not -1."],
-    [{ queues, name: "" }, 'name must be a text of 1 to 128 characters, not "".'],
-    [{ queues, name: "a\0" }, "name must be a text"],
-    [{ queues, version: "v".repeat(65) }, "version must be a text of 1 to 64 characters"],
+    [{ queues, name: "" }, 'name must be a string of 1 to 128 characters, not "".'],
+    [{ queues, name: "a\0" }, "name must be a string"],
+    [{ queues, version: "v".repeat(65) }, "version must be a string of 1 to 64 characters"],
     [{ queues, signals: "SIGTERM" }, 'signals must be a list of signals such as "SIGTERM" that a process can catch, not "SIGTERM".'],
     [{ queues, signals: ["SIGKILL"] }, "signals must be a list of signals"],
     [{ queues, logger: { info: quiet, warn: quiet, error: quiet } }, "logger.debug must be a function."],

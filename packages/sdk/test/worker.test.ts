@@ -401,7 +401,7 @@ describe("a worker", () => {
       worker({ [queue]: quiet }, { url: proxy.url, workflows: [run], logger: log });
       const { id } = await service.enqueue({ queue });
       await untilState(service, queue, id, "completed");
-      const message = `Something other than Tidemill responds at ${proxy.url}. Check the address. The worker ends if it still does after a minute.`;
+      const message = `Something other than Tidemill responds at ${proxy.url}. Check the address. The worker ends if this lasts for a minute.`;
       const error = expect.stringContaining(`status ${fault.status} with "${fault.body}"`);
       expect(log.lines).toMatchObject([1, 2].map(() => ({ level: "error", message, fields: { code: "UNEXPECTED_RESPONSE", error } })));
     },

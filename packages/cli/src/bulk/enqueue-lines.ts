@@ -8,7 +8,7 @@ import type { ResumePoint } from "./resume-token.ts";
 
 export interface BulkOptions {
   readonly from: ResumePoint;
-  /** Options of every job; those of a line go before them. */
+  /** Options of every job. Options of a line override them. */
   readonly shared: EnqueueOptions;
   /** Whether a line is a job, and not only its payload. */
   readonly linesAreJobs: boolean;
@@ -21,11 +21,11 @@ export interface BulkOptions {
 
 export interface Done {
   jobs: number;
-  /** How many of them had been enqueued before. */
+  /** How many of these jobs had been enqueued before. */
   duplicates: number;
 }
 
-/** The run ended early. Nothing before `resumeAt` is missing, and what is enqueued after it is known by its key. */
+/** The run ended early. Every line before `resumeAt` is enqueued. Lines after it that are enqueued are recognized by their keys. */
 export class BulkError extends Error {
   readonly done: Done;
   readonly resumeAt: ResumePoint;
@@ -39,7 +39,7 @@ export class BulkError extends Error {
   }
 }
 
-/** A character takes at most 3 bytes, and each job its key and options besides. */
+/** A character takes at most 3 bytes. Each job also has its key and options. */
 const MAX_CHARACTERS = LIMITS.batchBodyBytes / 4;
 const MAX_IN_FLIGHT = 4;
 
@@ -49,10 +49,10 @@ interface Failure {
 }
 
 /**
- * Enqueues a job for each line, in batches of which each is stored whole or not at all.
+ * Enqueues a job for each line, in batches. Each batch is stored as a whole or not at all.
  *
- * @throws {BulkError} at the first line that is refused, when the service cannot be reached any more, and when it is aborted; another
- * error when the input ends before the line to go on at
+ * @throws {BulkError} at the first line that is refused, when the service cannot be reached any more, and when it is aborted; another error
+ * when the input ends before the line at which to resume
  */
 export class BulkEnqueue {
   readonly #queue: Queue<unknown>;
@@ -87,7 +87,9 @@ export class BulkEnqueue {
     await Promise.all(this.#inFlight);
     this.#throwIfIncomplete();
     if (this.#options.from.line > this.#last + 1)
-      throw new Error(`The input ends at line ${this.#last}, before line ${this.#options.from.line}: it is not that of the run to resume.`);
+      throw new Error(
+        `The input ends at line ${this.#last}, before line ${this.#options.from.line}: it is not the input of the run to resume.`,
+      );
     return this.#done;
   }
 

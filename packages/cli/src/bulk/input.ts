@@ -1,14 +1,14 @@
 import { createReadStream, statSync } from "node:fs";
 
-/** What a command reads: a file, or the standard input. */
+/** The input of a command: a file, or the standard input. */
 export interface Input {
   readonly chunks: AsyncGenerator<Uint8Array>;
-  /** How much has been read, and how much there is; null when that is not known. */
+  /** How much has been read, and the total; null if the total is not known. */
   readonly bytes: { read: number; readonly total: number | null };
   close(): void;
 }
 
-/** @throws when the file is not there or is a directory */
+/** @throws when the file does not exist or is a directory */
 export function openInput({ file }: { readonly file?: string }): Input {
   const bytes = { read: 0, total: file === undefined ? null : sizeOf(file) };
   const stream = file === undefined ? process.stdin : createReadStream(file);
@@ -21,7 +21,7 @@ export function openInput({ file }: { readonly file?: string }): Input {
   return { chunks: read(), bytes, close: () => stream.destroy() };
 }
 
-/** Null for what has no size, like a pipe. */
+/** Null for an input without a size, such as a pipe. */
 function sizeOf(file: string): number | null {
   const stats = statSync(file, { throwIfNoEntry: false });
   if (!stats) throw new Error(`There is no file "${file}".`);
@@ -29,7 +29,7 @@ function sizeOf(file: string): number | null {
   return stats.isFile() ? stats.size : null;
 }
 
-/** The same items. @throws the signal's reason when it is aborted, also while it waits for an item */
+/** The same items. @throws the signal's reason when it is aborted, even while it waits for an item */
 export async function* untilAborted<Item>(items: AsyncGenerator<Item>, signal: AbortSignal): AsyncGenerator<Item> {
   for (;;) {
     const next = await orAborted(items.next(), signal);

@@ -1,6 +1,6 @@
 import { InterruptedError } from "../exit-code.ts";
 
-/** Ctrl-C while it is open: the first may end the work in order, the second ends it at once. Neither ends the process. */
+/** Handles Ctrl-C while it is open: the first one ends the work in an orderly way, the second one immediately. Neither ends the process. */
 export class Interrupts {
   readonly #first = new AbortController();
   readonly #second = new AbortController();

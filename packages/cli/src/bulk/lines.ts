@@ -7,7 +7,7 @@ export interface Line {
   readonly text: string;
 }
 
-/** The input cannot be read further. */
+/** The input cannot be read any further. */
 export class LineError extends Error {
   /** Where, from 1. */
   readonly line: number;
@@ -18,13 +18,13 @@ export class LineError extends Error {
   }
 }
 
-/** More than any job takes as JSON. Bytes. */
+/** Larger than any job as JSON. Bytes. */
 const MAX_LINE_BYTES = LIMITS.batchBodyBytes;
 const LINE_FEED = 0x0a;
 const UTF_8 = new TextDecoder("utf-8", { fatal: true });
 
 /**
- * Splits bytes into lines, and gives those that each chunk completes. Blank lines count, but are left out.
+ * Splits bytes into lines, and yields the lines that each chunk completes. Blank lines are counted, but left out.
  *
  * @throws {LineError} when a line is too long or not UTF-8
  */

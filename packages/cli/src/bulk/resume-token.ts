@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 
 /**
- * A run of `tidemill enqueue` over lines, and the line at which to go on. The idempotency key of each line is made of the run's id and the
+ * A run of `tidemill enqueue` over lines, and the line at which to resume. The idempotency key of each line is made of the run's id and the
  * line's number, so no line is enqueued twice, wherever a run ended.
  */
 export interface ResumePoint {

@@ -10,7 +10,7 @@ import { printList, withLimit } from "./listing.ts";
 const COLUMNS = ["id", "queue", "tag", "priority", "run_at", "created_at"];
 const PAGING = ["limit", "cursor"];
 
-/** Operators decide on jobs of any workspace, in the database: then the workspace is the first argument. */
+/** Operators decide on jobs of any workspace, in the database. For that, the workspace is the first argument. */
 export function addApprovalCommands(program: Command): void {
   const approval = program.command("approval").description("Decide on jobs of approval queues");
 
@@ -20,7 +20,7 @@ export function addApprovalCommands(program: Command): void {
         approval
           .command("list")
           .description("List jobs that wait for a decision, newest first")
-          .argument("[workspace]", "For operators: id of the workspace, ws_…, which is read from the database"),
+          .argument("[workspace]", "For operators: id of the workspace, ws_…, to read it from the database"),
       ),
       ListApprovals,
       PAGING,
@@ -60,7 +60,7 @@ const withDecided = (command: Command, schema: typeof ApproveJob | typeof Reject
 /** Adds the arguments of commands that operators use too, with the workspace before the queue. */
 export const withJobOfWorkspace = (command: Command): Command =>
   command
-    .argument("<job...>", "Id of the job, job_…, if possible with the name of its queue before it. For operators: workspace, queue and job")
+    .argument("<job...>", "Id of the job, job_…. The name of its queue may come before it. For operators: workspace, queue and job")
     .usage("[options] [[workspace] queue] <job>");
 
 export const toThree = (named: readonly string[]): [string, string, string] => [named[0] ?? "", named[1] ?? "", named[2] ?? ""];

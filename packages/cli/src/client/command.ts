@@ -9,7 +9,7 @@ export interface CommonOptions extends ConnectionOptions {
   readonly json?: boolean;
 }
 
-/** What a command gets: its arguments in their order, and its options. */
+/** What a command gets: its arguments in order, and its options. */
 interface Invocation<Options> {
   readonly args: readonly string[];
   readonly options: Options & CommonOptions;
@@ -24,7 +24,11 @@ export const withConnection = (command: Command): Command =>
   command
     .option("--json", "Print JSON")
     .addOption(new Option("--url <url>", "Address of the service").helpGroup(CONNECTION))
-    .addOption(new Option("--key <key>", "Key of the workspace. TIDEMILL_KEY keeps it out of the shell's history").helpGroup(CONNECTION))
+    .addOption(
+      new Option("--key <key>", "Key of the workspace. Prefer TIDEMILL_KEY, which keeps it out of the shell's history").helpGroup(
+        CONNECTION,
+      ),
+    )
     .addOption(new Option("--profile <name>", "A service and key that were saved with tidemill login").helpGroup(CONNECTION));
 
 /** Makes a command one that uses a service. */
@@ -40,13 +44,13 @@ export function runOnService<Options>(command: Command, run: Run<Options>): Prom
 const argumentsOf = (command: Command): string[] =>
   (command.processedArgs as (string | string[] | undefined)[]).flat().filter((one) => one !== undefined);
 
-/** How long a command is tried again when the service does not respond: a person waits. Milliseconds. */
+/** How long a request is retried when the service does not respond. It is short, because a person waits. Milliseconds. */
 const RETRY_FOR_MS = 3_000;
 
 /** A client of the service that the options name. It shows payloads and results with all their digits. */
 export const connect = (options: ConnectionOptions): Tidemill =>
   createClient(options, { retryForMs: RETRY_FOR_MS, parseJson: parseExactly });
 
-/** As `connect`, with settings of the command's own. */
+/** Like `connect`, with the command's own settings. */
 export const createClient = (options: ConnectionOptions, settings: Pick<TidemillOptions, "retryForMs" | "parseJson">): Tidemill =>
   new Tidemill({ ...chooseService(options, process.env, readProfiles), ...settings });

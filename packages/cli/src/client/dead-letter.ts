@@ -31,7 +31,11 @@ export function addDeadLetterCommands(program: Command): void {
   );
 
   onService<{ limit: number }>(
-    withLimit(dlq.command("groups").description("List groups of failed jobs, by what failed. --fingerprint of other commands takes one")),
+    withLimit(
+      dlq
+        .command("groups")
+        .description("List groups of failed jobs, by what failed. Other commands take a group's fingerprint with --fingerprint"),
+    ),
     (tidemill, { options }) =>
       printList(
         (limit) => tidemill.deadLetters.groups({ limit }),
@@ -47,7 +51,7 @@ export function addDeadLetterCommands(program: Command): void {
 
   onService(
     addFields(
-      dlq.command("retry").description("Retry failed jobs: those that match every filter, or all of the workspace"),
+      dlq.command("retry").description("Retry failed jobs: those that match every filter, or all in the workspace"),
       DeadLetterFilter,
     ),
     (tidemill, { options }) => {
@@ -60,7 +64,7 @@ export function addDeadLetterCommands(program: Command): void {
 
   onService<{ yes?: boolean }>(
     addFields(
-      dlq.command("purge").description("Remove failed jobs: those that match every filter, or all of the workspace"),
+      dlq.command("purge").description("Remove failed jobs: those that match every filter, or all in the workspace"),
       DeadLetterFilter,
     ).option(...YES),
     async (tidemill, { options }) => {

@@ -30,11 +30,11 @@ export function addEnqueueCommand(program: Command): void {
         .command("enqueue")
         .description("Enqueue a job, or one for each line of a file")
         .argument("<queue>", "Name of the queue")
-        .argument("[payload]", "The payload: any JSON value. Without it, it is read from the standard input")
+        .argument("[payload]", "The payload: any JSON value. Without it, the payload is read from the standard input")
         .option(...FILE)
         .option("--ndjson", "Each line is the payload of a job. Lines are enqueued in batches of 1,000")
-        .option("--jobs", 'With --ndjson: each line is a job, {"payload": …, "tag": …}; its fields go before the options')
-        .option("--resume <point>", "With --ndjson: go on where an earlier run ended, which has printed the point", toResumePoint),
+        .option("--jobs", 'With --ndjson: each line is a job, {"payload": …, "tag": …}; its fields override the options')
+        .option("--resume <point>", "With --ndjson: continue an earlier run that ended early. It printed the resume point", toResumePoint),
       EnqueueJob,
       OWN,
     ),
@@ -44,7 +44,7 @@ export function addEnqueueCommand(program: Command): void {
       return enqueueLines(createClient(options, { retryForMs: RETRY_BATCHES_FOR_MS }), { queue, payload, shared }, options);
     if (options.jobs || options.resume) throw new Error("--jobs and --resume are for --ndjson.");
     const value = await readJsonInput({ what: "payload", argument: payload, file: options.file });
-    if (value === undefined) throw new Error("There is no payload: give it as an argument, by --file, or on the standard input.");
+    if (value === undefined) throw new Error("There is no payload: give it as an argument, with --file, or on the standard input.");
     printFields(await connect(options).queue(queue).enqueue(value, shared), options.json);
   });
 }
@@ -92,6 +92,6 @@ function explained({ message, cause, done, resumeAt }: BulkError, json: boolean 
 
 function toResumePoint(given: string): ResumePoint {
   const point = readResumePoint(given);
-  if (!point) throw new InvalidArgumentError("It is what an earlier run has printed.");
+  if (!point) throw new InvalidArgumentError("Expected the resume point that an earlier run printed.");
   return point;
 }

@@ -16,7 +16,7 @@ export function addEventCommands(program: Command): void {
         .command("send")
         .description("Send an event: it starts a run of each workflow that listens to it")
         .argument("<name>", "Name of the event, for example user.created")
-        .argument("[data]", "The input of the runs: any JSON value. null without it"),
+        .argument("[data]", "The input of the runs: any JSON value. Default: null"),
       SendEvent,
       OWN,
     ),

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { parseExactly } from "../parse-exactly.ts";
 
-/** The part of a JSON schema that tells how a field is written on the command line. */
+/** The part of a JSON schema that decides how a field is written on the command line. */
 interface Schema {
   readonly type?: string;
   readonly enum?: readonly string[];
@@ -15,7 +15,7 @@ interface ObjectSchema {
   readonly required?: readonly string[] | undefined;
 }
 
-/** Stands for null, which commander takes for an option without a value. */
+/** Represents null, which commander would take for an option without a value. */
 const NONE = Symbol("none");
 
 type Fields = readonly [name: string, schema: Schema][];
@@ -54,7 +54,7 @@ function optionOf(flag: string, shape: Schema, nullable: boolean, about: string)
   const choices = shape.enum;
   return option.argParser((text: string) => {
     if (nullable && text === "none") return NONE;
-    if (choices && !choices.includes(text)) throw new InvalidArgumentError(`It is one of ${choices.join(", ")}.`);
+    if (choices && !choices.includes(text)) throw new InvalidArgumentError(`Expected one of ${choices.join(", ")}.`);
     return parse(text);
   });
 }
@@ -83,7 +83,7 @@ function placeholder({ type, enum: choices }: Schema): string {
 }
 
 function readNumber(text: string): number {
-  if (!/^-?\d{1,15}$/.test(text)) throw new InvalidArgumentError("It takes a whole number.");
+  if (!/^-?\d{1,15}$/.test(text)) throw new InvalidArgumentError("Expected a whole number.");
   return Number(text);
 }
 
@@ -92,7 +92,7 @@ export function readJson(text: string): unknown {
   try {
     return parseExactly(text);
   } catch (error) {
-    throw new InvalidArgumentError(`It takes JSON: ${(error as Error).message}.`);
+    throw new InvalidArgumentError(`Expected JSON: ${(error as Error).message}.`);
   }
 }
 

@@ -8,7 +8,7 @@ import { addFields, readFields } from "./fields.ts";
 import { printList, withLimit } from "./listing.ts";
 import { workspaceAndId } from "./workspace-and-id.ts";
 
-/** Operators list and revoke the invitations to any workspace, in the database: then the workspace is the first argument. */
+/** Operators list and revoke the invitations to any workspace, in the database. For that, the workspace is the first argument. */
 export function addInvitationCommands(program: Command): void {
   const invitation = program.command("invitation").description("Invitations of people to the workspace");
   const load = () => import("../operator/invitation.ts");
@@ -18,7 +18,7 @@ export function addInvitationCommands(program: Command): void {
       invitation
         .command("list")
         .description("List invitations that can still be accepted, newest first")
-        .argument("[workspace]", "For operators: id of the workspace, ws_…, whose invitations are in the database"),
+        .argument("[workspace]", "For operators: id of the workspace, ws_…, to read its invitations from the database"),
     ),
   );
   list.action(async (workspace: string | undefined, options: ListOptions) => {

@@ -9,7 +9,7 @@ export interface JobAddress {
 
 /** Adds the arguments that name a job: its id, or its queue and its id. */
 export const withJob = (command: Command): Command =>
-  command.argument("<job...>", "Id of the job, job_…. The name of its queue may stand before it").usage("[options] [queue] <job>");
+  command.argument("<job...>", "Id of the job, job_…. The name of its queue may come before it").usage("[options] [queue] <job>");
 
 /**
  * Reads the arguments of `withJob`.

@@ -20,14 +20,14 @@ export function addJobCommands(program: Command): void {
       withLimit(
         job
           .command("list")
-          .description("List jobs, newest first: of a queue, or of all queues")
+          .description("List jobs of one queue or of all queues, newest first")
           .argument("[queue]", "Name of the queue. Without it, jobs of all queues are listed"),
       ),
       ListAllJobs,
       [...PAGING, "queue"],
     ),
     async (tidemill, { args: [queue], options }) => {
-      // A misspelt name is an error, and not a list without jobs.
+      // A misspelt name is an error instead of an empty list.
       if (queue !== undefined) await tidemill.queues.get(queue);
       const filter = readFields<ListAllJobs>(ListAllJobs, options, [...PAGING, "queue"]);
       const columns = queue === undefined ? ["id", "queue", ...JOB_COLUMNS.slice(1)] : JOB_COLUMNS;
@@ -70,8 +70,8 @@ export function addJobCommands(program: Command): void {
     withJob(
       job
         .command("watch")
-        .description("Print what happens to a job until it has finished. The exit code is 0 when it completes, else 8")
-        .option("--timeout <seconds>", "Stop after so long, with exit code 8", readSeconds),
+        .description("Print what happens to a job until it has finished. The exit code is 0 if it completes, otherwise 8")
+        .option("--timeout <seconds>", "Stop after this many seconds, with exit code 8", readSeconds),
     ),
     async (tidemill, { args, options }) => {
       await watchJob(tidemill, await addressOf(tidemill, args), options);

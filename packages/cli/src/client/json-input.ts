@@ -11,7 +11,7 @@ interface JsonInput {
   readonly file: string | undefined;
 }
 
-export const FILE = ["--file <path>", "Read this file in place of the standard input"] as const;
+export const FILE = ["--file <path>", "Read this file instead of the standard input"] as const;
 
 /**
  * Reads a JSON value: an argument, a file, or the standard input unless it is a terminal.
@@ -19,7 +19,7 @@ export const FILE = ["--file <path>", "Read this file in place of the standard i
  * @returns undefined when there is nothing
  */
 export async function readJsonInput({ what, argument, file }: JsonInput): Promise<unknown> {
-  if (argument !== undefined && file !== undefined) throw new Error(`Give the ${what} as an argument or by --file, not both.`);
+  if (argument !== undefined && file !== undefined) throw new Error(`Give the ${what} as an argument or with --file, not both.`);
   if (argument === undefined && file === undefined && process.stdin.isTTY) return undefined;
   const json = argument ?? (await text(openInput(file === undefined ? {} : { file }).chunks));
   if (argument === undefined && json.trim() === "") return undefined;

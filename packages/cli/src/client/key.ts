@@ -8,12 +8,12 @@ import { addFields, readFields } from "./fields.ts";
 import { printList, withLimit } from "./listing.ts";
 import { workspaceAndId } from "./workspace-and-id.ts";
 
-const WORKSPACE = ["[workspace]", "For operators: id of the workspace, ws_…, whose keys are in the database"] as const;
+const WORKSPACE = ["[workspace]", "For operators: id of the workspace, ws_…, to use its keys in the database"] as const;
 const OWN = ["name"];
 
 type Create = Pick<CreateKey, "name"> & { readonly json?: boolean };
 
-/** Operators manage the keys of any workspace, in the database: then the workspace is the first argument. */
+/** Operators manage the keys of any workspace, in the database. For that, the workspace is the first argument. */
 export function addKeyCommands(program: Command): void {
   const key = program.command("key").description("API keys of the workspace");
   const load = () => import("../operator/key.ts");
@@ -37,7 +37,7 @@ export function addKeyCommands(program: Command): void {
     addFields(
       key
         .command("create")
-        .description("Create a key, which is only shown this once. Its role is write unless given")
+        .description("Create a key, which is only shown this once. Default role: write")
         .argument(...WORKSPACE)
         .requiredOption("--name <name>", "What the key is for, 1 to 128 characters (required)"),
       CreateKey,

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Tidemill } from "@tidemill/sdk";
 
-/** While the service says what changes, one look in this time is enough: a notification may be lost. Milliseconds. */
+/** How often to request the jobs while the service reports changes, in case a notification is lost. Milliseconds. */
 const MAX_QUIET_MS = 30_000;
 
-/** Says when jobs of the workspace may have changed. While the service cannot be followed, they always may have. */
+/** Knows when jobs of the workspace may have changed. While the service cannot be followed, that is always. */
 export class LiveJobs {
   readonly #closed = new AbortController();
   #isFollowing = false;
@@ -33,7 +33,7 @@ export class LiveJobs {
     this.#closed.abort();
   }
 
-  /** It ends when the service refuses it, one of an earlier version for example. */
+  /** It ends when the service refuses it, for example because the service is an earlier version. */
   async #follow(tidemill: Pick<Tidemill, "live">): Promise<void> {
     try {
       for await (const event of tidemill.live({ signal: this.#closed.signal })) {
@@ -43,7 +43,7 @@ export class LiveJobs {
         this.#wake();
       }
     } catch {
-      // The next look says what is wrong, if it is more than this.
+      // If more is wrong than this, the next request reports it.
     }
     this.#isFollowing = false;
     this.#wake();

@@ -8,16 +8,16 @@ import { tailQueues } from "./tail.ts";
 const DEFAULT_PORT = 3000;
 const DEFAULT_EVERY_SECONDS = 2;
 
-/** Commands for a developer who looks at jobs as they happen. */
+/** Commands for a developer who watches jobs as they happen. */
 export function addLiveCommands(program: Command): void {
   onService<{ every: number }>(
     program
       .command("tail")
-      .description("Print jobs of queues as they are enqueued and change, until Ctrl-C. It follows the newest 100 jobs of each queue")
+      .description("Print jobs of queues as they are enqueued and as they change, until Ctrl-C. Follows the newest 100 jobs of each queue")
       .argument("<queue...>", "Names of queues, at most 10")
       .option(
         "--every <seconds>",
-        "Seconds between two looks, 1 to 60. It looks when jobs have changed",
+        "Shortest time between two requests, 1 to 60 seconds. A request is sent when jobs have changed",
         wholeNumber(1, 60),
         DEFAULT_EVERY_SECONDS,
       ),
@@ -29,9 +29,9 @@ export function addLiveCommands(program: Command): void {
       program
         .command("replay")
         .description(
-          "Send a job to a handler under development, signed with the secret of its queue. Secrets stay templates; it is audited",
+          "Send a job to a handler under development, signed with the secret of its queue. Templates are not replaced by secrets. The command is recorded in the audit log",
         )
-        .requiredOption("--to <url>", "Where to send it, like http://localhost:3000 (required)", httpUrl),
+        .requiredOption("--to <url>", "Where to send it, for example http://localhost:3000 (required)", httpUrl),
     ),
     async (tidemill, { args, options }) => replayTo(tidemill, await addressOf(tidemill, args), options),
   );
@@ -51,10 +51,10 @@ export function addLiveCommands(program: Command): void {
     .action((options: ReceiverOptions) => receive(options));
 }
 
-/** A secret that was pasted in part would make every signature invalid. */
+/** A partly pasted secret would make every signature invalid. */
 function addSecret(text: string, before: readonly string[] | undefined): readonly string[] {
   if (text !== "" && !/^cbs_[A-Za-z0-9_-]{43}$/.test(text))
-    throw new InvalidArgumentError("It takes cbs_ followed by 43 letters, digits, dashes or underscores.");
+    throw new InvalidArgumentError("Expected cbs_ followed by 43 letters, digits, dashes or underscores.");
   return [...(before ?? []), text];
 }
 
@@ -62,11 +62,11 @@ const wholeNumber =
   (min: number, max: number) =>
   (text: string): number => {
     if (!/^\d{1,5}$/.test(text) || Number(text) < min || Number(text) > max)
-      throw new InvalidArgumentError(`It takes a whole number from ${min} to ${max}.`);
+      throw new InvalidArgumentError(`Expected a whole number from ${min} to ${max}.`);
     return Number(text);
   };
 
 function httpUrl(text: string): string {
-  if (!/^https?:$/.test(URL.parse(text)?.protocol ?? "")) throw new InvalidArgumentError("It takes an http or https address.");
+  if (!/^https?:$/.test(URL.parse(text)?.protocol ?? "")) throw new InvalidArgumentError("Expected an http or https URL.");
   return text;
 }

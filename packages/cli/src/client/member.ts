@@ -9,7 +9,7 @@ import { printList, withLimit } from "./listing.ts";
 const PERSON = ["<person>", "Id of the person, usr_…"] as const;
 const COLUMNS = ["id", "name", "email", "role", "created_at"];
 
-/** Members of the key's workspace. Keys add nobody: they invite. Operators manage all people of a service with `people`. */
+/** Members of the key's workspace. Keys cannot add people, only invite them. Operators manage all people of a service with `people`. */
 export function addMemberCommands(program: Command): void {
   const member = program.command("member").description("People who belong to the workspace");
 
@@ -22,7 +22,7 @@ export function addMemberCommands(program: Command): void {
     addFields(
       member
         .command("update")
-        .description("Change the role of a member, at once")
+        .description("Change the role of a member, with immediate effect")
         .argument(...PERSON),
       PatchMember,
     ),
@@ -33,7 +33,7 @@ export function addMemberCommands(program: Command): void {
   onService<{ yes?: boolean }>(
     member
       .command("remove")
-      .description("Remove a person from the workspace, at once. The last admin stays")
+      .description("Remove a person from the workspace, with immediate effect. The last admin cannot be removed")
       .argument(...PERSON)
       .option(...YES),
     async (tidemill, { args: [id = ""], options }) => {

@@ -32,7 +32,7 @@ export function addManyCommands(job: Command): void {
     const command = job.command(`${action}-many`).description(`${MANY[action]}: those that match every filter, or those of --ids`);
     onService<ManyOptions>(
       addFields(command, JobFilter)
-        .option("--ids <a,b>", "Ids of jobs in place of filters", readIds)
+        .option("--ids <a,b>", "Ids of jobs instead of filters", readIds)
         .option("--no-wait", "Print the operation when it has started, without waiting for its end")
         .option(...YES),
       async (tidemill, { options }) => {
@@ -57,7 +57,10 @@ export function addOperationCommands(program: Command): void {
     async (tidemill, { args: [id = ""], options }) => printRecord(await tidemill.operations.get(id), options.json),
   );
   onService(
-    operation.command("cancel").description("Stop an operation. What it has done stays").argument("<id>", "Id of the operation, op_…"),
+    operation
+      .command("cancel")
+      .description("Stop an operation. Jobs that it has changed stay changed")
+      .argument("<id>", "Id of the operation, op_…"),
     async (tidemill, { args: [id = ""], options }) => printRecord(await tidemill.operations.cancel(id), options.json),
   );
 }
@@ -71,11 +74,11 @@ async function confirm(
   if (options.yes) return;
   const count = ids ? { count: ids.length, exact: true } : await tidemill.jobs.count(filter);
   const jobs = `${count.exact ? "" : "at least "}${count.count} ${count.count === 1 ? "job" : "jobs"}`;
-  const note = ids ? "" : `, as far as their state allows it`;
+  const note = ids ? "" : `, if their state allows it`;
   await askFirst(`${action[0]?.toUpperCase()}${action.slice(1)} ${jobs}${note}?`, options);
 }
 
-/** Waits until the operation has ended. Ctrl-C ends the wait, and not what the service does. */
+/** Waits until the operation has ended. Ctrl-C ends the wait, but not the operation. */
 async function untilEnded(tidemill: Tidemill, started: Operation): Promise<Operation> {
   const interrupts = new Interrupts();
   try {
@@ -87,7 +90,7 @@ async function untilEnded(tidemill: Tidemill, started: Operation): Promise<Opera
   }
 }
 
-/** In a terminal it draws how far the operation is, until it has ended or the wait is interrupted. */
+/** In a terminal, draws how far the operation is, until it has ended or the wait is interrupted. */
 async function showUntilEnded(tidemill: Tidemill, started: Operation, signal: AbortSignal): Promise<Operation> {
   const progress = showProgress(started.matched_exact ? started.matched : null);
   let operation = started;
@@ -104,9 +107,9 @@ async function showUntilEnded(tidemill: Tidemill, started: Operation, signal: Ab
   }
 }
 
-/** Says where the operation can be seen if it goes on, and returns the error that ends the command. */
+/** Says where to see the operation if it continues, and returns the error that ends the command. */
 function explained(error: unknown, { id }: Operation): unknown {
-  const goesOn = `The service goes on: "tidemill operation get ${id}" shows how far it is.`;
+  const goesOn = `The service continues: "tidemill operation get ${id}" shows how far it is.`;
   if (error instanceof InterruptedError) return new InterruptedError(`Stopped waiting. ${goesOn}`);
   if (error instanceof TidemillError && (error.status === null || error.status >= 500)) process.stderr.write(`tidemill: ${goesOn}\n`);
   return error;
@@ -114,6 +117,6 @@ function explained(error: unknown, { id }: Operation): unknown {
 
 function readIds(text: string): string[] {
   const ids = text.split(",");
-  if (ids.some((id) => !id.startsWith("job_"))) throw new InvalidArgumentError("It takes ids of jobs, separated by commas.");
+  if (ids.some((id) => !id.startsWith("job_"))) throw new InvalidArgumentError("Expected ids of jobs, separated by commas.");
   return ids;
 }

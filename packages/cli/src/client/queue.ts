@@ -52,8 +52,8 @@ export function addQueueCommands(program: Command): void {
   );
 
   for (const [verb, paused, about] of [
-    ["pause", true, "Let no more jobs of a queue start"],
-    ["resume", false, "Let jobs of a paused queue start again"],
+    ["pause", true, "Pause a queue: no more of its jobs start"],
+    ["resume", false, "Resume a paused queue: its jobs start again"],
   ] as const) {
     onService(
       queue

@@ -15,12 +15,15 @@ export interface ReceiverOptions {
   readonly json?: boolean;
 }
 
-/** More than any callback has. Bytes. */
+/** Larger than any callback. Bytes. */
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
 
 type Verdict = "valid" | "invalid" | "not checked";
 
-/** `tidemill dev`: prints each callback that arrives, and whether its signature is right. It ends with the process, or when its output cannot be written. */
+/**
+ * `tidemill dev`: prints each callback that arrives, and whether its signature is right. It ends with the process, or when its output
+ * cannot be written.
+ */
 export async function receive({ secret, port, host, status, json }: ReceiverOptions): Promise<void> {
   const secrets = [secret ?? []].flat().filter((one) => one !== "");
   const server = createServer((request, response) => void answer(request, response));
@@ -33,7 +36,7 @@ export async function receive({ secret, port, host, status, json }: ReceiverOpti
   const address = `http://${host.includes(":") ? `[${host}]` : host}:${bound}/`;
   if (json) printJsonLine({ listening: address });
   else {
-    writeLine(`Listening on ${address}. Let a queue call it with: tidemill queue update QUEUE --callback-url ${address}`);
+    writeLine(`Listening on ${address}. To send callbacks here: tidemill queue update QUEUE --callback-url ${address}`);
     if (secrets.length === 0)
       writeLine("Signatures are not checked: give the queue's callback secret with --secret or TIDEMILL_CALLBACK_SECRET.");
   }
@@ -47,7 +50,7 @@ export async function receive({ secret, port, host, status, json }: ReceiverOpti
   }
 }
 
-/** Null when it is too large or does not arrive whole. */
+/** Null when it is too large or does not arrive completely. */
 async function readBody(request: IncomingMessage): Promise<Buffer | null> {
   const chunks: Buffer[] = [];
   let bytes = 0;

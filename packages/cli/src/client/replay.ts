@@ -8,7 +8,7 @@ interface ReplayOptions {
   readonly json?: boolean;
 }
 
-/** As long as the service would wait for a handler at most. Milliseconds. */
+/** The longest that the service would wait for a handler. Milliseconds. */
 const TIMEOUT_MS = 900_000;
 
 /** `tidemill replay`: sends a job as its callback to another address. The exit code is 8 unless the response is a success. */

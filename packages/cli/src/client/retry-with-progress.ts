@@ -5,17 +5,17 @@ import { InterruptedError } from "../exit-code.ts";
 import { showCount, showProgress } from "../output/progress.ts";
 import { printRecord } from "../output/table.ts";
 
-/** Which dead letters are retried: those of a queue, or of all; all of these, or those that match a filter. */
+/** Which dead letters are retried: of one queue or of all, and all of them or only those that match a filter. */
 export interface RetryScope {
   readonly queue: string | undefined;
   readonly isFiltered: boolean;
 }
 
-/** One request retries all jobs. It takes as long as they need. Milliseconds. */
+/** Timeout of the request. A single one retries all jobs, however long that takes. Milliseconds. */
 const TIMEOUT_MS = 3_600_000;
 const LOOK_EVERY_MS = 500;
 
-/** Retries dead letters. In a terminal it shows how many are left. Ctrl-C ends the wait, and not what the service does. */
+/** Retries dead letters. In a terminal it shows how many are left. Ctrl-C ends the wait, but not the work of the service. */
 export async function retryWithProgress(
   tidemill: Tidemill,
   scope: RetryScope,
@@ -38,15 +38,15 @@ export async function retryWithProgress(
   }
 }
 
-/** Says what is known of the jobs, and returns the error that ends the command. */
+/** Says what is known about the jobs, and returns the error that ends the command. */
 function explained(error: unknown): unknown {
-  if (error instanceof InterruptedError) return new InterruptedError("Stopped waiting. The service goes on and retries the rest.");
+  if (error instanceof InterruptedError) return new InterruptedError("Stopped waiting. The service continues and retries the rest.");
   if (error instanceof TidemillError && !error.neverSent && (error.status === null || error.status >= 500))
-    process.stderr.write("tidemill: Jobs that were retried stay so. To retry the rest, run the command again.\n");
+    process.stderr.write("tidemill: Jobs that were already retried stay retried. To retry the rest, run the command again.\n");
   return error;
 }
 
-/** Draws how many dead letters of the scope are left, until the signal. What cannot be read is not drawn. */
+/** Draws how many dead letters of the scope are left, until the signal. If they cannot be read, nothing is drawn. */
 async function showWhatIsLeft(tidemill: Tidemill, { queue, isFiltered }: RetryScope, signal: AbortSignal): Promise<void> {
   const countFailed = async () =>
     (await (queue === undefined ? tidemill.status() : tidemill.queues.get(queue).then(toCounts))).jobs.failed ?? 0;

@@ -20,7 +20,7 @@ export function addRunCommands(program: Command): void {
     ),
     async (tidemill, { options }) => {
       const { workflow: workflowId } = options;
-      // A list of runs is empty for a misspelt workflow. This says which one was probably meant.
+      // For a misspelt workflow, the list of runs is empty. This request says which one was probably meant.
       if (workflowId !== undefined) await tidemill.workflows.get(workflowId);
       const filter = { ...readFields<ListRuns>(ListRuns, options, OWN), ...(workflowId !== undefined && { workflowId }) };
       await printList(
@@ -38,7 +38,7 @@ export function addRunCommands(program: Command): void {
   for (const [verb, about] of [
     ["get", "Show a run with its steps, what it waits for, and what can be done next"],
     ["cancel", "Cancel a run that has not ended"],
-    ["retry", "Let a failed or cancelled run go on from its journal, with fresh attempts"],
+    ["retry", "Let a failed or cancelled run continue from its journal, with fresh attempts"],
   ] as const) {
     onService(
       run.command(verb).description(about).argument("<run>", "Id of the run, run_…"),
@@ -53,9 +53,9 @@ export function addRunCommands(program: Command): void {
   onService<{ timeout?: number }>(
     run
       .command("watch")
-      .description("Print what happens to a run until it has ended. The exit code is 0 when it completes, else 8")
+      .description("Print what happens to a run until it has ended. The exit code is 0 if it completes, otherwise 8")
       .argument("<run>", "Id of the run, run_…")
-      .option("--timeout <seconds>", "Stop after so long, with exit code 8", readSeconds),
+      .option("--timeout <seconds>", "Stop after this many seconds, with exit code 8", readSeconds),
     (tidemill, { args: [id = ""], options }) => watchRun(tidemill, id, options),
   );
 }

@@ -23,7 +23,7 @@ const bodyOf = <Request>(schema: typeof CreateSchedule | typeof PatchSchedule, o
 });
 
 export function addScheduleCommands(program: Command): void {
-  const schedule = program.command("schedule").description("Schedules, which enqueue jobs by a cron expression");
+  const schedule = program.command("schedule").description("Schedules, which enqueue a job at each tick of a cron expression");
   addList(schedule);
 
   onService(
@@ -59,8 +59,8 @@ export function addScheduleCommands(program: Command): void {
   );
 
   for (const [verb, about] of [
-    ["pause", "Let a schedule enqueue no more jobs"],
-    ["resume", "Let a paused schedule go on from now"],
+    ["pause", "Pause a schedule: it enqueues no more jobs"],
+    ["resume", "Resume a paused schedule with its next tick"],
     ["trigger", "Enqueue a job of a schedule now"],
   ] as const) {
     onService(
@@ -126,7 +126,7 @@ function addList(schedule: Command): void {
         schedule
           .command("list")
           .description("List schedules, newest first. For a workspace: with their next runs in local time and in the schedule's time zone")
-          .argument("[workspace]", "For operators: id of the workspace, ws_…, which is read from the database"),
+          .argument("[workspace]", "For operators: id of the workspace, ws_…, to read it from the database"),
       ),
       ListSchedules,
       PAGING,
@@ -145,6 +145,6 @@ function addList(schedule: Command): void {
 }
 
 function oneToTen(text: string): number {
-  if (!/^([1-9]|10)$/.test(text)) throw new InvalidArgumentError("It takes a whole number from 1 to 10.");
+  if (!/^([1-9]|10)$/.test(text)) throw new InvalidArgumentError("Expected a whole number from 1 to 10.");
   return Number(text);
 }

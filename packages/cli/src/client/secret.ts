@@ -11,7 +11,7 @@ const NAME = ["<secret>", "Name of the secret"] as const;
 const COLUMNS = ["name", "value_hint", "allowed_queues", "allowed_hosts", "updated_at"];
 const OWN = ["name", "value"];
 
-/** Before the value is asked for. @throws for a name that no secret can have */
+/** Checks the name before asking for the value. @throws for a name that no secret can have */
 function checkName(name: string): void {
   if (!new RegExp(SECRET_NAME).test(name))
     throw new Error(`"${name}" cannot be the name of a secret. It has capital letters, digits and underscores, and begins with a letter.`);

@@ -39,7 +39,7 @@ export function printRun(run: Run, json: boolean | undefined): void {
   for (const line of next) writeLine(line);
 }
 
-/** A step, with what it returned, what it waits for, or why it failed. */
+/** A step, with its result, what it waits for, or why it failed. */
 function stepRow(step: Step, waitingFor: Run["waitingFor"]) {
   const { key, type, status, attempt, startedAt, endedAt } = step;
   return { step: key, type, status, attempt, started_at: startedAt, ended_at: endedAt, detail: detailOf(step, waitingFor) };
@@ -65,7 +65,7 @@ function describe(waiting: Waiting | undefined): string | undefined {
     case "invoke":
       return `${runId ?? "a run"}${timeout}`;
     case "http": {
-      // It has its outcome already: the run goes on.
+      // It already has its outcome: the run continues.
       if (method === undefined) return undefined;
       const next = nextAttemptAt ? `, next at ${nextAttemptAt}` : "";
       return `${method} ${url} (${attempt} of ${attempts} attempts${next})${lastError ? `: ${lastError.message}` : ""}`;
@@ -73,34 +73,34 @@ function describe(waiting: Waiting | undefined): string | undefined {
   }
 }
 
-/** What a person can do next, or what happens by itself. */
+/** What a person can do next, or what happens without them. */
 function nextOf(run: Run): string[] {
   const { runId, workflowId, status, attempt, attempts, waitingFor, nextAttemptAt, steps } = run;
   const kept = waitingFor.find(({ type }) => type === "worker");
   if (kept) return [`It is due, and kept for a worker of version ${kept.version}, which started it.`];
   switch (status) {
     case "pending":
-      return [`It starts when a worker asks for runs of ${workflowId}. tidemill worker list shows the workers.`];
+      return [`It starts when a worker asks for runs of ${workflowId}. "tidemill worker list" shows the workers.`];
     case "running":
       return nextAttemptAt === null
         ? []
-        : [`Attempt ${attempt} of ${attempts} starts at ${nextAttemptAt}. tidemill run cancel ${runId} gives it up.`];
+        : [`Attempt ${attempt} of ${attempts} starts at ${nextAttemptAt}. "tidemill run cancel ${runId}" cancels the run.`];
     case "sleeping": {
       const [first] = waitingFor.flatMap(({ until }) => until ?? []).sort();
-      return first === undefined ? [] : [`It goes on at ${first}.`];
+      return first === undefined ? [] : [`It continues at ${first}.`];
     }
     case "waiting":
       return waitingFor.flatMap(({ type, signal, runId: child, codeVersion, reason }) => [
         ...(type === "code" ? otherCode(runId, codeVersion ?? null, reason ?? "") : []),
-        ...(signal === undefined ? [] : [`To go on: tidemill signal complete ${quoted(signal)} '<payload>'`]),
+        ...(signal === undefined ? [] : [`To continue it: tidemill signal complete ${quoted(signal)} '<payload>'`]),
         ...(child === undefined ? [] : [`The run that it waits for: tidemill run get ${child}`]),
       ]);
     case "failed":
       if (isUndone(steps)) return [UNDONE];
-      return [`When the cause is mended: tidemill run retry ${runId}. It goes on from its journal.`];
+      return [`When the cause is fixed: tidemill run retry ${runId}. The run continues from its journal.`];
     case "cancelled":
       if (isUndone(steps)) return [UNDONE];
-      return [`To let it go on from its journal: tidemill run retry ${runId}`];
+      return [`To continue it from its journal: tidemill run retry ${runId}`];
     case "completed":
       return [];
   }
@@ -108,14 +108,14 @@ function nextOf(run: Run): string[] {
 
 const otherCode = (runId: string, version: string | null, reason: string): string[] => [
   `The journal does not fit the code${version === null ? "" : ` of version ${version}`}: ${reason}`,
-  `It goes on with a worker of another version. To try it again at once: tidemill run retry ${runId}`,
+  `It continues with a worker of another version. To try it again immediately: tidemill run retry ${runId}`,
 ];
 
-const UNDONE = "The steps of the run are undone, so that it cannot go on. Start another one.";
+const UNDONE = "The steps of the run are undone, so it cannot continue. Start another run.";
 
 /** Whether steps of a run that has failed or was cancelled are undone, or will be. */
 const isUndone = (steps: Run["steps"]): boolean =>
   steps.some(({ type, status, undoable }) => type === "undo" || (undoable && status === "completed"));
 
-/** As a word for a shell. */
+/** Quoted for a shell. */
 const quoted = (text: string): string => (/^[\w.:@/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);

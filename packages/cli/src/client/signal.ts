@@ -8,9 +8,9 @@ export function addSignalCommands(program: Command): void {
   onService(
     signal
       .command("complete")
-      .description("Complete a signal: the run that waits for it goes on")
+      .description("Complete a signal: the run that waits for it continues")
       .argument("<id>", "Id of the signal, as the workflow chose it")
-      .argument("[payload]", "What the wait returns: any JSON value. null without it"),
+      .argument("[payload]", "What the wait returns: any JSON value. Default: null"),
     async (tidemill, { args: [id = "", payload], options }) =>
       printFields(await tidemill.signals.complete(id, payload === undefined ? null : parseJson("payload", payload)), options.json),
   );

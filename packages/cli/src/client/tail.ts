@@ -12,7 +12,10 @@ interface TailOptions {
 const MAX_QUEUES = 10;
 const PAGE = 100;
 
-/** `tidemill tail`: prints the newest jobs of queues as they change. It looks when jobs have changed, with one request per queue. It never returns; the process ends when its output cannot be written. */
+/**
+ * `tidemill tail`: prints the newest jobs of queues as they change. When jobs have changed, it sends one request per queue. It never
+ * returns; the process ends when its output cannot be written.
+ */
 export async function tailQueues(tidemill: Tidemill, queues: readonly string[], options: TailOptions): Promise<void> {
   if (queues.length > MAX_QUEUES) throw new Error(`At most ${MAX_QUEUES} queues can be followed at once.`);
   endWithOutput();
@@ -30,7 +33,7 @@ async function tail(tidemill: Tidemill, queues: readonly string[], jobs: LiveJob
     for (const { queue, sights } of tails) {
       const { data } = await tidemill.queue(queue).jobs.list({ limit: PAGE });
       const { changed, missed } = sights.update(data);
-      // What was there before is not news.
+      // Jobs that existed before are not printed.
       if (isFirst) continue;
       if (missed && !json) process.stderr.write(`tidemill: ${queue} has more new jobs than are shown.\n`);
       for (const job of changed) {
@@ -43,13 +46,13 @@ async function tail(tidemill: Tidemill, queues: readonly string[], jobs: LiveJob
   }
 }
 
-/** What was last seen of the newest jobs of a queue. */
+/** The newest jobs of a queue, as they were last seen. */
 export class Sights {
   #seen: ReadonlyMap<string, string> | null = null;
 
   /**
    * @param page the newest jobs, the newest first
-   * @returns those that are new or have changed, the oldest first; and whether jobs may be missing, because none of the page was known
+   * @returns the jobs that are new or have changed, oldest first; and whether jobs may be missing, because none of the page was known
    */
   update(page: readonly Job[]): { changed: Job[]; missed: boolean } {
     const before = this.#seen;

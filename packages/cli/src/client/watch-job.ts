@@ -11,12 +11,12 @@ interface WatchOptions {
 }
 
 const FINISHED = new Set(["completed", "failed", "cancelled", "rejected"]);
-/** Between two looks: at first short, then half as long again each time. Milliseconds. */
+/** The pause between two requests: short at first, then longer by half each time. Milliseconds. */
 const FIRST_LOOK_MS = 250;
 const MAX_LOOK_MS = 3_000;
 const GROWTH = 1.5;
 
-/** `tidemill job watch`: prints each change of a job until it has finished, or the time is over. */
+/** `tidemill job watch`: prints each change of a job until it has finished, or the time has passed. */
 export async function watchJob(tidemill: Tidemill, { queue, id }: JobAddress, { timeout, json }: WatchOptions): Promise<void> {
   const startedMs = performance.now();
   let shown = "";

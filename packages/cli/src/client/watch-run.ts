@@ -13,7 +13,7 @@ type Run = Extract<RunEvent, { type: "run" }>["run"];
 type Step = Run["steps"][number];
 type Status = Extract<RunEvent, { type: "status" }>["status"];
 
-/** `tidemill run watch`: prints each change of a run until it has ended, or the time is over. */
+/** `tidemill run watch`: prints each change of a run until it has ended, or the time has passed. */
 export async function watchRun(tidemill: Tidemill, id: string, { timeout, json }: WatchOptions): Promise<void> {
   const signal = timeout === undefined ? undefined : AbortSignal.timeout(timeout * 1_000);
   const printer = json ? { print: printJsonLine, end: () => {} } : new RunPrinter();

@@ -42,7 +42,7 @@ export function addWebhookCommands(program: Command): void {
     },
   );
 
-  // The address of the service is --url.
+  // The option is not called --url, which is the address of the service.
   onService<{ address?: string }>(
     addFields(
       webhook

@@ -8,7 +8,7 @@ const RETRY_FOR_MS = 10_000;
 
 /** Replays the journals of all runs in flight with the workflows that a file exports. Ends the process. */
 export async function checkCode(file: string, options: CommonOptions): Promise<void> {
-  // Numbers are read as the service's workers read them.
+  // Numbers are parsed as the service's workers parse them.
   const tidemill = createClient(options, { retryForMs: RETRY_FOR_MS });
   process.once("exit", endedEarly);
   const { runs, unfit } = await withoutOutput(async () => checkWorkflows(tidemill, await loadWorkflows(file))).finally(() =>
@@ -20,19 +20,19 @@ export async function checkCode(file: string, options: CommonOptions): Promise<v
     process.stderr.write(`tidemill: ${runs} ${runs === 1 ? "run" : "runs"} checked, ${unfit.length} would not fit.\n`);
   }
   const { code } = unfit.length > 0 ? EXIT_CODES.failed : EXIT_CODES.done;
-  // The module may have opened connections that would keep the process. Output that is lost has set its exit code.
+  // The module may have opened connections that would keep the process alive. If output was lost, the exit code is already set.
   if (process.stdout.writableLength > 0) await new Promise((resolve) => process.stdout.write("", resolve));
   process.exit(process.exitCode ?? code);
 }
 
-/** Code that ends the process, such as a program's, must not let a check pass. */
+/** A module that ends the process, for example because it is a whole program, must not make a check pass. */
 function endedEarly(): void {
   if (process.exitCode) return;
   process.exitCode = EXIT_CODES.failed.code;
-  process.stderr.write("tidemill: the code ended the process before its runs were checked. Name a module that only exports workflows.\n");
+  process.stderr.write("tidemill: the code ended the process before its runs were checked. Pass a module that only exports workflows.\n");
 }
 
-/** What workflows print goes to the standard error meanwhile, so that the standard output has the result alone. */
+/** Meanwhile, the output of workflows goes to the standard error, so that the standard output has only the result. */
 async function withoutOutput<Result>(work: () => Promise<Result>): Promise<Result> {
   const { log, info, debug, error } = console;
   Object.assign(console, { log: error, info: error, debug: error });

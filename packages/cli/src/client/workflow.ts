@@ -45,7 +45,7 @@ export function addWorkflowCommands(program: Command): void {
         .argument(...ID)
         .argument(
           "[input]",
-          "What the run gets: any JSON value. Without it, it is read from the standard input; null if that is empty or a terminal",
+          "The input of the run: any JSON value. Without it, the input is read from the standard input; null if that is empty or a terminal",
         )
         .option(...FILE),
       TriggerWorkflow,
@@ -62,7 +62,7 @@ export function addWorkflowCommands(program: Command): void {
     workflow
       .command("check")
       .description(
-        "Replay the journals of all runs in flight with local code, and list the runs that it does not fit. No step is executed. For CI, before " +
+        "Replay the journals of all runs in flight with local code, and list the runs whose journals do not fit. No step is executed. For CI, before " +
           "a deployment",
       )
       .argument("<module>", "File that exports workflows, lists of them, or a Worker that was not started"),

@@ -1,7 +1,7 @@
 /**
  * Reads the arguments `[workspace] <id>`. Operators give the workspace, whose record is in the database.
  *
- * @param what what the id is of, with its prefix: "a key, key_…"
+ * @param what the kind of id, with its prefix: "a key, key_…"
  */
 export function workspaceAndId(named: readonly string[], what: string): { readonly workspace: string | undefined; readonly id: string } {
   const [first = "", second, ...more] = named;

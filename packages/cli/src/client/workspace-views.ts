@@ -7,7 +7,7 @@ import { printList, withLimit } from "./listing.ts";
 
 const PAGING = ["limit", "cursor"];
 
-/** What there is to see of the workspace as a whole. */
+/** Commands that show the workspace as a whole. */
 export function addWorkspaceViews(program: Command): void {
   onService(program.command("status").description("Show the health of the workspace and its counts"), async (tidemill, { options }) => {
     const status = await tidemill.status();
@@ -39,7 +39,7 @@ export function addWorkspaceViews(program: Command): void {
   );
 
   onService(
-    addFields(program.command("metrics").description("Show what happened over time, of one queue or of all"), MetricsQuery),
+    addFields(program.command("metrics").description("Show what happened over time, in one queue or in all of them"), MetricsQuery),
     async (tidemill, { options }) => {
       const metrics = await tidemill.metrics(readFields<MetricsQuery>(MetricsQuery, options));
       if (options.json) return printJson(metrics);
@@ -90,7 +90,7 @@ export function addWorkspaceViews(program: Command): void {
   );
 }
 
-/** The audit log. `audit verify`, which operators have, is beside it. */
+/** The audit log. Operators also have `audit verify`. */
 export function addAuditList(audit: Command): void {
   onService<{ limit: number }>(
     addFields(withLimit(audit.command("list").description("List audit events of the workspace, newest first")), ListAuditEvents, PAGING),

@@ -13,10 +13,10 @@ import {
 } from "@tidemill/server";
 import { type Finding, judgeDatabase, judgeDisk, judgeFiles, judgeMasterKey, judgePort, type PortUse } from "./findings.ts";
 
-/** How long a node may take to say that it is one. Milliseconds. */
+/** How long a node may take to identify itself. Milliseconds. */
 const PROBE_MS = 2_000;
 
-/** Checks what a node with this configuration needs. It changes nothing; an embedded PostgreSQL that exists is started for the time. */
+/** Checks what a node with this configuration needs. It changes nothing. An existing embedded PostgreSQL is started temporarily. */
 export async function examine(config: Config): Promise<Finding[]> {
   return [
     { check: "node", status: "ok", message: `Node ${process.version}.` },
@@ -66,7 +66,7 @@ function noTables(error: unknown): null {
   throw error;
 }
 
-/** For the directory, or for the closest one above it that exists. Bytes. */
+/** Free space for the directory, or for the closest existing one above it. Bytes. */
 function freeBytes(directory: string): number {
   if (!existsSync(directory) && path.dirname(directory) !== directory) return freeBytes(path.dirname(directory));
   const { bavail, bsize } = statfsSync(directory);

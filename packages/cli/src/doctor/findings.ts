@@ -8,7 +8,7 @@ export interface Finding {
 }
 
 const OLDEST_POSTGRES = 150_000;
-/** A callback's timestamp may differ from the receiver's clock by 300 s; half of it is for the receiver. Milliseconds. */
+/** A callback's timestamp may differ from the receiver's clock by 300 s. Half of that is left to the receiver's own clock. Milliseconds. */
 const CLOCK_WARNING_MS = 1_000;
 const CLOCK_FAILURE_MS = 150_000;
 const MIB = 1024 * 1024;
@@ -19,7 +19,7 @@ const FILES_WARNING = 8_192;
 const finding = (check: string, status: Finding["status"], message: string): Finding => ({ check, status, message });
 
 /**
- * @param connections the most that a node opens
+ * @param connections the largest number that a node opens
  * @param nowMs this machine's clock, milliseconds since 1970
  */
 export function judgeDatabase(facts: DatabaseFacts, connections: number, nowMs: number): Finding[] {
@@ -46,7 +46,11 @@ export function judgeDatabase(facts: DatabaseFacts, connections: number, nowMs: 
       may_create ? "ok" : "failed",
       may_create ? "The user may create the schema." : "The user may not create schemas in this database: GRANT CREATE ON DATABASE … TO …",
     ),
-    finding("clock", grade(Math.abs(skewMs)), `This machine's clock differs by ${skewMs} ms from the database's, which counts.`),
+    finding(
+      "clock",
+      grade(Math.abs(skewMs)),
+      `This machine's clock differs by ${skewMs} ms from the database's clock, which is the one that Tidemill uses.`,
+    ),
   ];
 }
 
@@ -63,16 +67,16 @@ export const judgeFiles = (limit: number): Finding =>
     limit < FILES_WARNING ? "warning" : "ok",
     limit === Number.MAX_SAFE_INTEGER
       ? "There is no limit."
-      : `The limit is ${limit}; each callback and each client needs one. See ulimit -n.`,
+      : `The limit is ${limit} open files; each callback and each client needs one. See ulimit -n.`,
   );
 
-/** What listens on a port: nothing, a node, or something else. */
+/** The listener on a port: none, a node, or something else. */
 export type PortUse = "free" | "node" | "taken" | "forbidden";
 
 const PORT_MESSAGES: Readonly<Record<PortUse, readonly [Finding["status"], string]>> = {
   free: ["ok", "is free."],
   node: ["ok", "has a running node."],
-  taken: ["failed", "is taken by another program."],
+  taken: ["failed", "is used by another program."],
   forbidden: ["failed", "cannot be opened by this user on this address."],
 };
 
@@ -84,6 +88,6 @@ export function judgePort(check: string, port: number, use: PortUse): Finding {
 /** @param missing ids of keys that wrap secrets, and that this configuration does not have */
 export function judgeMasterKey(given: readonly string[], missing: readonly string[]): Finding {
   if (missing.length > 0)
-    return finding("master key", "failed", `Secrets need the master key ${missing.join(" and ")}, which is not given.`);
+    return finding("master key", "failed", `Secrets need the master key ${missing.join(" and ")}, which is not configured.`);
   return finding("master key", "ok", given.length > 0 ? `${given.join(" and ")} opens all secrets.` : "The first start creates one.");
 }

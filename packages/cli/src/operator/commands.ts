@@ -64,14 +64,14 @@ const withLimits = (command: Command): Command =>
 
 function numberOrNone(text: string): number | "none" {
   if (text === "none") return text;
-  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('It takes a whole number or "none".');
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('Expected a whole number or "none".');
   return Number(text);
 }
 
 function addNodeListCommand(node: Command): void {
   node
     .command("list")
-    .description("List the nodes that run, and those that ended within the last hour, newest first")
+    .description("List running nodes, and nodes that ended within the last hour, newest first")
     .option(...JSON_OPTION)
     .action(
       lazily(
@@ -117,17 +117,17 @@ function addPeopleCommands(people: Command): void {
     .action(lazily(loadPeople, ({ listPeopleCommand }) => listPeopleCommand));
   people
     .command("add")
-    .description("Make a person, who sets a password by the link that is printed, or add one to a workspace")
+    .description("Add a person, who sets a password with the printed link, or add an existing person to a workspace")
     .argument(...EMAIL)
     .option("--name <name>", "Name of a new person. Without it, the mail address")
     .option("--workspace <workspace>", "Workspace to add them to: ws_…")
-    .option("--role <role>", "Their role there: admin, write or read", "read")
+    .option("--role <role>", "Their role in the workspace: admin, write or read", "read")
     .option("--operator", "Make them an operator")
     .option(...JSON_OPTION)
     .action(lazily(loadPeople, ({ addPersonCommand }) => addPersonCommand));
   people
     .command("reset")
-    .description("Take away every way in which a person signs in, end their sessions, and print a link to set a password")
+    .description("Remove every way in which a person signs in, end their sessions, and print a link to set a password")
     .argument(...EMAIL)
     .option(...JSON_OPTION)
     .action(lazily(loadPeople, ({ resetPersonCommand }) => resetPersonCommand));
@@ -135,25 +135,25 @@ function addPeopleCommands(people: Command): void {
     .command("operator")
     .description("Make a person an operator, who manages all workspaces")
     .argument(...EMAIL)
-    .option("--off", "End that")
+    .option("--off", "Take the operator right away")
     .option(...JSON_OPTION)
     .action(lazily(loadPeople, ({ changeOperatorCommand }) => changeOperatorCommand));
   people
     .command("remove")
     .description("Remove a person, with their sessions and memberships")
     .argument(...EMAIL)
-    .option("--force", "Also the last admin of a workspace")
+    .option("--force", "Remove the person even if they are the last admin of a workspace")
     .option(...JSON_OPTION)
     .action(lazily(loadPeople, ({ removePersonCommand }) => removePersonCommand));
   people
     .command("log")
-    .description("Show what happened to a person's account: sign-ins, and changes of how they sign in")
+    .description("Show what happened to a person's account: sign-ins, and changes to how they sign in")
     .argument(...EMAIL)
     .option(...JSON_OPTION)
     .action(lazily(loadPeople, ({ logPersonCommand }) => logPersonCommand));
   people
     .command("setup-link")
-    .description("Make a link that makes the first person who opens it an operator. It can be used once, within 72 hours")
+    .description("Create a link that makes the first person who opens it an operator. It can be used once, within 72 hours")
     .option(...JSON_OPTION)
     .action(lazily(loadPeople, ({ makeSetupLinkCommand }) => makeSetupLinkCommand));
 }
@@ -178,7 +178,7 @@ export function addAuditVerify(audit: Command): void {
     .description("For operators: check that no audit event was altered, added or removed. The exit code is 1 when a log is broken")
     .argument("[workspace]", "Id of the workspace: ws_…. Without it, all workspaces are checked")
     .option("--json", "Print JSON, with the head of each chain")
-    .option("--noted <file>", "Output of an earlier --json. The chains must continue from the heads in it")
+    .option("--noted <file>", "File with the output of an earlier run with --json. The chains must continue from its heads")
     .action(
       lazily(
         () => import("./audit.ts"),

@@ -45,7 +45,7 @@ export async function createKeyCommand(workspace: string, request: CreateKey, { 
 export async function revokeKeyCommand(workspace: string, key: string, { json }: { json?: boolean }): Promise<void> {
   const workspaceId = parseWorkspaceId(workspace);
   const id = readKeyId(key);
-  if (!id) throw new Error('A key is named by its id, key_…: "tidemill key list" shows it.');
+  if (!id) throw new Error('Give the id of the key, key_…: "tidemill key list" shows it.');
   await withDatabase(async (databases, adminContext) => {
     await revokeKey(databases.api, adminContext, { workspaceId, actorId: OPERATOR }, id);
     await notifyNodes(databases, { kind: "workspaceChanged", workspaceId, keyId: id });

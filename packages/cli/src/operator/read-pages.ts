@@ -3,7 +3,7 @@ import { cutPage, type PageRow } from "@tidemill/server";
 /** Records per page of a list that is read whole. */
 const PAGE = 100;
 
-/** Reads a list page by page, as `show` shows its records. Each page begins below the last id of the page before. */
+/** Reads a list page by page, and converts its records with `show`. Each page begins below the last id of the page before. */
 export async function* readPages<Id, Row extends { readonly id: Id }, Shown>(
   readPage: (before: Id | null, limit: number) => Promise<Row[]>,
   limit: number,

@@ -15,7 +15,7 @@ import { withDatabase } from "./with-database.ts";
 import { parseWorkspaceId } from "./workspace.ts";
 
 interface SchedulesOptions extends ListOptions {
-  /** How many next runs to show for each schedule. */
+  /** How many of the next runs to show for each schedule. */
   readonly next: number;
   readonly queue?: string;
   readonly state?: string;

@@ -2,13 +2,13 @@ import { type Config, type Node, startNode, unknownSettings } from "@tidemill/se
 import { exitWithError } from "../exit-with-error.ts";
 import { loadConfig } from "./load-config.ts";
 
-/** Ctrl-C, a supervisor's request, a closed terminal. */
+/** Ctrl-C, a supervisor's signal, a closed terminal. */
 const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** When npm runs this program, one Ctrl-C arrives twice: from the terminal and from npm. Milliseconds between the two. */
 const ECHO_MS = 250;
 
-/** `tidemill up`: runs a node until a signal stops it, even during the start. A second signal ends the process at once. */
+/** `tidemill up`: runs a node until a signal stops it, even during the start. A second signal ends the process immediately. */
 export async function up(): Promise<void> {
   const startedMs = performance.now();
   for (const name of unknownSettings(process.env))
@@ -24,7 +24,7 @@ export async function up(): Promise<void> {
       return;
     }
     stoppingSinceMs = performance.now();
-    process.stdout.write(`\n  ${signal}: stopping after the running attempts have finished. Send it again to stop at once.\n`);
+    process.stdout.write(`\n  ${signal}: stopping after the running attempts have finished. Send it again to stop immediately.\n`);
     await starting.then((node) => node.stop()).catch(exitWithError);
     process.exit(0);
   };
@@ -32,7 +32,7 @@ export async function up(): Promise<void> {
   process.stdout.write(welcome(await starting, config, performance.now() - startedMs));
 }
 
-/** A key that was given is not shown: it would stand in logs. */
+/** A configured key is not shown, because it would get into logs. */
 function welcome({ url, internalUrl, firstKey, setupUrl }: Node, { bootstrapKey, env }: Config, tookMs: number): string {
   const isGiven = firstKey !== null && firstKey === bootstrapKey;
   const key = isGiven ? "'\"$TIDEMILL_BOOTSTRAP_KEY\"'" : firstKey;

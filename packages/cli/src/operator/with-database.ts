@@ -12,7 +12,7 @@ import {
 import { exitWithError } from "../exit-with-error.ts";
 import { loadConfig } from "./load-config.ts";
 
-/** Runs work on the configured database. The embedded database is started for the time of the work, unless a node is running it. */
+/** Runs work on the configured database. The embedded database is started for the duration of the work, unless a node is running it. */
 export async function withDatabase(
   work: (databases: OpenDatabases, adminContext: AdminContext, config: Config) => Promise<void>,
 ): Promise<void> {

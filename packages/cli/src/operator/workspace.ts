@@ -18,7 +18,7 @@ import { notifyNodes } from "./notify-nodes.ts";
 import { readAllPages } from "./read-pages.ts";
 import { withDatabase } from "./with-database.ts";
 
-/** A limit on the command line; "none" stands for null. */
+/** A limit on the command line; "none" means null. */
 type Limit = number | "none";
 
 interface TermOptions {

@@ -1,6 +1,6 @@
 import { EXIT_CODES } from "../exit-code.ts";
 
-/** Says that output is missing, and has the command end with an error, unless only its reader went away ("| head", a closed terminal). */
+/** Says that output is missing, and makes the command end with an error, unless only its reader went away ("| head", a closed terminal). */
 export function reportLostOutput(error: NodeJS.ErrnoException): void {
   if (error.code === "EPIPE" || process.stdout.isTTY || process.exitCode) return;
   process.exitCode = EXIT_CODES.failed.code;

@@ -11,8 +11,8 @@ const PAGE = 100;
 const DEFAULT_LIMIT = 50;
 
 /**
- * Prints a list page by page, until there are as many records as were asked for. If there are more, it says so on the standard error; a
- * script that set the limit knows.
+ * Prints a list page by page, up to the requested number of records. If there are more, it says so on the standard error, unless a script
+ * has set the limit.
  *
  * @param read the pages of the list, by their size
  * @param rowsOf the row of a record in a table, or its rows
@@ -35,7 +35,7 @@ export async function printPages<Item extends object>(
     const isCut = records.length > left;
     left = Math.max(0, left - records.length);
     if (isCut && (limit === undefined || process.stderr.isTTY))
-      process.stderr.write(`tidemill: There are more. --limit or --all lists them.\n`);
+      process.stderr.write(`tidemill: There are more. Use --limit or --all to list them.\n`);
     if (isCut || !isRead) break;
   }
   process.stdout.off("error", stop);

@@ -1,6 +1,6 @@
 import { Presets, SingleBar } from "cli-progress";
 
-/** How far a long command is. Shown while it runs, in terminals only. */
+/** The progress of a long command. It is shown while the command runs, in terminals only. */
 export interface Progress {
   /** @param done in the unit of the total */
   update(done: number, text: string): void;
@@ -9,7 +9,7 @@ export interface Progress {
 
 const HIDDEN: Progress = { update: () => {}, end: () => {} };
 
-/** @param total what `update` counts up to; null when it is not known: then only the text is shown */
+/** @param total the number that `update` counts up to; null if it is not known: then only the text is shown */
 export function showProgress(total: number | null): Progress {
   if (!process.stderr.isTTY) return HIDDEN;
   const format = total === null ? "  {text}" : "  {bar} {percentage}%  {text}";

@@ -3,7 +3,7 @@ import { writeLine } from "./table.ts";
 
 const CLEAR = "\r\x1b[2K";
 
-/** A last line that changes, below those that stay. Elsewhere than in a terminal, it is a line like others. */
+/** A changing last line, below lines that stay. If the output is not a terminal, it is a line like any other. */
 export class StatusLine {
   #shown = "";
 

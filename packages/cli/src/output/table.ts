@@ -63,7 +63,7 @@ class TablePrinter {
   }
 }
 
-/** Prints an array in parts, as `printJson` prints it at once. */
+/** Prints an array in parts. The output is the same as that of `printJson`. */
 class ArrayPrinter {
   #isEmpty = true;
 
@@ -95,7 +95,7 @@ export function recordPrinter<Item extends object>(
   if (json) return new ArrayPrinter();
   const table = new TablePrinter(columns);
   return {
-    // The head is as wide as the first records that there are.
+    // The first records decide the width of the head.
     print: (records) => records.length > 0 && table.print(records.flatMap(rowsOf) as Cells[]),
     end: () => table.hasHead || table.print([]),
   };

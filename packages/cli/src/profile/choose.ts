@@ -17,8 +17,8 @@ interface Environment {
 const HOW = 'Run "tidemill login", or set TIDEMILL_URL and TIDEMILL_KEY, or pass --url and --key.';
 
 /**
- * Decides which service a command uses, and with which key: options come before the environment, and that before a profile. The key of a
- * profile is only for the profile's URL, so that no other host gets it. A profile that an option names is used whole.
+ * Decides which service a command uses, and with which key: options override the environment, which overrides a profile. The key of a
+ * profile is only used for the profile's URL, so that no other host gets it. If an option names a profile, the environment is ignored.
  *
  * @param readProfiles called only when the URL or the key is to come from a profile
  * @throws when the URL or the key is missing, and what `readProfiles` throws

@@ -15,16 +15,16 @@ interface LoginOptions {
   readonly json?: boolean;
 }
 
-/** Commands that keep services and keys, so that others need not be told them. */
+/** Commands that save services and keys, so that other commands do not need the options. */
 export function addProfileCommands(program: Command): void {
   program
     .command("login")
     .description(
-      "Save the URL and a key of a service for later commands. What no option gives is asked for; without a terminal, the key is read from the standard input. What is not given comes from TIDEMILL_URL and TIDEMILL_KEY",
+      "Save the URL and a key of a service for later commands. The command asks for values that no option gives; without a terminal, it reads the key from the standard input. TIDEMILL_URL and TIDEMILL_KEY are used for values that are not entered",
     )
     .option("--url <url>", "Address of the service")
-    .option("--key <key>", "Key of the workspace. Others on this machine may see it; prefer the question or the standard input")
-    .option("--profile <name>", `Name to save it under. Without it: TIDEMILL_PROFILE, else "${DEFAULT_NAME}"`, readName)
+    .option("--key <key>", "Key of the workspace. Other users of this machine may see it; prefer the prompt or the standard input")
+    .option("--profile <name>", `Name to save it under. Default: TIDEMILL_PROFILE, otherwise "${DEFAULT_NAME}"`, readName)
     .option("--json", "Print JSON")
     .action(login);
 
@@ -40,7 +40,7 @@ export function addProfileCommands(program: Command): void {
     });
   profile
     .command("use")
-    .description("Choose the profile that commands use unless they name another")
+    .description("Choose the profile that commands use by default")
     .argument("<name>", "Name of the profile")
     .option("--json", "Print JSON")
     .action((name: string, { json }: { json?: boolean }) => {
@@ -51,7 +51,7 @@ export function addProfileCommands(program: Command): void {
     });
   profile
     .command("delete")
-    .description("Forget a profile. Its key stays valid until an operator revokes it")
+    .description("Delete a profile. Its key stays valid until it is revoked")
     .argument("<name>", "Name of the profile")
     .option("--json", "Print JSON")
     .action((name: string, { json }: { json?: boolean }) => {
@@ -87,7 +87,7 @@ const askForKey = (otherwise: string | undefined): Promise<string> =>
   readHidden(`Key of the workspace${otherwise === undefined ? "" : " (TIDEMILL_KEY)"}:`, otherwise);
 
 function readName(name: string): string {
-  if (name === "") throw new InvalidArgumentError("It takes a name.");
+  if (name === "") throw new InvalidArgumentError("Expected a name.");
   return name;
 }
 

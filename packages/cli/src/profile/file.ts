@@ -10,7 +10,7 @@ const Profiles = Type.Object({ default: Type.Union([Type.String(), Type.Null()])
 /** A service and a key of it. */
 export type Profile = Readonly<Type.Static<typeof Profile>>;
 
-/** The saved profiles, by name, and which of them commands use unless they name one. */
+/** The saved profiles, by name, and the one that commands use by default. */
 export interface Profiles {
   readonly default: string | null;
   readonly profiles: Readonly<Record<string, Profile>>;
@@ -32,7 +32,7 @@ export function readProfiles(): Profiles {
     throw new Error(`Other users may read the keys in ${file}. Change that with: chmod 600 '${file}'`);
   const read = parsed(readFileSync(file, "utf8"));
   if (Value.Check(Profiles, read)) return read;
-  throw new Error(`${file} is damaged: it does not hold profiles. Repair it, or move it away and run "tidemill login" again.`);
+  throw new Error(`${file} is damaged: it does not contain profiles. Repair it, or move it away and run "tidemill login" again.`);
 }
 
 /** Replaces the file. Only its owner may read it. */

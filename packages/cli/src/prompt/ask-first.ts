@@ -5,14 +5,14 @@ import { readReply } from "./read-reply.ts";
 export const YES = ["--yes", "Do not ask for confirmation"] as const;
 
 /**
- * Asks before what cannot be undone.
+ * Asks before an action that cannot be undone.
  *
  * @throws when the reply is no, and without a terminal
  * @throws {InterruptedError} at Ctrl-C and Ctrl-D
  */
 export async function askFirst(question: string, { yes }: { readonly yes?: boolean }): Promise<void> {
   if (yes) return;
-  if (!process.stdin.isTTY) throw new Error("Without a terminal to ask in, this needs --yes.");
+  if (!process.stdin.isTTY) throw new Error("Without a terminal to ask for confirmation, this needs --yes.");
   const reply = await readReply(`${question} This cannot be undone. [y/N] `, process.stdin, process.stderr);
   if (reply === null) {
     process.stderr.write("\n");

@@ -5,7 +5,7 @@ import { readReply } from "./read-reply.ts";
 /**
  * Asks in the terminal.
  *
- * @param proposal what an empty reply stands for
+ * @param proposal the value of an empty reply
  * @throws {InterruptedError} at Ctrl-C and Ctrl-D
  */
 export async function ask(question: string, proposal: string): Promise<string> {
@@ -14,7 +14,7 @@ export async function ask(question: string, proposal: string): Promise<string> {
   return replied(reply).trim() || proposal;
 }
 
-/** As `ask`, without showing what is typed. */
+/** Like `ask`, without showing the typed text. */
 export async function askHidden(question: string): Promise<string> {
   process.stderr.write(`${question} `);
   const reply = await readReply("", process.stdin, new PassThrough().resume(), { terminal: true });

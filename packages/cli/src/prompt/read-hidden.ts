@@ -2,10 +2,10 @@ import { text } from "node:stream/consumers";
 import { askHidden } from "./ask.ts";
 
 /**
- * Reads what must be neither in the arguments, which other users of the machine see, nor on the screen. In a terminal it asks; else it
- * reads the standard input to its end, without a last line break.
+ * Reads a value that must be neither in the arguments, which other users of the machine see, nor on the screen. In a terminal it asks for
+ * it. Otherwise it reads the standard input to its end, without a last line break.
  *
- * @param otherwise what is returned when nothing is given
+ * @param otherwise the value to return when nothing is given
  * @throws when nothing is given, and there is nothing else to return
  * @throws {InterruptedError} at Ctrl-C and Ctrl-D
  */

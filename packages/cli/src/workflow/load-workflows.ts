@@ -4,14 +4,14 @@ import { pathToFileURL } from "node:url";
 import type { AnyWorkflow } from "@tidemill/sdk";
 import type * as testing from "@tidemill/sdk/testing";
 
-/** The workflows of a local build, and the replay of the SDK that they were written with. */
+/** The workflows of a local build, and the replay function of the SDK that they use. */
 export interface LoadedWorkflows {
   readonly workflows: readonly AnyWorkflow[];
   readonly replayJournal: typeof testing.replayJournal;
 }
 
 /**
- * Loads a module, and finds the workflows that it exports: alone, in lists, or as those of a worker.
+ * Loads a module, and finds the workflows that it exports: singly, in lists, or in a worker.
  *
  * @throws for a module that cannot be loaded, exports no workflow, or has two with the same id
  */
@@ -39,7 +39,7 @@ const isWorkflow = (value: unknown): value is AnyWorkflow => {
   return typeof id === "string" && typeof program === "function" && typeof options === "object";
 };
 
-/** The errors that a workflow catches must be of the classes that it knows, so its own SDK replays it, where it has one. */
+/** The errors that a workflow catches must be of the classes that it knows, so its own SDK replays it, if it has one. */
 async function replayOf(url: string): Promise<LoadedWorkflows["replayJournal"]> {
   const own = ownSdk(url);
   const { replayJournal } = (own ? await import(/* @vite-ignore */ own) : {}) as Partial<typeof testing>;

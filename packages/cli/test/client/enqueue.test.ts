@@ -72,7 +72,7 @@ test("a run is not resumed with an input that ends before its point", async ({ c
   expect(await resume(4)).toEqual({
     code: 1,
     stdout: "",
-    stderr: "tidemill: The input ends at line 2, before line 4: it is not that of the run to resume.\n",
+    stderr: "tidemill: The input ends at line 2, before line 4: it is not the input of the run to resume.\n",
   });
 });
 
@@ -121,7 +121,7 @@ test("Ctrl-C while lines arrive ends with code 130 and where to go on, and loses
 test.for([
   [["--file", "absent.json"], 'There is no file "absent.json".'],
   [["--file", "."], '"." is a directory.'],
-  [["{}", "--file", "."], "Give the payload as an argument or by --file, not both."],
+  [["{}", "--file", "."], "Give the payload as an argument or with --file, not both."],
 ] as const)("a payload that cannot be read: %j", async ([args, says], { command }) => {
   expect(await command.run("enqueue", "emails", ...args)).toEqual({ code: 1, stdout: "", stderr: `tidemill: ${says}\n` });
 });

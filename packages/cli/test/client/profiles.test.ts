@@ -165,7 +165,7 @@ describe("a damaged file of profiles", () => {
       const settings = { XDG_CONFIG_HOME: command.directory, ...(args[0] === "login" && { TIDEMILL_URL: service.node.url }) };
       const { code, stderr } = await runHere(args, settings, { stdin: Readable.from([service.key]) });
       const file = profilesIn(command.directory);
-      const says = `${file} is damaged: it does not hold profiles. Repair it, or move it away and run "tidemill login" again.`;
+      const says = `${file} is damaged: it does not contain profiles. Repair it, or move it away and run "tidemill login" again.`;
       expect({ code, stderr }).toEqual({ code: 1, stderr: `tidemill: ${says}\n` });
       expect(readFileSync(file, "utf8")).toBe(damaged);
     },

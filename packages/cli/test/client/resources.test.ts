@@ -127,7 +127,7 @@ test("a list ends at its limit, and has all records when it is asked to", async 
   );
   const { stdout, stderr } = await command.run("job", "list", queue, "--json");
   expect(JSON.parse(stdout)).toHaveLength(50);
-  expect(stderr).toBe("tidemill: There are more. --limit or --all lists them.\n");
+  expect(stderr).toBe("tidemill: There are more. Use --limit or --all to list them.\n");
   expect(await command.json("job", "list", queue, "--limit", "120")).toHaveLength(120);
   expect(await command.json("job", "list", queue, "--all")).toHaveLength(130);
 });

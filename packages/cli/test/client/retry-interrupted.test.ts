@@ -28,7 +28,7 @@ test("Ctrl-C while dead letters are retried: code 130, and that the service goes
   expect(await command.run("dlq", "retry", "--queue", queue, "--url", proxy.url)).toEqual({
     code: 130,
     stdout: "",
-    stderr: "tidemill: Stopped waiting. The service goes on and retries the rest.\n",
+    stderr: "tidemill: Stopped waiting. The service continues and retries the rest.\n",
   });
   await until(async () => (await counts()).waiting === 1, "the service to retry the job");
 });

@@ -51,7 +51,7 @@ test("workflow check lists runs that new code would not fit, and exits with 1", 
         workflow: "onboard",
         version: "1",
         step: "load user",
-        reason: expect.stringContaining('The journal has step "load user", but the code does not come to it.'),
+        reason: expect.stringContaining('The journal has step "load user", but the code does not reach it.'),
       },
     ],
   });

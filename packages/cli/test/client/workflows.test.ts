@@ -125,7 +125,7 @@ test("a run whose steps are undone does not say how to go on", async ({ command,
   const { lease_token } = await take();
   await service.ok("POST", `/v1/runs/${runId}/steps`, { lease_token, steps: [step("load", { undoable: true })] });
   expect(await command.output("run", "cancel", runId)).toContain(
-    "\n\nThe steps of the run are undone, so that it cannot go on. Start another one.\n",
+    "\n\nThe steps of the run are undone, so it cannot continue. Start another run.\n",
   );
 });
 

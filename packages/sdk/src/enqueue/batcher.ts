@@ -12,15 +12,15 @@ interface Pending extends EncodedJob {
   reject(error: unknown): void;
 }
 
-/** As many jobs as the service takes in a batch. */
+/** The largest number of jobs that the service takes in a batch. */
 const MAX_JOBS = 1_000;
 /** A character takes at most 3 bytes, and a batch at most 16 MiB. */
 const MAX_CHARACTERS = 4 * 1024 * 1024;
 const MAX_IN_FLIGHT = 2;
 
 /**
- * Sends jobs of one queue that are enqueued at the same time as batches. A job that comes alone is sent at once. While as many requests
- * are in flight as are allowed, jobs wait for the first of them to end, and leave together.
+ * Sends jobs of one queue that are enqueued at the same time in batches. A job that comes alone is sent immediately. While the allowed
+ * number of requests is in flight, jobs wait for the first of them to end, and are then sent together.
  */
 export class EnqueueBatcher {
   readonly #transport: Transport;
@@ -30,7 +30,7 @@ export class EnqueueBatcher {
   #inFlight = 0;
   #flushes = false;
 
-  /** @param onIdle is called when its last job has left */
+  /** @param onIdle called when its last job has been sent */
   constructor(transport: Transport, queue: string, onIdle: () => void) {
     this.#transport = transport;
     this.#queue = queue;
@@ -45,7 +45,7 @@ export class EnqueueBatcher {
     });
   }
 
-  /** Calls of the same turn of the event loop leave together. */
+  /** Calls of the same turn of the event loop are sent together. */
   #flushSoon(): void {
     if (this.#flushes || this.#inFlight >= MAX_IN_FLIGHT) return;
     this.#flushes = true;
@@ -56,7 +56,10 @@ export class EnqueueBatcher {
     });
   }
 
-  /** Jobs with and without idempotency keys of their own are not mixed: together, all would cost the service as much as those with keys. */
+  /**
+   * Jobs with and without idempotency keys of their own are not mixed: in a mixed batch, all would cost the service as much as jobs with
+   * keys.
+   */
   #takeBatch(): Pending[] {
     const [first] = this.#waiting;
     const batch: Pending[] = [];

@@ -36,7 +36,7 @@ export async function sendJobs(transport: Transport, { queue, jobs, trace }: Enq
   };
   const { jobs: enqueued } = (await transport.request(request, call)) as { jobs: EnqueuedJob[] };
   if (enqueued.length !== jobs.length) {
-    const message = `The response is not one of Tidemill: it has ${enqueued.length} jobs in place of ${jobs.length}.`;
+    const message = `The response did not come from Tidemill: it has ${enqueued.length} jobs instead of ${jobs.length}.`;
     throw new TidemillError({ code: "UNEXPECTED_RESPONSE", message, status: 200 });
   }
   // What is known by a generated key was stored by an earlier try of this call.
@@ -44,7 +44,7 @@ export async function sendJobs(transport: Transport, { queue, jobs, trace }: Enq
   return enqueued;
 }
 
-/** Enqueues one job. Errors name its fields as if it had been sent by itself. */
+/** Enqueues one job. Errors name its fields as if it had been sent alone. */
 export async function sendJob(transport: Transport, queue: string, job: EncodedJob, call?: CallOptions): Promise<EnqueuedJob> {
   try {
     return (await sendJobs(transport, { queue, jobs: [job] }, call))[0] as EnqueuedJob;

@@ -1,7 +1,7 @@
 import { TidemillError } from "../error.ts";
 import type { EncodedJob } from "./encode-job.ts";
 
-/** What becomes of the jobs of a refused batch, by their places in it. */
+/** What happens to the jobs of a refused batch, by their places in it. */
 export interface Split {
   /** Jobs that are refused, each with its error. */
   readonly refused: ReadonlyMap<number, TidemillError>;
@@ -11,11 +11,14 @@ export interface Split {
 
 const OF_JOBS = new Set(["VALIDATION_ERROR", "PAYLOAD_TOO_LARGE", "IDEMPOTENCY_MISMATCH", "QUOTA_EXCEEDED"]);
 
-/** Whether an error is about single jobs, or the size of the batch. Any other is about all jobs alike. A proxy has its own 413. */
+/**
+ * Whether an error is about single jobs, or about the size of the batch. Any other error is about all jobs alike. A proxy may respond with
+ * a 413 of its own.
+ */
 const isOfJobs = ({ code, status }: TidemillError): boolean => OF_JOBS.has(code) || status === 413;
 
 /**
- * Decides what becomes of the jobs of a batch that the service refused as a whole. Jobs that the error names are refused. The others are
+ * Decides what happens to the jobs of a batch that the service refused as a whole. Jobs that the error names are refused. The others are
  * sent again in two halves, until the refused ones are found.
  */
 export function splitRefused(jobs: readonly EncodedJob[], error: TidemillError): Split {
@@ -27,7 +30,7 @@ export function splitRefused(jobs: readonly EncodedJob[], error: TidemillError):
   return { refused, again: [left.slice(0, half), left.slice(half)].filter((group) => group.length > 0) };
 }
 
-/** Once the month's executions are used up, only jobs that are known by their keys are still accepted. */
+/** Once the month's executions are used up, only jobs whose keys are already known are still accepted. */
 function overQuota(jobs: readonly EncodedJob[], error: TidemillError): [number, TidemillError][] {
   const { used, limit } = error.details as { used?: number; limit?: number };
   if (used === undefined || limit === undefined || used < limit) return [];

@@ -5,7 +5,7 @@ import type { CallOptions } from "../options.ts";
 import { TRIGGERED } from "../response-shapes.ts";
 import { type EventDefinition, eventName } from "../workflow/start.ts";
 
-/** How an event is sent, besides its name and data. */
+/** Options of an event, in addition to its name and data. */
 export type SendOptions = Pick<SendEvent, "ts" | "idempotencyKey">;
 
 const SEND_OPTIONS = { ts: true, idempotencyKey: true } satisfies Record<keyof SendOptions, true>;

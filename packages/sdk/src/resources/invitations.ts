@@ -15,12 +15,12 @@ export class Invitations {
     return this.#api.list("/v1/invitations", filter, call);
   }
 
-  /** Only this response has the URL that accepts the invitation. */
+  /** Creates an invitation. Only this response contains the URL that accepts it. */
   create(invitation: CreateInvitation, call?: CallOptions): Promise<CreatedInvitation> {
     return this.#api.post("/v1/invitations", invitation, call);
   }
 
-  /** The invitation can no longer be accepted. */
+  /** Revokes an invitation: it can no longer be accepted. */
   revoke(id: string, call?: CallOptions): Promise<void> {
     return this.#api.delete(pathOf("invitations", id), call);
   }

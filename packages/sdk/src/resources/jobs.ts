@@ -23,7 +23,7 @@ export class Jobs<Payload> {
     return this.#api.get(this.#path(id), call);
   }
 
-  /** Why a job is not running, and when it will. */
+  /** Why a job is not running, and when it is expected to start. */
   explain(id: string, call?: CallOptions): Promise<Explanation> {
     return this.#api.get(this.#path(id, "explain"), call);
   }

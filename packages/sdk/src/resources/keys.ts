@@ -15,12 +15,12 @@ export class Keys {
     return this.#api.list("/v1/keys", filter, call);
   }
 
-  /** The text of the key is in this response alone. */
+  /** Creates a key. Only this response contains it. */
   create(key: CreateKey, call?: CallOptions): Promise<CreatedKey> {
     return this.#api.post("/v1/keys", key, call);
   }
 
-  /** The service refuses the key from now on. */
+  /** Revokes a key: the service refuses it from now on. */
   revoke(id: string, call?: CallOptions): Promise<void> {
     return this.#api.delete(pathOf("keys", id), call);
   }

@@ -11,7 +11,7 @@ export class Members {
     this.#api = api;
   }
 
-  /** Those with the newest accounts first. */
+  /** The people of the workspace, newest accounts first. */
   list(filter: ListMembers = {}, call?: CallOptions): List<Member, ListMembers> {
     return this.#api.list("/v1/members", filter, call);
   }
@@ -21,12 +21,12 @@ export class Members {
     return this.#api.post("/v1/members", member, call);
   }
 
-  /** Changes the role of a person, at once. */
+  /** Changes the role of a person, with immediate effect. */
   update(id: string, changes: PatchMember, call?: CallOptions): Promise<Member> {
     return this.#api.patch(pathOf("members", id), changes, call);
   }
 
-  /** Removes a person from the workspace, at once. The last admin stays. */
+  /** Removes a person from the workspace, with immediate effect. The last admin cannot be removed. */
   remove(id: string, call?: CallOptions): Promise<void> {
     return this.#api.delete(pathOf("members", id), call);
   }

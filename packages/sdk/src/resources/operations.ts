@@ -19,7 +19,7 @@ export class Operations {
     return this.#api.get(pathOf("operations", id), call);
   }
 
-  /** Stops an operation. What it has done stays. */
+  /** Stops an operation. Jobs that it has changed stay changed. */
   cancel(id: string, call?: CallOptions): Promise<Operation> {
     return this.#api.post(`${pathOf("operations", id)}/cancel`, undefined, call);
   }

@@ -24,7 +24,7 @@ export class Queues {
     return this.#api.list("/v1/queues", filter, call);
   }
 
-  /** Its `callback_secret` is in this response alone. */
+  /** Creates a queue. Only this response contains its `callback_secret`. */
   create(queue: CreateQueue, call?: CallOptions): Promise<QueueWithSecret> {
     return this.#api.post("/v1/queues", queue, call);
   }
@@ -34,7 +34,7 @@ export class Queues {
     return this.#api.get(pathOf("queues", name), call);
   }
 
-  /** Its `callback_secret` is in the response alone that generated it. */
+  /** Changes the settings of a queue. Only the response to the call that generates a `callback_secret` contains it. */
   update(name: string, changes: PatchQueue, call?: CallOptions): Promise<QueueWithSecret> {
     return this.#api.patch(pathOf("queues", name), changes, call);
   }

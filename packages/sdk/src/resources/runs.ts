@@ -46,7 +46,7 @@ export class Runs {
 
   /**
    * Follows a run until it has ended: first the run, then each change of its steps, progress and status. Intermediate changes may be left
-   * out. When the connection breaks, it goes on after the last event.
+   * out. When the connection breaks, it reconnects and continues after the last event.
    *
    * ```ts
    * for await (const event of tidemill.runs.watch(id)) if (event.type === "progress") console.log(event.progress);
@@ -60,32 +60,35 @@ export class Runs {
     return this.#api.post(pathOf("runs", id, "cancel"), undefined, call, RUN);
   }
 
-  /** Lets a failed or cancelled run go on from its journal, with fresh attempts. */
+  /** Lets a failed or cancelled run continue from its journal, with fresh attempts. */
   retry(id: string, call?: CallOptions): Promise<Run> {
     return this.#api.post(pathOf("runs", id, "retry"), undefined, call, RUN);
   }
 
-  /** Stores steps of a run that is being executed. It may be repeated. */
+  /** Stores steps of a run that is being executed. The call may be repeated. */
   reportSteps(id: string, steps: ReportedSteps, call?: CallOptions): Promise<StepsStored> {
     return this.#api.postRepeatably(pathOf("runs", id, "steps"), steps, call);
   }
 
-  /** Stores steps of several runs that are being executed. Each report is stored or refused by itself. It may be repeated. */
+  /**
+   * Stores steps of several runs that are being executed. Each report is stored or refused independently of the others. The call may be
+   * repeated.
+   */
   reportStepsOfRuns(reports: StepReports, call?: CallOptions): Promise<StepReportsStored> {
     return this.#api.postRepeatably("/v1/work/steps", reports, call);
   }
 
-  /** Sends the event of a step, for a worker that executes the run. It may be repeated. */
+  /** Sends the event of a step, for a worker that executes the run. The call may be repeated. */
   sendEvent(id: string, event: SendStepEvent, call?: CallOptions): Promise<StepEventSent> {
     return this.#api.postRepeatably(pathOf("runs", id, "events"), event, call);
   }
 
-  /** Registers the signal of a step, for a worker that executes the run. It may be repeated. */
+  /** Registers the signal of a step, for a worker that executes the run. The call may be repeated. */
   registerSignal(id: string, signal: RegisterSignal, call?: CallOptions): Promise<RegisteredSignal> {
     return this.#api.postRepeatably(pathOf("runs", id, "signals"), signal, call);
   }
 
-  /** Invokes a workflow for a step, for a worker that executes the run. It may be repeated. */
+  /** Invokes a workflow for a step, for a worker that executes the run. The call may be repeated. */
   invoke(id: string, invocation: InvokeWorkflow, call?: CallOptions): Promise<Invoked> {
     return this.#api.postRepeatably(pathOf("runs", id, "invocations"), invocation, call);
   }

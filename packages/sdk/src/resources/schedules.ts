@@ -13,7 +13,7 @@ import type { Job } from "../job.ts";
 import type { CallOptions } from "../options.ts";
 import type { List } from "../page.ts";
 
-/** Schedules, which enqueue jobs by a cron expression. */
+/** Schedules, which enqueue a job at each tick of a cron expression. */
 export class Schedules {
   readonly #api: Api;
 
@@ -41,22 +41,22 @@ export class Schedules {
     return this.#api.delete(pathOf("schedules", name), call);
   }
 
-  /** Stops the ticks. It has no effect on a paused schedule. */
+  /** Pauses a schedule: its ticks create no jobs. Has no effect on a paused schedule. */
   pause(name: string, call?: CallOptions): Promise<Schedule> {
     return this.#api.patchRepeatably(pathOf("schedules", name, "pause"), call);
   }
 
-  /** Lets ticks go on from now. It has no effect on an active schedule. */
+  /** Resumes a schedule with its next tick. Has no effect on an active schedule. */
   resume(name: string, call?: CallOptions): Promise<Schedule> {
     return this.#api.patchRepeatably(pathOf("schedules", name, "resume"), call);
   }
 
-  /** Makes a job of the schedule now. */
+  /** Creates a job of the schedule now. */
   trigger(name: string, call?: CallOptions): Promise<Job> {
     return this.#api.post(pathOf("schedules", name, "trigger"), undefined, call);
   }
 
-  /** The newest ticks that made no job, and why. */
+  /** The newest ticks that created no job, and why. */
   skips(name: string, filter: ListSkippedTicks = {}, call?: CallOptions): Promise<SkippedTicks> {
     return this.#api.get(pathOf("schedules", name, "skips"), call, filter);
   }

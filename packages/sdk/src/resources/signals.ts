@@ -4,7 +4,7 @@ import type { CallOptions } from "../options.ts";
 import { SIGNAL } from "../response-shapes.ts";
 import type { SignalDefinition } from "../workflow/signal.ts";
 
-/** How a signal is completed, besides its payload. */
+/** Options of a completion, in addition to its payload. */
 export interface CompleteOptions<Payload> extends CallOptions {
   /** The kind of signal, which gives the payload its type. */
   readonly of?: SignalDefinition<Payload>;
@@ -19,11 +19,12 @@ export class Signals {
   }
 
   /**
-   * Completes a signal: the run that waits for it goes on. A signal can be completed once.
+   * Completes a signal: the run that waits for it continues. A signal can be completed once.
    *
    * @param id as the workflow chose it
    * @param payload what the wait returns. JSON, at most 1 MiB; null by default
-   * @throws {TidemillError} NOT_FOUND for a signal that no run has registered, or whose run has ended; INVALID_STATE if it is completed
+   * @throws {TidemillError} NOT_FOUND for a signal that no run has registered, or whose run has ended; INVALID_STATE if it was already
+   * completed
    */
   complete<Payload = unknown>(
     id: string,

@@ -24,7 +24,7 @@ export class Webhooks {
     return this.#api.list("/v1/webhooks", filter, call);
   }
 
-  /** The secret, for `verifyWebhook`, is in this response alone. */
+  /** Creates a webhook. Only this response contains the secret for `verifyWebhook`. */
   create(webhook: CreateWebhook, call?: CallOptions): Promise<WebhookWithSecret> {
     return this.#api.post("/v1/webhooks", webhook, call);
   }
@@ -33,7 +33,10 @@ export class Webhooks {
     return this.#api.get(pathOf("webhooks", name), call);
   }
 
-  /** With `rotate_secret`, the new secret is in this response alone. For 24 hours, deliveries are signed with both. */
+  /**
+   * Changes a webhook. With `rotate_secret`, only this response contains the new secret. For 24 hours, deliveries are signed with both
+   * secrets.
+   */
   update(name: string, changes: PatchWebhook, call?: CallOptions): Promise<WebhookWithSecret> {
     return this.#api.patch(pathOf("webhooks", name), changes, call);
   }
@@ -42,7 +45,7 @@ export class Webhooks {
     return this.#api.delete(pathOf("webhooks", name), call);
   }
 
-  /** Sends a test event. The delivery is pending: get it again to see what came of it. */
+  /** Sends a test event. The returned delivery is pending: get it again later to see its outcome. */
   test(name: string, call?: CallOptions): Promise<Delivery> {
     return this.#api.post(pathOf("webhooks", name, "test"), undefined, call);
   }

@@ -4,7 +4,7 @@ import type { CallOptions } from "../options.ts";
 import type { List } from "../page.ts";
 import { NOTHING } from "../response-shapes.ts";
 
-/** Workers, and the calls that they make. `Worker` makes them for you. */
+/** Workers, and the calls that they make. The class `Worker` makes these calls for you. */
 export class Workers {
   readonly #api: Api;
 
@@ -17,12 +17,12 @@ export class Workers {
     return this.#api.list("/v1/workers", filter, call);
   }
 
-  /** Settles jobs and takes more. With `wait`, give the call a longer `timeoutMs`. */
+  /** Settles jobs and takes more. With `wait`, pass a `timeoutMs` that is longer than the wait. */
   work(request: contract.WorkRequest, call?: CallOptions): Promise<contract.WorkResponse> {
     return this.#api.post("/v1/work", request, call);
   }
 
-  /** Lets leases last longer. */
+  /** Extends leases. */
   extend(request: contract.ExtendRequest, call?: CallOptions): Promise<contract.ExtendResponse> {
     return this.#api.post("/v1/work/extend", request, call);
   }
@@ -45,7 +45,7 @@ export class Workers {
     return this.#api.post(pathOf("queues", queue, "jobs", id, "fail"), { lease_token, ...failure }, call, NOTHING);
   }
 
-  /** Lets the lease of one job last longer. */
+  /** Extends the lease of one job. */
   heartbeat(
     { queue, id, lease_token }: HeldJob,
     { lease }: Pick<contract.HeartbeatJob, "lease"> = {},
@@ -55,5 +55,5 @@ export class Workers {
   }
 }
 
-/** A job that was taken, as far as its settle needs it. */
+/** The fields of a taken job that settling it needs. */
 type HeldJob = Pick<contract.TakenJob, "queue" | "id" | "lease_token">;

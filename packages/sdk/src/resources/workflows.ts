@@ -16,7 +16,7 @@ import type { List } from "../page.ts";
 import { ENTITY, type Shape, TRIGGERED, TRIGGERED_MANY } from "../response-shapes.ts";
 import { TriggerBatcher } from "../workflow/trigger-batcher.ts";
 
-/** Workflows, whose runs workers execute, or a program at their `endpoint_url`. */
+/** Workflows. Their runs are executed by workers, or by a program at their `endpoint_url`. */
 export class Workflows {
   readonly #api: Api;
   readonly #batchers = new Map<string, TriggerBatcher>();
@@ -43,14 +43,14 @@ export class Workflows {
     return this.#api.delete(pathOf("workflows", id), call);
   }
 
-  /** Its runs that have begun and have not ended, with their journals. */
+  /** The runs of a workflow that have begun and have not ended, with their journals. */
   journals(id: string, page: ListJournals = {}, call?: CallOptions): List<RunJournal, ListJournals> {
     return this.#api.list(pathOf("workflows", id, "journals"), page, call);
   }
 
   /**
    * Starts a run. Without an `idempotencyKey` it gets one for this call, so that a retry starts no second run.
-   * Triggers of one workflow at the same time leave together, unless `call` is given.
+   * Triggers of one workflow that are sent at the same time share requests, unless `call` is given.
    */
   async trigger(id: string, trigger: TriggerWorkflow = {}, call?: CallOptions): Promise<Triggered> {
     const body = { ...trigger, idempotencyKey: trigger.idempotencyKey ?? crypto.randomUUID() };
@@ -61,7 +61,7 @@ export class Workflows {
     return trigger.idempotencyKey === undefined ? { ...started, duplicate: false } : started;
   }
 
-  /** Starts many runs. Each trigger starts its run, or is refused, by itself. Those with keys may be repeated. */
+  /** Starts many runs. Each trigger starts its run or is refused, independently of the others. Triggers with keys may be repeated. */
   triggerMany(id: string, { triggers }: TriggerMany, call?: CallOptions): Promise<TriggeredMany> {
     return this.#api.post(pathOf("workflows", id, "trigger", "batch"), { triggers }, call, TRIGGERED_MANY);
   }

@@ -36,7 +36,8 @@ export const nodeHandler =
     });
 
 /**
- * A handler for Express. It reads the body itself, or takes what `express.raw()` has read: `express.json()` must not parse it before.
+ * A handler for Express. It reads the body itself, or takes what `express.raw()` has read. Mount it before `express.json()`, which would
+ * parse the body.
  *
  * ```ts
  * app.post("/tidemill", expressHandler(handler));
@@ -87,7 +88,7 @@ interface Fastify {
 }
 
 /**
- * A plugin for Fastify. Other routes keep their parser of JSON.
+ * A plugin for Fastify. Other routes keep their JSON parser.
  *
  * ```ts
  * await app.register(fastifyPlugin(handler, { path: "/tidemill" }));
@@ -118,7 +119,7 @@ export const honoHandler =
     serve(context.req.raw);
 
 /**
- * The route handlers of an application of Next, for example in `app/api/tidemill/route.ts`.
+ * The route handlers for a Next application, for example in `app/api/tidemill/route.ts`.
  *
  * ```ts
  * export const { POST } = nextHandler(handler);
@@ -130,7 +131,7 @@ export const nextHandler = (serve: Serve): { readonly POST: (request: Request) =
 
 const JSON_TYPE = { "content-type": "application/json" };
 
-/** Handles a request. Never rejects: nobody need listen to that, and Node would end the program. */
+/** Handles a request. Never rejects: an unhandled rejection would end the Node process. */
 async function handled({ method = "POST" }: NodeRequest, response: NodeResponse, handle: () => Promise<void>): Promise<void> {
   if (method !== "POST") return refuse(response, 405, ONLY_POST);
   try {
@@ -177,7 +178,7 @@ function write(response: NodeResponse, status: number, headers: Record<string, s
   response.end(text);
 }
 
-/** Passes a request on. It is aborted when the client is gone before it has its response. */
+/** Passes a request on. It is aborted if the client disconnects before it has its response. */
 async function call(
   serve: Serve,
   headers: NodeRequest["headers"],

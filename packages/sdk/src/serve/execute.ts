@@ -12,10 +12,10 @@ import { RunAbortedError } from "../workflow/errors.ts";
 const MAX_CHARACTERS = 64 * 1024;
 /** Bytes of a result that the service takes in a response. */
 const MAX_RESULT_BYTES = 64 * 1024;
-/** Steps that one call reads. */
+/** How many steps one call reads. */
 const PAGE = 100;
 
-/** The program that executes what was pushed, and its key. */
+/** What is needed to execute a pushed run or hook. */
 export interface PushedTo {
   readonly settings: WorkerSettings;
   readonly key: KeyState;
@@ -27,7 +27,7 @@ export type Pushed = contract.PushedRun | contract.PushedHook;
  * Executes a run or a hook that was pushed. Returns its outcome as JSON text. Never rejects.
  *
  * @param signal ends the execution: the service no longer waits for it
- * @param heldMs how long the service waits for it
+ * @param heldMs how long the service waits for the execution. Milliseconds
  */
 export async function executePushed({ settings, key }: PushedTo, pushed: Pushed, signal: AbortSignal, heldMs: number): Promise<string> {
   if (pushed.kind === "hook") return outcomeText(await runHook(settings, pushed));
@@ -69,13 +69,13 @@ async function fetchJournal(
   }
   // An execution would repeat the steps that are missing.
   if (steps.length < journalSteps) {
-    const message = `The journal of the run came with ${steps.length} steps. It has ${journalSteps} at least.`;
+    const message = `The response has ${steps.length} steps of the run's journal, which has at least ${journalSteps}.`;
     throw new TidemillError({ code: "UNEXPECTED_RESPONSE", message });
   }
   return steps;
 }
 
-/** The outcome as the response carries it. Steps that are too large for that are stored before. */
+/** The outcome as the response carries it. If its steps are too large for that, they are stored first. */
 async function fitting(
   calls: WorkerCalls,
   { runId, lease_token }: contract.PushedRun,
@@ -89,7 +89,7 @@ async function fitting(
   return outcomeText(notReported ?? { ...fits, steps: [] });
 }
 
-/** As it is; or the failure of a run whose result is too large for the response. */
+/** The outcome as it is, or a failure if the run's result is too large for the response. */
 function withFittingResult(outcome: Outcome): Outcome {
   if (outcome.outcome !== "completed" || outcome.result === undefined) return outcome;
   const { result, ...rest } = outcome;

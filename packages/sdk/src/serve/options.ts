@@ -6,11 +6,11 @@ import type { AnyWorkflow } from "../workflow/workflow.ts";
 
 /** Settings of a handler that executes workflows. Variables of the environment are read at the first request. */
 export interface ServeOptions extends Pick<TidemillOptions, "url" | "key" | "fetch"> {
-  /** The workflows whose runs it executes. */
+  /** The workflows whose runs are executed. */
   readonly workflows: readonly AnyWorkflow[];
   /**
    * The signing secret of the workflows (`cbs_…`), or several while it is rotated: one match is enough, and `register` sets the first one.
-   * Default: `TIDEMILL_ENDPOINT_SECRET`, with commas between several.
+   * Default: `TIDEMILL_ENDPOINT_SECRET`, where commas separate several.
    */
   readonly secret?: string | readonly string[];
   readonly logger?: Logger;

@@ -11,7 +11,7 @@ import { readServeOptions, type ServeOptions, type ServeSettings } from "./optio
 
 /** Where the service reaches a handler. */
 export interface RegisterOptions {
-  /** Address of the handler, as the service reaches it. */
+  /** URL at which the service reaches the handler. */
   readonly endpointUrl: string;
   /** How long one execution may take. Seconds, at most 900; 30 by default. */
   readonly endpointTimeout?: number;
@@ -33,8 +33,8 @@ export interface Serve {
 }
 
 /**
- * Serves workflows over HTTP: the service sends each execution to this handler, and no worker is needed. It is a handler of the Fetch API;
- * there are adapters for other frameworks.
+ * Serves workflows over HTTP: the service sends each execution to this handler, and no worker is needed. The handler takes a Request of the
+ * Fetch API and returns a Response. There are adapters for other frameworks.
  *
  * ```ts
  * const handler = serve({ workflows: [onboard], secret: process.env.TIDEMILL_ENDPOINT_SECRET });
@@ -42,13 +42,13 @@ export interface Serve {
  * await handler.register({ endpointUrl: "https://example.com/api/tidemill" });
  * ```
  *
- * @throws {TypeError} when `workflows` is no list of workflows
+ * @throws {TypeError} when `workflows` is not a list of workflows
  */
 export function serve(options: ServeOptions): Serve {
-  if (readWorkflows(options.workflows).size === 0) throw new TypeError("workflows must have at least one.");
+  if (readWorkflows(options.workflows).size === 0) throw new TypeError("workflows must contain at least one workflow.");
   const key: KeyState = {
     refusedSinceMs: null,
-    whileRefused: "Executions that report steps end without an outcome, until the handler has another key.",
+    whileRefused: "Executions that report steps end without an outcome until the handler has another key.",
   };
   let read: ServeSettings | undefined;
   const settings = () => (read ??= readServeOptions(options));
@@ -70,7 +70,7 @@ async function answer({ worker, secrets }: ServeSettings, key: KeyState, request
   if (request.method !== "POST") return refusal(405, ONLY_POST);
   const sentMs = Number(request.headers.get(CALLBACK_HEADERS.timestamp)) * 1_000;
   const pushed = (await verifyCallback(request, secrets)) as unknown as Pushed;
-  if (pushed.kind !== "run" && pushed.kind !== "hook") return refusal(400, "The body is no execution of a run or a hook.");
+  if (pushed.kind !== "run" && pushed.kind !== "hook") return refusal(400, "The body is not an execution of a run or a hook.");
   if (!worker.workflows.has(pushed.workflowId)) return refusal(404, `This program has no workflow ${JSON.stringify(pushed.workflowId)}.`);
   // By the clock of the service, which may differ from the one of this machine.
   const heldMs = momentMs(pushed.lease_expires_at) - sentMs;

@@ -25,13 +25,13 @@ const FIELDS = ["status", "headers", "body"];
 const RETRIED = [408, 425, 429];
 
 /**
- * What the service would store of a call, with the responses that the test gives. Null: it does not end.
+ * What the service would store for a call, with the responses that the test gives. Null: the call does not end.
  *
- * @throws when the test gives none
+ * @throws when the test gives no response
  */
 export async function answerCall(key: string, call: HttpCall, substitutes: Substitutes, clock: VirtualClock): Promise<CallOutcome | null> {
   const { attempts = ATTEMPTS, backoff } = call;
-  // The name of a step without its key, and without the number of its use.
+  // The name of a step, without its key and the number of its use.
   const name = key.replace(/:\d+$/, "").replace(/\[.*\]$/s, "");
   const unmocked = () => {
     throw new UnmockedCallError(key, name, call);
@@ -74,6 +74,6 @@ function checked(key: string, given: unknown): HttpMock {
 
 class UnmockedCallError extends Error {
   constructor(key: string, name: string, { url }: HttpCall) {
-    super(`Step "${key}" calls ${url}, and nobody answers. Give the response: { mocks: { "${name}": { status: 200, body: … } } }.`);
+    super(`Step "${key}" calls ${url}, and the test has no response for it. Give one: { mocks: { "${name}": { status: 200, body: … } } }.`);
   }
 }

@@ -1,9 +1,9 @@
-/** Stands for a signal that nobody completes, so that the wait for it times out. */
+/** Represents a signal that nobody completes, so that the wait for it times out. */
 export const timesOut: unique symbol = Symbol("timesOut");
 
 /**
- * In `mocks`: stands for a step that does not end. Then the first sleep beside it ends, or its `timeout` passes, by the virtual clock. A mock
- * that is a function may return it, for example in the first attempt.
+ * In `mocks`: represents a step that does not end. Then the first sleep that runs at the same time ends, or its `timeout` passes, by the
+ * virtual clock. A mock function may return it, for example in the first attempt.
  */
 export const neverEnds: unique symbol = Symbol("neverEnds");
 

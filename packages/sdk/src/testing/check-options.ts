@@ -4,7 +4,7 @@ import { givenText } from "../given-text.ts";
 import type { SignalAnswers } from "./answers.ts";
 import type { Failures, Mocks } from "./substitutes.ts";
 
-/** What a test may have chosen. */
+/** The options that are checked. */
 interface Options {
   readonly mocks?: Mocks;
   readonly signals?: SignalAnswers;
@@ -14,7 +14,7 @@ interface Options {
   readonly maxExecutions?: number;
 }
 
-/** The options that there are, and the values of `crash`. */
+/** The options that exist, and the values of `crash`. */
 interface Known {
   readonly options: object;
   readonly crash: object;
@@ -38,7 +38,7 @@ export function checkTestOptions(options: Options, known: Known): void {
         .join(" or ")}, not ${givenText(crash)}.`,
     );
   if (startAt !== undefined && Number.isNaN(momentMs(startAt)))
-    throw new TypeError(`startAt must be a Date, or text such as "2026-11-23T09:30:00Z", not ${givenText(startAt)}.`);
+    throw new TypeError(`startAt must be a Date, or a string such as "2026-11-23T09:30:00Z", not ${givenText(startAt)}.`);
   if (!Number.isInteger(maxExecutions) || maxExecutions < 1)
     throw new TypeError(`maxExecutions must be a whole number of at least 1, not ${givenText(maxExecutions)}.`);
 }

@@ -4,21 +4,21 @@ import type { AbortCause } from "../worker/errors.ts";
 /** When executions end early in a test. */
 export type CrashMode = "afterEveryStep" | "everywhere";
 
-/** What a run in memory has come to. */
+/** The state of a run in memory. */
 export interface RunEnd {
   readonly status: string;
   readonly result: unknown;
   readonly steps: readonly RunStep[];
-  /** How often steps have had their effects, by their keys. */
+  /** How often each step has had its effect, by its key. */
   readonly effects: ReadonlyMap<string, number>;
-  /** Names and keys of the steps that it has come to. */
+  /** Names and keys of the steps that it has reached. */
   readonly seen: ReadonlySet<string>;
 }
 
 /** Decides where the executions of a test end early. */
 export class Crashes {
   readonly #mode: CrashMode | undefined;
-  /** What was lost once already. */
+  /** Outcomes that were already lost once. */
   readonly #lost = new Set<string>();
 
   constructor(mode: CrashMode | undefined) {
@@ -57,8 +57,8 @@ export class Crashes {
 }
 
 /**
- * What differs between a run without crashes and one with them, in words; null if nothing does. Where a step returned something else when
- * it was executed again, nothing can be compared.
+ * The difference between a run without crashes and one with crashes, in words; null if there is none. If a step returned something else
+ * when it was executed again, the runs cannot be compared.
  */
 export function differenceAfterCrashes(plain: RunEnd, crashed: RunEnd): string | null {
   const outputs = new Map(plain.steps.map((step) => [step.key, textOf(step)]));
@@ -66,7 +66,7 @@ export function differenceAfterCrashes(plain: RunEnd, crashed: RunEnd): string |
   const missing = plain.steps.find(({ key, type, status }) => type === "run" && status === "completed" && !crashed.effects.has(key));
   if (missing) return `Step "${missing.key}" has not had its effect.`;
   const more = [...crashed.effects.keys()].find((key) => !plain.seen.has(key));
-  if (more !== undefined) return `Without crashes, it does not come to step "${more}".`;
+  if (more !== undefined) return `Without crashes, it does not reach step "${more}".`;
   const [result, other] = [plain, crashed].map((one) => JSON.stringify({ status: one.status, result: one.result }));
   return result === other ? null : `It ended as ${other}, and without crashes as ${result}.`;
 }

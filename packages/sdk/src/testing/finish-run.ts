@@ -8,7 +8,7 @@ const BACKOFF_MS = 1_000;
 /**
  * Executes a run until it has ended.
  *
- * @throws when it has not after `maxExecutions`: a workflow that sleeps in an endless loop would never end by the virtual clock
+ * @throws when it has not ended after `maxExecutions`: by the virtual clock, a workflow that sleeps in an endless loop would never end
  */
 export async function finishRun(run: MemoryRun, clock: VirtualClock, workflow: AnyWorkflow, maxExecutions: number): Promise<End> {
   for (let executions = 0; executions < maxExecutions; executions += 1) {
@@ -22,7 +22,7 @@ export async function finishRun(run: MemoryRun, clock: VirtualClock, workflow: A
   );
 }
 
-/** One execution, and what follows it. Null: the run goes on. */
+/** One execution, and what follows it. Null: the run continues. */
 async function execute(run: MemoryRun, clock: VirtualClock, { options }: AnyWorkflow): Promise<End | null> {
   const outcome = await run.execute();
   if (run.endToUndo) return run.isUndone && run.endUndo(outcome) ? run.endToUndo : null;

@@ -8,8 +8,8 @@ import { timesOut } from "./answers.ts";
 import type { StepEnd } from "./memory-journal.ts";
 
 /**
- * What invoked runs return, by the ids of their workflows. A function is called with the input, and what it throws fails the run; `timesOut`
- * lets the invocation time out; a workflow is run in memory, with the same settings.
+ * Results of invoked runs, by the ids of their workflows. A function is called with the input, and the run fails with what it throws.
+ * `timesOut` lets the invocation time out. A workflow is run in memory, with the same settings.
  */
 export type Invokes = Readonly<Record<string, unknown>>;
 
@@ -24,18 +24,18 @@ export interface ChildEnd {
 /** Runs a workflow in memory, from this moment of the virtual clock on. */
 export type RunChild = (workflow: AnyWorkflow, input: unknown, runId: string, startMs: number) => Promise<ChildEnd>;
 
-/** How, and when, a step ends that waits for a run. */
+/** How and when a step that waits for a run ends. */
 interface InvocationEnd {
   readonly step: RunStep;
   readonly atMs: number;
   readonly end: StepEnd;
 }
 
-/** The same; null: it times out, and the test has not said so. */
+/** The same, except that `end` may be null: the step times out, and the test did not ask for that. */
 type FoundEnd = Omit<InvocationEnd, "end"> & { readonly end: StepEnd | null };
 
 interface Invoked extends Invocation {
-  /** What the step returns in place of invoking a run; null: nothing. */
+  /** What the step returns instead of invoking a run. Null: it invokes one. */
   readonly mocked: unknown;
 }
 
@@ -60,10 +60,10 @@ export class MemoryInvocations {
   }
 
   /**
-   * The first end among these steps, if one that waits for a run ends until then.
+   * The step that ends first, among these steps that wait for runs, if one ends by then.
    *
    * @param untilMs milliseconds since 1970
-   * @throws for an end of which the test says nothing
+   * @throws for a run whose end the test does not define
    */
   async first(steps: readonly RunStep[], untilMs: number): Promise<InvocationEnd | null> {
     const ends: FoundEnd[] = [];
@@ -106,7 +106,7 @@ export class MemoryInvocations {
   }
 }
 
-/** The message of the innermost run, as the service has it: not one that repeats those of all runs between. */
+/** The message of the innermost run, as in the service: it does not repeat the messages of all runs in between. */
 const failureOfRun = (workflow: string, { name, message }: RunError): RunError => ({
   name: "WorkflowFailedError",
   message: name === "WorkflowFailedError" ? message : `The run of "${workflow}" failed: ${name}: ${message}`,
@@ -119,6 +119,6 @@ const failed = (name: string, workflow: string, what: string): StepEnd => ({
 });
 
 const unanswered = ({ key }: RunStep, workflow = "") =>
-  `Step "${key}" waits for a run of "${workflow}", which nobody runs. Give its result, the workflow, or timesOut: { invokes: { "${workflow}": … } }.`;
+  `Step "${key}" waits for a run of "${workflow}", which the test does not run. Give its result, the workflow, or timesOut: { invokes: { "${workflow}": … } }.`;
 
 const isWorkflow = (given: unknown): given is AnyWorkflow => typeof (given as AnyWorkflow | null | undefined)?.program === "function";

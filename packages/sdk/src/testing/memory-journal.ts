@@ -5,13 +5,13 @@ import { TidemillError } from "../error.ts";
 import type { CallOutcome } from "./answer-call.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
-/** How a step ends that waits. */
+/** How a waiting step ends. */
 export type StepEnd = Pick<RunStep, "status"> & Partial<Pick<RunStep, "output" | "error">>;
 
-/** Errors that only say that nothing came. They do not count when a wait ends, so that a full journal has room for them. */
+/** Errors of waits that timed out. They do not count towards the limit, so that even a full journal has room for them. */
 const NOTHING_CAME: ReadonlySet<string> = new Set(["SignalTimeoutError", "WorkflowTimeoutError"]);
 
-/** What a step takes of the limit: its output or error, as JSON. */
+/** How much of the limit a step uses: its output or error, as JSON. */
 function bytesOf({ status, output, error }: StepEnd): number {
   const value = status === "completed" ? output : error;
   return value === undefined ? 0 : new TextEncoder().encode(JSON.stringify(value)).length;
@@ -25,14 +25,14 @@ export class MemoryJournal {
   readonly #calls = new Map<string, HttpCall>();
   /** Signals whose waits have not ended, and whether a step has registered them. */
   readonly #signals = new Map<string, { readonly isRegistered: boolean }>();
-  /** Waits that may not have their signals, and why. They fail when the next execution begins. */
+  /** Waits that may not have their signals, with the reasons. They fail when the next execution begins. */
   readonly #refused = new Map<string, RunError>();
 
   constructor(clock: VirtualClock) {
     this.#clock = clock;
   }
 
-  /** In the order of their outcomes; those that wait come last. */
+  /** Steps in the order of their outcomes; waiting steps come last. */
   get steps(): RunStep[] {
     const all = [...this.#steps.values()];
     return [...all.filter(({ status }) => status !== "waiting"), ...all.filter(({ status }) => status === "waiting")];
@@ -63,7 +63,7 @@ export class MemoryJournal {
     this.#signals.set(signal, { isRegistered: true });
   }
 
-  /** Which of these steps wait for a signal too many, and why they fail. */
+  /** The steps that wait for one signal too many, and why they fail. */
   #refusalsOf(steps: readonly ReportedStep[]): ReadonlyMap<string, RunError> {
     const awaited = new Set(this.#signals.keys());
     const refusals = new Map<string, RunError>();
@@ -99,7 +99,9 @@ export class MemoryJournal {
     return refused.length > 0;
   }
 
-  /** A step that is in the journal is left as it is, unless it is cancelled, or a sleep that has ended beside other steps. */
+  /**
+   * A step that is in the journal stays as it is, unless it is cancelled, or is a sleep that has ended while other steps were in progress.
+   */
   append(steps: readonly ReportedStep[]): void {
     for (const step of steps) {
       const stored = this.#steps.get(step.key);
@@ -117,7 +119,7 @@ export class MemoryJournal {
     }
   }
 
-  /** Removes failed and cancelled steps of these. */
+  /** Removes those of these steps that have failed or were cancelled. */
   forget(keys: readonly string[]): void {
     for (const step of keys.flatMap((key) => this.#steps.get(key) ?? [])) {
       if (step.status !== "failed" && step.status !== "cancelled") continue;
@@ -134,14 +136,14 @@ export class MemoryJournal {
     });
   }
 
-  /** The step that waits and ends first, if nobody answers one before. */
+  /** The waiting step that ends first, unless the test ends another one before. */
   get next(): RunStep | undefined {
     return this.steps
       .filter(({ status, wakeAt }) => status === "waiting" && wakeAt !== null)
       .sort((a, b) => momentMs(a.wakeAt ?? "") - momentMs(b.wakeAt ?? ""))[0];
   }
 
-  /** Ends a step that waits, when its time has passed. */
+  /** Ends a waiting step whose time has passed. */
   timeOut(step: RunStep): void {
     this.#clock.passUntil(momentMs(step.wakeAt ?? ""));
     if (step.type === "sleep") this.#end(step, { status: "completed" });
@@ -152,27 +154,27 @@ export class MemoryJournal {
     }
   }
 
-  /** Ends a step that waits with the payload of its signal. */
+  /** Ends a waiting step with the payload of its signal. */
   answer(step: RunStep, output: unknown): void {
     if (step.signal !== null) this.#signals.delete(step.signal);
     this.#end(step, { status: "completed", output });
   }
 
-  /** Ends a step that waits with the outcome of its call. */
+  /** Ends a waiting step with the outcome of its call. */
   endCall(step: RunStep, outcome: CallOutcome): void {
     this.#end(step, outcome);
   }
 
-  /** Ends a step that waits, at this moment. Milliseconds since 1970. */
+  /** Ends a waiting step at this moment. Milliseconds since 1970. */
   endAt({ step, atMs, end }: { readonly step: RunStep; readonly atMs: number; readonly end: StepEnd }): void {
     this.#clock.passUntil(atMs);
     this.#end(step, end);
   }
 
   /**
-   * Its place in the journal is that of its outcome. It fails if there is no room for what it has waited for.
+   * The step's place in the journal is that of its outcome. It fails if there is no room for the result that it has waited for.
    *
-   * @param bytes that count, if they did not when the step began to wait
+   * @param bytes the bytes to count, if they were not counted when the step began to wait
    */
   #end(step: RunStep, outcome: StepEnd, bytes = NOTHING_CAME.has(outcome.error?.name ?? "") ? 0 : bytesOf(outcome)): void {
     const fits = bytes === 0 || this.#bytes + bytes <= MAX_JOURNAL.bytes;

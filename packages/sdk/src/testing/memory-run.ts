@@ -21,19 +21,19 @@ import type { Substitutes } from "./substitutes.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 import { virtualDeadlines } from "./virtual-deadline.ts";
 
-/** What the function of a step gets that sends an event. */
+/** What the mock of a step that sends an event gets. */
 const SEND = { signal: new AbortController().signal, attempt: 1, idempotencyKey: "test" };
 
-/** Attempts of a run whose workflow does not say. */
+/** Attempts of a run if its workflow sets none. */
 export const DEFAULT_ATTEMPTS = 3;
 
 /** How often an execution that only undoes may fail. */
 const UNDO_ATTEMPTS = 10;
 
-/** Steps that are stored together. */
+/** How many steps are stored together. */
 const MAX_STEPS = 100;
 
-/** How long a workflow may be busy elsewhere before it comes to a step of the journal. Milliseconds. */
+/** How long a workflow may be busy elsewhere before it reaches a step of the journal. Milliseconds. */
 const MISFIT_AFTER_MS = 1_000;
 
 /** How long steps in progress may go on beside a failure, in real time. Milliseconds. */
@@ -53,7 +53,7 @@ export interface MemoryRunOptions {
   readonly invokes: Invokes;
   readonly runChild: RunChild;
   readonly runId: string;
-  /** The workflows of the runs that have invoked one another before it, the first one first. */
+  /** The workflows of the runs that led to this one by invoking one another, the first one first. */
   readonly above: readonly string[];
   /** Key of the step after which the run is cancelled. */
   readonly cancelAfter: string | undefined;
@@ -80,10 +80,10 @@ export class MemoryRun {
   readonly #above: readonly string[];
   /** Events that its steps have sent. */
   readonly events: SentByRun[] = [];
-  /** What it has said of its progress. */
+  /** The progress that it has reported. */
   readonly progress: unknown[] = [];
   attempt = 1;
-  /** Whether the last execution was one that only undid. */
+  /** Whether the last execution only undid steps. */
   isUndone = false;
   /** Keys of the calls that do not end. */
   readonly #endless = new Set<string>();
@@ -128,25 +128,25 @@ export class MemoryRun {
     return this.#cancelAfter !== undefined && this.steps.some(({ key }) => key === this.#cancelAfter);
   }
 
-  /** How the run has ended that the service has ended: from now on, its executions only undo its steps. */
+  /** How the run has ended, if the service has ended it: from then on, its executions only undo its steps. */
   get endToUndo(): End | null {
     if (this.isCancelled) return { status: "cancelled", result: null, error: null };
     return this.#failed && { status: "failed", result: null, error: this.#failed };
   }
 
-  /** Forgets steps that its next attempt executes again. */
+  /** Removes steps that its next attempt executes again. */
   forget(keys: readonly string[]): void {
     this.#journal.forget(keys);
   }
 
-  /** Ends it with an error. Null: its executions are to undo first what the program has not. */
+  /** Ends the run with an error. Null: its executions must first undo the steps that the program has not undone. */
   fail(error: RunError): End | null {
     if (this.#toUndo.length === 0) return { status: "failed", result: null, error };
     this.#failed = error;
     return null;
   }
 
-  /** Whether an execution that only undoes was the last one. What it has left out, the service records as failed. */
+  /** Whether the execution that only undoes was the last one. The service records the steps that it has not undone as failed. */
   endUndo(outcome: RunOutcome): boolean {
     if (outcome.outcome === "completed") return true;
     if (outcome.outcome !== "failed") return false;
@@ -181,7 +181,7 @@ export class MemoryRun {
       loseSome(steps.map(({ key }) => key));
       this.#journal.checkRoom(steps);
       this.#journal.append(steps);
-      // What was said before is sent along.
+      // Progress that was reported before is sent along.
       sent = this.progress.length;
       if (this.isCancelled && !wasCancelled) crash.abort(new RunAbortedError("cancelled"));
       else if (this.#crashes.areOn) crash.abort(new RunAbortedError(this.#crashes.cause));
@@ -254,7 +254,7 @@ export class MemoryRun {
     return lost();
   }
 
-  /** A function of a step, by the virtual clock. */
+  /** Runs the function of a step by the virtual clock. */
   #timed(key: string, fn: StepFunction): StepFunction {
     return async (context) => {
       const { signal } = context;
@@ -263,7 +263,7 @@ export class MemoryRun {
     };
   }
 
-  /** As the service ends a run whose last steps have no room. One that fails for good keeps its own error. */
+  /** Ends a run whose last steps do not fit, as the service does. A run that fails for good keeps its own error. */
   #endWithoutRoom(outcome: RunOutcome, steps: readonly ReportedStep[]): RunOutcome {
     const { attempts = DEFAULT_ATTEMPTS } = this.#workflow.options;
     if (outcome.outcome === "failed" && (outcome.retry === false || this.attempt >= attempts)) return outcome;
@@ -279,7 +279,7 @@ export class MemoryRun {
       throw new TidemillError({ code: "CONFLICT", status: 409, message, details: { reason: "InvokedTooDeep", workflows } });
   }
 
-  /** As a worker, it leaves out what cannot be sent. */
+  /** Leaves out progress that cannot be sent, as a worker does. */
   #say(value: unknown): void {
     try {
       this.progress.push(JSON.parse(progressText(value)));
@@ -293,7 +293,9 @@ export class MemoryRun {
     return { eventId: `evt_test_${this.events.length}`, runIds: [] };
   }
 
-  /** Answers the calls, or completes the signals that the test answers; if there are none, it ends the step that ends first. */
+  /**
+   * Responds to the calls, or completes the signals for which the test has payloads. If there are none, it ends the step that ends first.
+   */
   async wake(): Promise<void> {
     if (this.#journal.endRefused()) return;
     const { calls } = this.#journal;
@@ -318,8 +320,8 @@ export class MemoryRun {
   }
 
   /**
-   * Where executions crash: each step has had its effect only once, unless outcomes were lost; and a replay of the whole journal returns the
-   * same and executes nothing.
+   * Checks a run whose executions crashed: each step has had its effect only once, unless outcomes were lost, and a replay of the whole
+   * journal returns the same and executes nothing.
    */
   async checkReplay(result: unknown): Promise<void> {
     if (!this.#crashes.areOn) return;
@@ -334,7 +336,7 @@ export class MemoryRun {
       { outcome: "completed", result },
       { ...replayed, steps: undefined },
     ].map((one) => JSON.stringify(one));
-    if (got !== expected) throw new Error(`The run ended as ${expected}, but a replay of its journal as ${got}.`);
+    if (got !== expected) throw new Error(`The run ended as ${expected}, but a replay of its journal ended as ${got}.`);
   }
 
   #taken(): Parameters<typeof executeRun>[1] {
@@ -361,7 +363,7 @@ export class MemoryRun {
 const neverEnding = (keys: readonly string[]): string =>
   `Step ${keys.map((key) => `"${key}"`).join(", ")} does not end, as its mock says, and the run waits for no sleep or timeout that could end beside it. Signals and calls by the service end when no step is in progress.`;
 
-/** What the mock of a step returns that the service executes. */
+/** The mock of a step that the service executes. */
 function outputOf(key: string, mocked: unknown): unknown {
   if (mocked !== neverEnds) return mocked;
   throw new TypeError(`neverEnds is for step.run and step.http, and not for step "${key}".`);
@@ -369,5 +371,5 @@ function outputOf(key: string, mocked: unknown): unknown {
 
 function unanswered(step: RunStep | undefined): string {
   if (!step?.signal) return "The run waits for nothing that could end.";
-  return `Step "${step.key}" waits for the signal "${step.signal}", which nobody completes. Give its payload, or timesOut: { signals: { "${step.signal}": … } }.`;
+  return `Step "${step.key}" waits for the signal "${step.signal}", which the test does not complete. Give its payload, or timesOut: { signals: { "${step.signal}": … } }.`;
 }

@@ -11,19 +11,19 @@ export interface ExportedRun {
   readonly journal?: readonly RunStep[];
 }
 
-/** What came of a replay. */
+/** The outcome of a replay. */
 export type JournalCheck =
   | { readonly fits: true }
   /** `step` is the key of the first step that does not fit. */
   | { readonly fits: false; readonly step: string; readonly reason: string };
 
 export interface ReplayOptions {
-  /** How long the workflow may be busy with something else than steps. Milliseconds; 1,000 by default. */
+  /** How long the workflow may be busy with something other than steps. Milliseconds; 1,000 by default. */
   readonly patienceMs?: number;
 }
 
 /**
- * Replays the journal of a run with the code of a workflow, and says whether the code fits: whether it asks for all steps that the journal
+ * Replays the journal of a run with the code of a workflow, and returns whether the code fits: whether it calls all steps that the journal
  * has, with the same types. No step is executed, and nothing is sent. Code outside of steps runs.
  *
  * ```ts

@@ -5,17 +5,18 @@ import type { RunHost, StepFunction } from "../workflow/host.ts";
 import { neverEnds } from "./answers.ts";
 
 /**
- * What a step returns in place of what its function would: a value, or a function. By the step's name, or its key in the journal. Of
- * `step.http` it is the response (`HttpMock`), or a function of the call that returns it. `neverEnds` lets `step.run` and `step.http` not end.
+ * Replacements for the functions of steps: values, or functions. By the step's name, or its key in the journal. For `step.http` it is the
+ * response (`HttpMock`), or a function that gets the call and returns the response. With `neverEnds`, `step.run` and `step.http` do not
+ * end.
  */
 export type Mocks = Readonly<Record<string, unknown>>;
 
-/** How a step fails: with this error, or so many times with one of the helper's before it succeeds. */
+/** How a step fails: always with this error, or this many times, with an error made here, before it succeeds. */
 export type Failures = Readonly<Record<string, Error | number>>;
 
 /** Replaces functions of steps, and counts how often each step has succeeded. */
 export class Substitutes {
-  /** Names and keys of the steps that could be replaced, also of runs that are invoked. */
+  /** Names and keys of the steps that could be replaced, including those of invoked runs. */
   readonly seen: Set<string>;
   readonly #mocks: Mocks;
   readonly #fail: Failures;
@@ -64,8 +65,8 @@ export class Substitutes {
   }
 
   /**
-   * Refuses names of steps that the run did not come to: with a misspelt one, the test executes what it means to replace. A run that failed
-   * may not have come to all of them; then only names are refused that are close to those of its steps.
+   * Refuses names of steps that the run did not reach: with a misspelt name, the test would execute what it means to replace. A run that
+   * failed may not have reached all of them; then only names that are similar to those of its steps are refused.
    */
   checkUse(status: "completed" | "failed" | "cancelled", steps: readonly RunStep[]): void {
     for (const [option, given] of Object.entries({ mocks: this.#mocks, fail: this.#fail })) {

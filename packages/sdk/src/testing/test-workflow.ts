@@ -16,22 +16,25 @@ import { VirtualClock } from "./virtual-clock.ts";
 
 export interface TestSettings {
   /**
-   * By step name, or key in the journal (`name:2`): what the step returns in place of executing its function. A function is called. Of
+   * By step name, or key in the journal (`name:2`): what the step returns instead of executing its function. A function is called. For
    * `step.http`: the response. `neverEnds`: the step does not end, so that a sleep beside it, or its `timeout`, comes first.
    */
   readonly mocks?: Mocks;
-  /** By the id of a signal: the payload that completes it when the run waits for it. A function is called; `timesOut` lets the wait time out. */
+  /**
+   * By the id of a signal: the payload that completes it when the run waits for it. A function is called; `timesOut` lets the wait time
+   * out.
+   */
   readonly signals?: SignalAnswers;
   /**
-   * By the id of a workflow: what its run returns that a step has invoked. A function is called with the input, and what it throws fails the
-   * run; `timesOut` lets the invocation time out; a workflow is run in memory, with these settings.
+   * By the id of a workflow: what a run of it returns when a step invokes it. A function is called with the input, and the run fails with
+   * what it throws. `timesOut` lets the invocation time out. A workflow is run in memory, with these settings.
    */
   readonly invokes?: Invokes;
   /** By step name or key: the error with which the step always fails, or how many times it fails before it succeeds. */
   readonly fail?: Failures;
   /**
-   * Ends executions early, and lets the run go on from its journal. Afterwards the whole journal is replayed. The test fails if a replay does
-   * or returns something else.
+   * Ends executions early, and lets the run continue from its journal. At the end, the whole journal is replayed. The test fails if a
+   * replay does or returns something else.
    *
    * - `afterEveryStep`: when a step has been stored, before the workflow learns of it. The test also fails if a step has its effect twice.
    * - `everywhere`: each outcome is also lost once before it is stored, as when a worker dies: steps have their effects again. The run is
@@ -42,7 +45,7 @@ export interface TestSettings {
   readonly cancelAfter?: string;
   /** When the run begins. 2026-01-01T00:00:00Z by default. */
   readonly startAt?: Moment;
-  /** How often the run may go on, after a sleep, a wait, a failure or a crash, before the test fails. 500 by default. */
+  /** How often the run may continue, after a sleep, a wait, a failure or a crash, before the test fails. 500 by default. */
   readonly maxExecutions?: number;
 }
 
@@ -52,17 +55,17 @@ export type TestOptions<Input> = TestSettings & InputToGive<Input>;
 interface EndedRun {
   /** The journal: steps in the order of their outcomes. */
   readonly steps: readonly RunStep[];
-  /** Events that its steps have sent, in their order. */
+  /** Events that its steps have sent, in order. */
   readonly events: readonly SentByRun[];
-  /** What it has said of its progress, in its order. An attempt that follows a failed one may repeat some. */
+  /** The progress that the run has reported, in order. An attempt that follows a failed one may repeat some values. */
   readonly progress: readonly unknown[];
   /** Steps that could not be undone. */
   readonly undoErrors: readonly { readonly step: string; readonly message: string }[];
   /** What a lifecycle hook threw. */
   readonly hookErrors: readonly { readonly hook: Hook; readonly message: string }[];
-  /** In which attempt of the run it ended. */
+  /** The attempt in which the run ended. */
   readonly attempt: number;
-  /** How much time of the virtual clock it took. Milliseconds. */
+  /** How long the run took by the virtual clock. Milliseconds. */
   readonly elapsedMs: number;
 }
 
@@ -74,7 +77,7 @@ export type TestedRun<Result> = EndedRun &
     | { readonly status: "cancelled"; readonly result: null; readonly error: null }
   );
 
-/** The options that there are, and the values of `crash`. */
+/** The options that exist, and the values of `crash`. */
 const KNOWN = {
   options: {
     input: true,
@@ -89,20 +92,20 @@ const KNOWN = {
   } satisfies Record<keyof TestSettings | "input", true>,
   crash: { afterEveryStep: true, everywhere: true } satisfies Record<CrashMode, true>,
 };
-/** The id of the run. Those that it invokes have ids that begin with it. */
+/** The id of the run. Runs that it invokes have ids that begin with it. */
 const TEST_RUN = "run_test";
 const MAX_EXECUTIONS = 500;
 
 /**
- * Runs a workflow in memory, without a service. Its clock is virtual: sleeps, waits and backoffs pass at once, and executing a step takes no
- * time. Lifecycle hooks are called as the service would.
+ * Runs a workflow in memory, without a service. Its clock is virtual: sleeps, waits and backoffs pass immediately, and executing a step
+ * takes no time. Lifecycle hooks are called as the service would call them.
  *
  * ```ts
  * const { result } = await testWorkflow(onboard, { input: { userId: "u1" }, mocks: { "load user": { name: "Ada" } } });
  * ```
  *
- * @throws when a step waits for what nobody answers, when `mocks` or `fail` name a step that the run does not come to, when the run does not
- * end, when the workflow is not deterministic, and for what `crash` finds
+ * @throws when a step waits for something that the test does not provide, when `mocks` or `fail` name a step that the run does not reach,
+ * when the run does not end, when the workflow is not deterministic, and for anything that `crash` finds
  */
 export async function testWorkflow<Input, Result>(
   workflow: Workflow<Input, Result>,
@@ -124,7 +127,7 @@ export async function testWorkflow<Input, Result>(
   const from = fromTop();
   const tested = await runInMemory(workflow, input, settings, from);
   const difference = plain && differenceAfterCrashes(plain, tested);
-  if (difference) throw new Error(`With crashes, the run was another one. ${difference}`);
+  if (difference) throw new Error(`With crashes, the run was different. ${difference}`);
   from.substitutes.checkUse(tested.status, tested.steps);
   const { effects: _, seen: __, ...shown } = tested;
   return shown as TestedRun<Result>;
@@ -134,11 +137,11 @@ export async function testWorkflow<Input, Result>(
 interface From {
   readonly runId: string;
   readonly startMs: number;
-  /** The workflows of the runs that have invoked one another before it. */
+  /** The workflows of the runs that led to this one by invoking one another. */
   readonly above: readonly string[];
   readonly substitutes: Substitutes;
   readonly cancelAfter: string | undefined;
-  /** Whether executions end only by themselves, and no hooks are called. */
+  /** Whether executions end without crashes, and no hooks are called. */
   readonly isPlain?: boolean;
 }
 
@@ -184,7 +187,7 @@ async function runInMemory(
 
 const HOOK_OF = { completed: "onSuccess", failed: "onFailure", cancelled: "onCancel" } as const;
 
-/** Calls the hook of a run's end, if the workflow has it. */
+/** Calls the hook for the end of a run, if the workflow has one. */
 async function fireHook(
   { id, options }: AnyWorkflow,
   end: End,

@@ -4,20 +4,20 @@ import { turn } from "../workflow/turn.ts";
 interface Timer {
   /** Milliseconds since 1970. */
   readonly atMs: number;
-  /** Whether it passes though functions of steps are executed, if it is the first. */
+  /** Whether the timer may pass while functions of steps are executed, if it is the first one. */
   readonly isWait: boolean;
   readonly pass: () => void;
 }
 
-/** Turns of the event loop in which a run goes on after a step has ended. */
+/** How many turns of the event loop a run gets to continue after a step has ended. */
 const QUIET_TURNS = 10;
-/** How long nothing may happen while steps do not end. Real milliseconds. */
+/** How long nothing may happen while steps do not end. Milliseconds of real time. */
 const STUCK_MS = 3_000;
 
 /**
- * A clock that stands still except for what is waited for. Timers pass in their order, each when what the one before has brought about has
- * happened. While the function of a step is executed, no sleep ends and no timeout passes: how long it takes by the real clock decides no
- * race. The wait for another attempt ends meanwhile, unless one of these comes before it.
+ * A clock that moves only to the end of waits. Timers pass in order, each after everything that the previous one caused has happened. While
+ * the function of a step is executed, no sleep ends and no timeout passes, so its real duration does not decide a race. The wait for
+ * another attempt does end meanwhile, unless a sleep or timeout comes before it.
  */
 export class VirtualClock {
   #ms: number;
@@ -30,7 +30,7 @@ export class VirtualClock {
   /** Counts what has happened. */
   #events = 0;
   #patience: AbortController | null = null;
-  /** Called with the keys of steps that do not end, when nothing else is left that could. */
+  /** Called with the keys of steps that do not end, when nothing else is left that could end. */
   onStuck: (keys: readonly string[]) => void = () => {};
 
   constructor(ms: number) {
@@ -43,7 +43,10 @@ export class VirtualClock {
     this.#ms = Math.max(this.#ms, ms);
   }
 
-  /** Waits, also while functions of steps are executed, if no sleep or timeout comes before. Rejects with the signal's reason when it aborts. */
+  /**
+   * Waits, even while functions of steps are executed, if no sleep or timeout comes before. Rejects with the signal's reason when it
+   * aborts.
+   */
   readonly wait = (ms: number, signal?: AbortSignal): Promise<void> => this.#add(ms, true, signal);
 
   /** Ends when everything that is in progress waits, too, or does not end. Rejects with the signal's reason when it aborts. */
@@ -66,7 +69,7 @@ export class VirtualClock {
     }
   }
 
-  /** Is a step that does not end before its signal aborts. Then it rejects with the reason. */
+  /** Represents a step that does not end before its signal aborts. Then it rejects with the reason. */
   async neverEnd(key: string, signal: AbortSignal): Promise<never> {
     this.#changed(() => this.#endless.add(key));
     try {

@@ -10,7 +10,7 @@ export interface FetchRequest {
 /** The headers of a request and its body as it arrived, before any parser. For Node, Express and Fastify. */
 export interface RawRequest {
   readonly headers: { get(name: string): string | null } | Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** Undefined for a request without a body, which no genuine one is. */
+  /** Undefined for a request without a body. No genuine request lacks one. */
   readonly body: string | Uint8Array | ArrayBuffer | null | undefined;
 }
 
@@ -22,9 +22,9 @@ interface HeaderNames {
 }
 
 /**
- * Reads what the signature of a request is made of. A request that lacks a header is not genuine, whatever its body is: the body is not read.
+ * Reads the parts of a request that its signature covers. A request that lacks a header is not genuine, so its body is not read.
  *
- * @throws {TypeError} when it is no request, when the body is not the one that arrived, or was read before
+ * @throws {TypeError} when it is not a request, or when its body was read or parsed before
  */
 export async function contentOf(request: FetchRequest | RawRequest, names: HeaderNames): Promise<SignedContent> {
   if (typeof request !== "object" || typeof request?.headers !== "object" || request.headers === null)
@@ -36,7 +36,7 @@ export async function contentOf(request: FetchRequest | RawRequest, names: Heade
   return { id, timestamp, signature, body };
 }
 
-/** Reads a header by its name, in whatever case. A header that is there twice is not read. */
+/** Reads a header by its name, ignoring case. A header that occurs twice is not read. */
 function headerOf({ headers }: FetchRequest | RawRequest, name: string): string | null {
   if (typeof headers.get === "function") return headers.get(name);
   const wanted = name.toLowerCase();

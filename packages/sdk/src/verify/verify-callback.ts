@@ -23,7 +23,7 @@ const OPTIONS = { schema: true } satisfies Record<keyof VerifyOptions<unknown>, 
  *
  * @param request a request of the Fetch API, or the headers and the body as it arrived
  * @param secrets the queue's callback secret, or several while it is rotated: one match is enough
- * @throws {InvalidSignatureError} when it is not genuine
+ * @throws {InvalidSignatureError} when the request is not genuine
  * @throws {TypeError} when there is no secret, for an unknown option, or when the body was read or parsed before
  * @throws {TidemillError} VALIDATION_ERROR when the payload does not fit the schema
  */

@@ -19,7 +19,7 @@ const SECRET = /^whsec_([A-Za-z0-9+/]{43}=)$/;
  *
  * @param request a request of the Fetch API, or the headers and the body as it arrived
  * @param secrets the webhook's secret, or several while it is rotated: one match is enough
- * @throws {InvalidSignatureError} when it is not genuine
+ * @throws {InvalidSignatureError} when the request is not genuine
  * @throws {TypeError} when there is no secret, or when the body was read or parsed before
  */
 export async function verifyWebhook<Data = unknown>(

@@ -1,7 +1,7 @@
 /** An event of a stream (text/event-stream). */
 export interface StreamEvent {
   readonly event: string;
-  /** Of this event, or of the last one that had one. */
+  /** Id of this event, or of the last event that had one. */
   readonly id: string | undefined;
   readonly data: string;
 }

@@ -7,7 +7,7 @@ import type { Transport } from "../transport.ts";
 import { wait } from "../wait.ts";
 import { EventParser, type StreamEvent } from "./event-parser.ts";
 
-/** The service sends something every 15 seconds. A connection that brings nothing for so long is dead. Milliseconds. */
+/** The service sends something every 15 seconds. A connection that brings nothing for this long is dead. Milliseconds. */
 const IDLE_MS = 45_000;
 
 export interface FollowedStream {
@@ -19,8 +19,8 @@ export interface FollowedStream {
 }
 
 /**
- * Reads the events of a stream. When the connection breaks, it connects again. It ends when the service says that there is nothing more.
- * A connection begins with null.
+ * Reads the events of a stream. When the connection breaks, it reconnects. It ends when the service says that there is nothing more. Each
+ * connection begins with null.
  */
 export async function* followStream(
   transport: Transport,

@@ -5,7 +5,7 @@ import type { Transport } from "../transport.ts";
 import type { StreamEvent } from "./event-parser.ts";
 import { followStream } from "./follow-stream.ts";
 
-/** Follows a run until it has ended. When the connection breaks, it connects again and goes on after the last event. */
+/** Follows a run until it has ended. When the connection breaks, it reconnects and continues after the last event. */
 export async function* watchRun(transport: Transport, runId: string, call?: CallOptions): AsyncGenerator<RunEvent, void> {
   let lastId: string | undefined;
   const events = followStream(

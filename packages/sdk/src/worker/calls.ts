@@ -18,34 +18,37 @@ export type Asked = Pick<contract.WorkRequest, "workflows" | "limit" | "wait"> &
 const CALL_TIMEOUT_MS = 30_000;
 /** The shortest timeout of a call that reports something. Milliseconds. */
 const MIN_REPORT_MS = 5_000;
-/** Added to `wait` to get the timeout of a call. Milliseconds. */
+/** How much longer than its `wait` a call may take. Milliseconds. */
 const RESPONSE_MS = 15_000;
 const MIN_EXTEND_MS = 1_000;
 const ERROR_PAUSE_MS = 5_000;
-/** The longest pause before a call that waits for jobs is tried again: as long as the service asks for at most. A proxy may ask for hours. Milliseconds. */
+/**
+ * The longest pause before a call that waits for jobs is tried again: the longest that the service asks for. A proxy may ask for hours.
+ * Milliseconds.
+ */
 const MAX_PAUSE_MS = 60_000;
 /** How long the service may refuse the worker's key before the worker ends. Milliseconds. */
 const KEY_REFUSED_MS = 60_000;
 
 /**
- * How long something other than the service may respond to the first calls of a worker before the worker ends: a proxy while the service starts,
- * or what runs at a wrong address. Milliseconds.
+ * How long something other than the service may respond to the first calls of a worker before the worker ends: a proxy while the service
+ * starts, or another program at a wrong address. Milliseconds.
  */
 const OTHER_RESPONDS_MS = 60_000;
 
-/** Errors of a call that lie with one of its outcomes. The service has stored nothing of such a call. */
+/** Errors of a call that are caused by one of its outcomes. The service has stored nothing from such a call. */
 const OF_OUTCOMES: ReadonlySet<string> = new Set(["VALIDATION_ERROR", "PAYLOAD_TOO_LARGE"]);
 
-/** An older service does not say how long a call had waited. */
+/** Older services do not say how long a call had waited. */
 export type WorkResponse = Omit<contract.WorkResponse, "waited_ms"> & Partial<Pick<contract.WorkResponse, "waited_ms">>;
 
-/** What a call has brought, and until when what it took is held, by `elapsedMs` (`whenLeasesEnd`). */
+/** The response to a call, and when the leases of what it took end, by `elapsedMs` (`whenLeasesEnd`). */
 export interface Worked {
   readonly response: WorkResponse;
   readonly endsMs: number;
 }
 
-/** What became of leases, and until when those that were extended hold, by `elapsedMs`. */
+/** The response to a call that extends leases, and when the extended leases end, by `elapsedMs`. */
 export interface Extended {
   readonly response: contract.ExtendResponse;
   readonly endsMs: number;
@@ -59,30 +62,33 @@ interface TimedResponse extends CallTimes {
 interface Call {
   readonly method?: "GET" | "POST" | "PUT";
   readonly path: string;
-  /** Makes the body of the first try, or of one that repeats it. A GET has none. */
+  /** Makes the body of the first try, or of a repeated one. A GET has none. */
   readonly encode?: (isRepeat: boolean) => string;
   /** Whether a refusal ends the call. */
   readonly isFinal: (error: TidemillError) => boolean;
   readonly shape: Shape;
-  /** How long a try may take, by its number. That of a report unless given. Milliseconds. */
+  /** How long a try may take, by its number. Milliseconds. Default: the timeout of a report. */
   readonly timeoutMs?: (tries: number) => number;
-  /** The longest pause before the next try. That of a report unless given, which must come while the lease holds. Milliseconds. */
+  /** The longest pause before the next try. Milliseconds. Default: the pause of a report, which must arrive while the lease holds. */
   readonly maxPauseMs?: number;
 }
 
-/** What is known of a key. */
+/** What is known about a key. */
 export interface KeyState {
-  /** Since when the service has refused it, without any other response or error since; null: it did not refuse it last. By `elapsedMs`. */
+  /**
+   * Since when the service has refused the key, without any other response or error in between, by `elapsedMs`. Null: its last response was
+   * no refusal.
+   */
   refusedSinceMs: number | null;
-  /** What happens while it does, in words. */
+  /** What happens as long as the key is refused, in words. */
   readonly whileRefused: string;
 }
 
-/** The calls of a worker. Each is tried again until the service has answered. */
+/** The calls of a worker. Each is tried again until the service has responded. */
 export class WorkerCalls {
   readonly #settings: WorkerSettings;
   readonly #transport: Transport;
-  /** Tells the calls apart from those of an earlier process of the same name. */
+  /** Distinguishes the calls from those of an earlier process with the same name. */
   readonly #process = randomName();
   readonly #reports = new StepReports({
     one: (runId, body, signal) => this.#storeStepsOf(runId, body, signal),
@@ -93,10 +99,10 @@ export class WorkerCalls {
   #saysWaited = false;
   readonly #key: KeyState;
 
-  /** @param key shared by all calls with the same key, so that the log says once that it is refused */
+  /** @param key shared by all calls with the same key, so that a refused key is logged once */
   constructor(
     settings: WorkerSettings,
-    key: KeyState = { refusedSinceMs: null, whileRefused: "A worker ends if it still does after a minute." },
+    key: KeyState = { refusedSinceMs: null, whileRefused: "A worker ends if this lasts for a minute." },
   ) {
     this.#settings = settings;
     this.#key = key;
@@ -114,7 +120,7 @@ export class WorkerCalls {
   }
 
   /**
-   * Reports outcomes, and takes jobs and runs. A repeated try has the same name as the first one, so that it takes no others.
+   * Reports outcomes, and takes jobs and runs. A repeated try has the same name as the first one, so it takes no others.
    *
    * @throws {TidemillError} when the service refuses the worker's first call, or something else responds to it for a minute; when the service
    * refuses the worker's key for a minute, what a call reports (`isRefused`), or one of its queues and workflows (`refusedSource`)
@@ -139,7 +145,7 @@ export class WorkerCalls {
   }
 
   /**
-   * Lets leases last longer. A try that gets no response ends early enough for another one.
+   * Extends leases. A try that gets no response ends early enough for another one.
    *
    * @throws {TidemillError} when the service has refused the worker's key for a minute
    */
@@ -225,7 +231,7 @@ export class WorkerCalls {
   ): Promise<TimedResponse> {
     const { elapsedMs } = this.#settings;
     const firstSentMs = elapsedMs();
-    /** Since when something other than the service responds. */
+    /** Since when something other than the service has responded. */
     let otherSinceMs: number | null = null;
     for (let tries = 1; ; tries += 1) {
       const lastSentMs = elapsedMs();
@@ -253,7 +259,9 @@ export class WorkerCalls {
     }
   }
 
-  /** A key that was revoked or has expired does not become valid again. Something other than the service may have refused it for a while. */
+  /**
+   * A key that was revoked or has expired does not become valid again. Something other than the service may have refused it for a while.
+   */
   #isKeyRefusedForLong({ code }: TidemillError): boolean {
     const refusedForMs = this.#key.refusedSinceMs === null ? 0 : this.#settings.elapsedMs() - this.#key.refusedSinceMs;
     return code === "UNAUTHORIZED" && refusedForMs >= KEY_REFUSED_MS;
@@ -268,7 +276,7 @@ export class WorkerCalls {
 
   #otherResponded({ code, message }: TidemillError): void {
     const { logger, name, url } = this.#settings;
-    logger.error(`Something other than Tidemill responds at ${url}. Check the address. The worker ends if it still does after a minute.`, {
+    logger.error(`Something other than Tidemill responds at ${url}. Check the address. The worker ends if this lasts for a minute.`, {
       worker: name,
       code,
       error: message,
@@ -282,8 +290,8 @@ export class WorkerCalls {
 }
 
 /**
- * A third of a lease, so that a report on a connection that has gone silent is repeated while the lease holds. Each try may take twice as long
- * as the one before: a large report on a slow connection must get through.
+ * A third of a lease, so that a report on a dead connection is repeated while the lease holds. Each try may take twice as long as the one
+ * before: a large report on a slow connection must get through.
  */
 const reportTimeoutMs = ({ leaseSeconds }: WorkerSettings, tries: number): number =>
   Math.min(CALL_TIMEOUT_MS, Math.max(MIN_REPORT_MS, (leaseSeconds * 1_000) / 3) * 2 ** (tries - 1));
@@ -292,14 +300,17 @@ const reportTimeoutMs = ({ leaseSeconds }: WorkerSettings, tries: number): numbe
 export const isRefused = ({ code, status }: TidemillError, outcomes: readonly WorkOutcome[]): boolean =>
   outcomes.length > 0 && (OF_OUTCOMES.has(code) || status === 413);
 
-/** That says nothing of the call. */
+/** Whether an error is about the key, and says nothing about the call. */
 const isAboutKey = ({ status }: TidemillError): boolean => status === 401 || status === 403;
 
-/** Whether something other than the service has responded, which may pass the next try on. What is too large for it stays too large. */
+/**
+ * Whether something other than the service has responded, and may let the next try through. A call that is too large for it stays too
+ * large.
+ */
 const isOfOther = ({ code, status }: TidemillError): boolean => code === "UNEXPECTED_RESPONSE" && status !== 413;
 
-/** Whether an error lies with the call of a run. */
+/** Whether an error is caused by the call of a run. */
 const isOfRun = (error: TidemillError): boolean => !isAboutKey(error) && !isOfOther(error);
 
-/** A pause that is cut off is not as long for all workers, which would come back at the same time. */
+/** A pause that was shortened to its limit gets a random length. Otherwise all workers would come back at the same time. */
 const atMost = (maxMs: number, pauseMs: number, chance: number): number => (pauseMs > maxMs ? maxMs * (1 - chance / 4) : pauseMs);

@@ -1,17 +1,17 @@
 import { type Duration, durationMs } from "../workflow/duration.ts";
 
-/** Thrown by a handler: the job goes to the dead-letter queue at once, whatever attempts are left. */
+/** Throw it in a handler to send the job to the dead-letter queue immediately, even if attempts are left. */
 export class NonRetryableError extends Error {
   override readonly name: string = "NonRetryableError";
 }
 
-/** Thrown by a handler: the next attempt comes after this long at the earliest. The job's backoff applies if it is longer. */
+/** Throw it in a handler to delay the next attempt by at least this long. The job's backoff applies if it is longer. */
 export class RetryAfterError extends Error {
   override readonly name: string = "RetryAfterError";
   readonly seconds: number;
 
   /**
-   * @param after `{ seconds }`, or as other durations: text such as "90s" or "1h", or milliseconds
+   * @param after `{ seconds }`, a string such as "90s" or "1h", or milliseconds
    * @throws {TypeError} for anything else
    */
   constructor(message: string, after: Duration | { readonly seconds: number }) {
@@ -23,7 +23,7 @@ export class RetryAfterError extends Error {
 function secondsOf(after: Duration | { readonly seconds: number }): number {
   if (typeof after === "number" || typeof after === "string") return durationMs("after", after) / 1_000;
   if (typeof after === "object" && after !== null && "seconds" in after) return after.seconds;
-  throw new TypeError('A RetryAfterError needs to know after how long: { seconds: 90 }, text such as "90s" or "1h", or milliseconds.');
+  throw new TypeError('A RetryAfterError needs a time: { seconds: 90 }, a string such as "90s" or "1h", or milliseconds.');
 }
 
 /** Why a worker ends what it executes: `cancelled` by a caller, `lease_lost` to another worker, or the worker stops (`shutdown`). */

@@ -7,7 +7,7 @@ const MAX_CHARACTERS = 64 * 1024;
 const MAX_VALUES = 4_000;
 const MAX_DEPTH = 32;
 
-/** How many of the last steps may be reported with the end of an execution: all if they fit, else those of them that wait and are small. */
+/** How many of the last steps may be reported with the end of an execution: all if they fit, otherwise the small waiting ones. */
 export function countWithEnd(steps: readonly ReportedStep[]): number {
   const sumOf = (count: (step: ReportedStep) => number) => steps.reduce((sum, step) => sum + count(step), 0);
   const outputs = steps.map(({ output }) => output);

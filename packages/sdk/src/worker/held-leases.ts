@@ -6,12 +6,12 @@ export type Lease = contract.ExtendRequest["leases"][number];
 /** A job or a run that the worker holds. */
 export interface Held {
   readonly lease: Lease;
-  /** How many the worker had taken before it. */
+  /** How many jobs and runs the worker had taken before this one. */
   readonly number: number;
   /** Until then the lease certainly holds, by `elapsedMs`. */
   endsMs: number;
   readonly controller: AbortController;
-  /** Aborted when the worker no longer holds it before it has ended. */
+  /** Aborted when the worker loses it before it has ended. */
   readonly lost: AbortController;
   /** The calls under way that store what it has done. */
   readonly stores: Set<Promise<unknown>>;
@@ -33,7 +33,7 @@ export class HeldLeases {
     return this.#taken;
   }
 
-  /** If the worker held it under an earlier lease, that one is lost. */
+  /** If the worker held the same job or run under an earlier lease, that lease is lost. */
   add(lease: Lease, endsMs: number, reason: Held["reason"]): Held {
     this.lose(lease.id, "lease_lost");
     const controllers = { controller: new AbortController(), lost: new AbortController() };
@@ -42,18 +42,18 @@ export class HeldLeases {
     return held;
   }
 
-  /** The lease lasts longer, unless it is no longer this one. */
+  /** Extends the lease, unless the worker has another one meanwhile. */
   extend({ id, lease_token }: Lease, endsMs: number): void {
     const held = this.#held.get(id);
     if (held?.lease.lease_token === lease_token) held.endsMs = endsMs;
   }
 
-  /** Returns false if it was lost meanwhile: then its outcome no longer counts. */
+  /** Ends the lease. Returns false if it was lost meanwhile: then its outcome no longer counts. */
   remove({ lease }: Held): boolean {
     return this.#held.get(lease.id)?.lease.lease_token === lease.lease_token && this.#held.delete(lease.id);
   }
 
-  /** The worker no longer holds this; with a token, only if it is the present one. */
+  /** Marks a lease as lost; with a token, only if that is the current one. */
   lose(id: string, why: AbortCause, token?: string): void {
     const held = this.#held.get(id);
     if (!held || (token !== undefined && held.lease.lease_token !== token)) return;
@@ -63,10 +63,10 @@ export class HeldLeases {
   }
 
   /**
-   * The service has cancelled these. What the worker has taken since it asked may have been cancelled before that, and go on: a run whose
-   * steps are undone, or that was retried.
+   * Marks as lost what the service has cancelled. A run that the worker has taken since it asked may have been cancelled before that, and
+   * is still to be executed: its steps are undone, or it was retried.
    *
-   * @param taken how many it had taken when it asked
+   * @param taken how many the worker had taken when it asked
    * @returns the leases of which only the service knows whether they still hold
    */
   cancel(ids: readonly string[], taken: number): readonly Lease[] {
@@ -79,7 +79,7 @@ export class HeldLeases {
     return unsure;
   }
 
-  /** Gives up what has not ended. Returns false if it has, or was lost. */
+  /** Gives up a lease. Returns false if its work has ended, or if it was lost. */
   giveUp(held: Held): boolean {
     const isHeld = this.remove(held);
     if (isHeld) held.lost.abort(held.reason("shutdown"));

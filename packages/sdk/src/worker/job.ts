@@ -6,7 +6,7 @@ type Taken = Omit<contract.TakenJob, "payload" | "lease_token" | "lease_expires_
 /** A job as its handler gets it. */
 export interface WorkerJob<Payload = unknown> extends Taken {
   readonly payload: Payload;
-  /** Aborted with a `JobAbortedError` when the job is cancelled, its lease is lost, or the worker stops. */
+  /** Aborted with a `JobAbortedError` when the job is cancelled, when its lease is lost, or when the worker stops. */
   readonly signal: AbortSignal;
   /** Logs with the job's id, queue and attempt. */
   readonly log: Logger;

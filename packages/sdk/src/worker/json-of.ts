@@ -2,10 +2,10 @@ import { jsonFaultOf } from "../json-fault.ts";
 import { NonRetryableError } from "./errors.ts";
 
 /**
- * The JSON of what a program has returned; undefined for what JSON leaves out.
+ * The JSON of a value that a handler or workflow has returned; undefined for a value that JSON leaves out.
  *
  * @param subject names it in the error
- * @throws {NonRetryableError} for what has no JSON, since the program would return the same again
+ * @throws {NonRetryableError} for a value without JSON, since another attempt would return the same
  */
 export function jsonOf(value: unknown, subject: string): string | undefined {
   try {

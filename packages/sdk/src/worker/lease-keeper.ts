@@ -6,16 +6,16 @@ import type { HeldLeases, Lease } from "./held-leases.ts";
 export interface LeaseKeeperOptions {
   readonly held: HeldLeases;
   readonly leaseSeconds: number;
-  /** The clock of the ends of leases. */
+  /** The clock by which leases end. */
   readonly elapsedMs: () => number;
-  /** Extends leases. The response may wait this long for something to be cancelled. Tries again until there is one. */
+  /** Extends leases. The response may wait this long for something to be cancelled. It is tried again until there is a response. */
   readonly extend: (leases: Lease[], waitSeconds: number, signal: AbortSignal) => Promise<Extended>;
   readonly onError: (error: unknown) => void;
 }
 
 /** Leases in one call. */
 const MAX_LEASES = 1_000;
-/** Jobs and runs that are executed for less are not extended, and rounds begin at least this far apart. Milliseconds. */
+/** Leases of jobs and runs that take less time than this are not extended, and rounds begin at least this far apart. Milliseconds. */
 const ROUND_MS = 1_000;
 const MAX_WAIT_SECONDS = 10;
 
@@ -34,14 +34,14 @@ export class LeaseKeeper {
     return Math.min(ROUND_MS, (this.#options.leaseSeconds * 1_000) / 3);
   }
 
-  /** Extends leases from now on, unless that is going on. Never rejects. */
+  /** Extends leases from now on, unless it already does. Never rejects. */
   async start(): Promise<void> {
     if (this.#isRunning) return;
     this.#isRunning = true;
     const { signal } = this.#stopped;
     try {
       while (this.#options.held.size > 0 && !signal.aborted) {
-        // A response comes at once when one has ended meanwhile, which is always so while many short jobs run beside a long one.
+        // If a lease has ended meanwhile, the response comes immediately. That is always so while many short jobs run beside a long one.
         const next = wait(this.firstMs, signal);
         next.catch(() => {});
         await this.#extendAll();
@@ -54,7 +54,7 @@ export class LeaseKeeper {
     }
   }
 
-  /** What the service has cancelled is lost. Asks it at once where the worker cannot know. */
+  /** Marks what the service has cancelled as lost. Asks the service immediately about leases of which the worker cannot know. */
   cancel(ids: readonly string[], taken: number): void {
     const unsure = this.#options.held.cancel(ids, taken);
     if (unsure.length > 0) void this.#check(unsure);
@@ -88,7 +88,7 @@ export class LeaseKeeper {
     }
   }
 
-  /** @param why leases are lost that do not hold */
+  /** @param why the reason for the leases that are lost */
   async #extend(leases: readonly Lease[], waitSeconds: number, why: AbortCause): Promise<void> {
     const { held, extend } = this.#options;
     const { taken } = held;

@@ -1,7 +1,7 @@
 import { type StallTolerantTimeout, setStallTolerantTimeout } from "../stall-tolerant-timeout.ts";
 import type { HeldLeases, Lease } from "./held-leases.ts";
 
-/** Notices by the clock of this process that leases have ended, so that a worker which cannot reach the service notices it, too. */
+/** Notices by the clock of this process that leases have ended, so that even a worker that cannot reach the service notices. */
 export class LeaseWatch {
   readonly #held: HeldLeases;
   readonly #elapsedMs: () => number;
@@ -9,14 +9,14 @@ export class LeaseWatch {
   #timer: StallTolerantTimeout | undefined;
   #nextMs = Number.POSITIVE_INFINITY;
 
-  /** @param onEnd is called with each lease that has ended */
+  /** @param onEnd called with each lease that has ended */
   constructor(held: HeldLeases, elapsedMs: () => number, onEnd: (lease: Lease) => void) {
     this.#held = held;
     this.#elapsedMs = elapsedMs;
     this.#onEnd = onEnd;
   }
 
-  /** Looks at the leases then, if it would not before. */
+  /** Checks the leases at this time, unless an earlier check is due. */
   expect(endsMs: number): void {
     if (endsMs >= this.#nextMs) return;
     this.#timer?.clear();

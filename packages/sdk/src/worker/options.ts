@@ -10,13 +10,13 @@ import type { WorkerJob } from "./job.ts";
 import { checkLogger, type Logger, withFields } from "./logger.ts";
 
 /** Runs a job. What it returns is stored as the job's result: any JSON value of at most 64 KiB. What it throws fails the attempt. */
-// biome-ignore lint/suspicious/noExplicitAny: handlers of different payloads stand in one list.
+// biome-ignore lint/suspicious/noExplicitAny: handlers of different payloads are in one list.
 export type Handler<Payload = any> = (job: WorkerJob<Payload>) => unknown;
 
 /** A handler with the schema of its payloads. */
 export interface QueueHandler<Output> {
   readonly handler: Handler<Output>;
-  /** Checks each payload, and gives it its type. A payload that does not fit fails its job at once, without a retry. */
+  /** Checks each payload, and gives it its type. A payload that does not fit fails its job immediately, without a retry. */
   readonly schema: StandardSchema<unknown, Output>;
 }
 
@@ -29,21 +29,26 @@ export interface WorkerOptions extends Pick<TidemillOptions, "url" | "key" | "fe
   readonly workflows?: readonly AnyWorkflow[];
   /** How many jobs and runs are executed at the same time. 10 by default. */
   readonly concurrency?: number;
-  /** The worker's name in lists and logs. Made of the host and the process by default. */
+  /** The worker's name in lists and logs. Default: a name made of the host and the process. */
   readonly name?: string;
-  /** Version of the code, shown in lists, and that of the runs that it starts. By default the workflows', if they have the same. */
+  /**
+   * Version of the code. It is shown in lists, and runs that this worker starts get it. Default: the workflows' version, if it is the same
+   * for all.
+   */
   readonly version?: string;
   /**
-   * Replays the journal of a run after each step, without executing steps, and fails the run if the workflow does something else then: so
-   * one that is not deterministic is seen at its first run. It also fails a run whose workflow returns without awaiting its steps. Code outside
-   * of steps runs once more for each step. For development; on by default if `NODE_ENV` is `development`, or is not set and the worker runs in a terminal.
+   * Replays the journal of a run after each step, without executing steps, and fails the run if the replay differs: so a workflow that is
+   * not deterministic is noticed in its first run. A run whose workflow returns without awaiting its steps fails, too. Code outside of
+   * steps runs once more for each step. For development; on by default if `NODE_ENV` is `development`, or is not set and the worker runs in
+   * a terminal.
    */
   readonly replayEachStep?: boolean;
   /** How long a job or run stays with a worker that has died. Seconds; 30 by default. While it is executed, its lease is extended. */
   readonly leaseSeconds?: number;
   /**
-   * How long a stop may take. In its last 5 s, or its last half if that is less, the signals of jobs and runs that go on are aborted, then those
-   * that have not ended are released. At the end, the worker gives up what it could not report. Milliseconds; 30,000 by default.
+   * How long a stop may take. Milliseconds; 30,000 by default. In the last 5 s, or in the last half if that is less, the signals of jobs
+   * and runs that are still executed are aborted. Then those that have not ended are released. At the end, the worker gives up what it
+   * could not report.
    */
   readonly stopTimeoutMs?: number;
   /** Signals that stop the worker, where the runtime has them; a second one ends the process at once. SIGTERM and SIGINT by default. */
@@ -86,7 +91,7 @@ const OPTIONS = {
 const HANDLER_OPTIONS = { handler: true, schema: true } satisfies Record<keyof QueueHandler<unknown>, true>;
 
 const MAX_CONCURRENCY = 10_000;
-/** Queues, or workflows, that one call may name. */
+/** The largest number of queues, or of workflows, in one call. */
 const MAX_SOURCES = 100;
 const QUEUE_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 const UNCATCHABLE = new Set(["SIGKILL", "SIGSTOP"]);
@@ -97,10 +102,10 @@ export function readWorkerOptions(options: WorkerOptions): WorkerSettings {
   const { url, key, fetch } = options;
   const settings = readOptions({ ...(url !== undefined && { url }), ...(key !== undefined && { key }), ...(fetch && { fetch }) });
   const entries = Object.entries(options.queues ?? {});
-  if (entries.length > MAX_SOURCES) throw new TypeError(`queues must name at most ${MAX_SOURCES}, not ${entries.length}.`);
+  if (entries.length > MAX_SOURCES) throw new TypeError(`queues may have at most ${MAX_SOURCES} entries, not ${entries.length}.`);
   const workflows = readWorkflows(options.workflows ?? []);
   if (entries.length === 0 && workflows.size === 0)
-    throw new TypeError("queues must name a handler for at least one queue, or workflows have at least one.");
+    throw new TypeError("Pass a handler for at least one queue in queues, or at least one workflow in workflows.");
   return {
     ...settings,
     handlers: new Map(entries.map(([queue, one]) => [queue, readHandler(queue, one)])),
@@ -117,11 +122,11 @@ export function readWorkerOptions(options: WorkerOptions): WorkerSettings {
   };
 }
 
-/** @throws {TypeError} for a list of something else, or with an id twice */
+/** @throws {TypeError} for a list of something else, or with two workflows of one id */
 export function readWorkflows(workflows: readonly AnyWorkflow[]): ReadonlyMap<string, AnyWorkflow> {
   if (!Array.isArray(workflows) || workflows.some((one) => typeof one?.program !== "function"))
     throw new TypeError("workflows must be a list of what workflow() returns.");
-  if (workflows.length > MAX_SOURCES) throw new TypeError(`workflows must be at most ${MAX_SOURCES}, not ${workflows.length}.`);
+  if (workflows.length > MAX_SOURCES) throw new TypeError(`workflows may have at most ${MAX_SOURCES} entries, not ${workflows.length}.`);
   const byId = new Map(workflows.map((one) => [one.id, one]));
   if (byId.size < workflows.length) throw new TypeError("workflows must have different ids.");
   return byId;
@@ -135,9 +140,7 @@ function commonVersion(workflows: ReadonlyMap<string, AnyWorkflow>): string | un
 function readHandler(queue: string, one: unknown): ReadHandler {
   const found: ReadHandler = typeof one === "function" ? { handler: one as Handler } : (one as QueueHandler<unknown>);
   if (!QUEUE_NAME.test(queue))
-    throw new TypeError(
-      `queues must have names of queues, and ${JSON.stringify(queue)} is none: letters, digits, dots, hyphens, underscores.`,
-    );
+    throw new TypeError(`${JSON.stringify(queue)} is not a valid queue name. Use letters, digits, dots, hyphens and underscores.`);
   if (typeof found?.handler !== "function") throw new TypeError(`queues.${queue} must be a function, or an object with a handler.`);
   // Objects of a class may have members of their own.
   if (Object.getPrototypeOf(found) === Object.prototype) checkNames(`queues.${queue}`, found, HANDLER_OPTIONS);
@@ -160,7 +163,7 @@ function flag(name: string, value: boolean): boolean {
 
 function text(name: string, value: string, max: number): string {
   if (typeof value === "string" && value !== "" && value.length <= max && value.isWellFormed() && !/\0/.test(value)) return value;
-  throw new TypeError(`${name} must be a text of 1 to ${max} characters, not ${givenText(value)}.`);
+  throw new TypeError(`${name} must be a string of 1 to ${max} characters, not ${givenText(value)}.`);
 }
 
 function whole(name: string, value: number, max: number): number {

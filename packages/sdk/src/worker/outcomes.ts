@@ -3,15 +3,15 @@ import { refusedStep, withoutRefused } from "../workflow/not-stored.ts";
 import type { Lease } from "./held-leases.ts";
 import type { ProgressToSend } from "./progress-sender.ts";
 
-/** How an attempt on a job, or an execution of a run, ended. Of a run, with the newest progress that was not sent before. */
+/** How an attempt on a job, or an execution of a run, ended. For a run, it has the newest progress that was not sent before. */
 export type Outcome = Ending & ProgressToSend;
 
 type Ending =
   | {
       readonly outcome: "completed";
-      /** JSON, made when the handler ended: what it returned may change later. */
+      /** JSON, made when the handler ended: the value that it returned may change later. */
       readonly result?: string;
-      /** Of a run. */
+      /** Only for a run. */
       readonly steps?: readonly ReportedStep[];
     }
   | Failed
@@ -26,12 +26,12 @@ type Ending =
 interface Failed {
   readonly outcome: "failed";
   readonly error: string;
-  /** Of a run. */
+  /** Only for a run. */
   readonly error_name?: string;
   readonly retry?: boolean;
   /** Seconds. */
   readonly retry_in?: number;
-  /** Of a run. */
+  /** Only for a run. */
   readonly retry_steps?: readonly string[];
   readonly steps?: readonly ReportedStep[];
 }
@@ -40,11 +40,11 @@ interface Failed {
 export interface WorkOutcome {
   readonly lease: Lease;
   readonly outcome: Outcome;
-  /** As it is sent. JSON. */
+  /** The JSON that is sent. */
   readonly text: string;
 }
 
-/** As many outcomes as the service takes in a call. */
+/** The largest number of outcomes that the service takes in a call. */
 const MAX_OUTCOMES = 500;
 /** A character takes at most 3 bytes, and a call at most 16 MiB. */
 const MAX_CHARACTERS = 4 * 1024 * 1024;
@@ -70,14 +70,14 @@ type Kind = "job" | "run" | "hook";
 
 export const kindOf = ({ id }: Pick<Lease, "id">): Kind => (id.startsWith("run_") ? "run" : id.startsWith("hook_") ? "hook" : "job");
 
-/** What becomes of work that has not ended when its worker stops. A hook that has begun must not begin again: it fires once. */
+/** What happens to work that has not ended when its worker stops. A hook that has begun must not begin again: it fires once. */
 export const atStop = (lease: Lease): Outcome =>
   kindOf(lease) === "hook" ? { outcome: "failed", error: "The worker stopped before the hook ended." } : { outcome: "released" };
 
 /**
- * What is reported in place of an outcome that the service refuses: without what the handler or workflow wrote. Null if there is nothing to
- * leave out. A job whose result is refused has succeeded all the same. A run, whose result others need, fails for good. If one of its steps is
- * refused, the others are kept.
+ * What is reported instead of an outcome that the service refuses: the outcome without what the handler or workflow wrote. Null if there is
+ * nothing to leave out. A job whose result is refused has still succeeded. A run, whose result others need, fails for good. If one of its
+ * steps is refused, the others are kept.
  *
  * @param message why it was refused
  */
@@ -139,7 +139,7 @@ export class Outcomes {
     this.#waiting.push(outcome);
   }
 
-  /** Takes as many as one call may report, oldest first. */
+  /** Takes as many outcomes as one call may report, oldest first. */
   take(): WorkOutcome[] {
     let count = 0;
     let characters = 0;

@@ -1,9 +1,9 @@
 /** How long a first value waits for steps that it can be sent with, or for a newer one. Milliseconds. */
 const FIRST_MS = 100;
-/** Between two calls that send nothing else. Milliseconds. */
+/** The shortest time between two calls that send only progress. Milliseconds. */
 const EVERY_MS = 1_000;
 
-/** What a call takes along of a run's progress. */
+/** The progress that a call takes along. */
 export interface ProgressToSend {
   readonly progress?: unknown;
 }
@@ -17,7 +17,7 @@ export class ProgressSender {
   #waitMs = FIRST_MS;
   #hasEnded = false;
 
-  /** @param send what it rejects with is left out of account */
+  /** @param send its errors are ignored */
   constructor(send: (progress: unknown) => Promise<unknown>) {
     this.#send = send;
   }

@@ -3,7 +3,10 @@ import { NonRetryableError, RetryAfterError } from "./errors.ts";
 
 const MAX_RETRY_SECONDS = 31_536_000;
 
-/** Whether, and after how many seconds at least, what threw this is tried again. Never throws: what was thrown may be anything. */
+/**
+ * Whether the attempt that threw this is tried again, and after how many seconds at least. Never throws, although anything may have been
+ * thrown.
+ */
 export function retryOf(error: unknown): { retry?: false; retry_in?: number } {
   try {
     return readRetry(error);

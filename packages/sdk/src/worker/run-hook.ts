@@ -4,14 +4,14 @@ import { callHook, type LifecycleHooks } from "../workflow/hooks.ts";
 import type { WorkerSettings } from "./options.ts";
 import type { Outcome } from "./outcomes.ts";
 
-/** How long a hook waits that this worker's code does not have: another worker may have newer code. Seconds. */
+/** How long a hook waits if this worker's code does not have it: another worker may have newer code. Seconds. */
 const OTHERS_FIRST = 10;
 
 /** Calls a lifecycle hook of a run. Never rejects. */
 export async function runHook({ workflows, logger, name }: WorkerSettings, taken: contract.TakenHook): Promise<Outcome> {
   const options: LifecycleHooks = workflows.get(taken.workflowId)?.options ?? {};
   if (!options[taken.hook]) {
-    logger.warn(`The workflow has no ${taken.hook} in the code of this worker. The hook is left to another worker.`, {
+    logger.warn(`The workflow has no ${taken.hook} in the code of this worker. It leaves the hook to another worker.`, {
       worker: name,
       workflow: taken.workflowId,
       run: taken.runId,

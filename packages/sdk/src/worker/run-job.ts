@@ -9,7 +9,7 @@ import type { Outcome } from "./outcomes.ts";
 import { retryOf } from "./retry-of.ts";
 
 const MAX_ERROR = 16_384;
-const NO_TEXT = "The handler threw an object that has no text.";
+const NO_TEXT = "The handler threw an object without a text.";
 
 /** Runs the handler of a job. Never rejects. */
 export async function runJob({ handlers, logger }: WorkerSettings, taken: contract.TakenJob, signal: AbortSignal): Promise<Outcome> {
@@ -20,7 +20,7 @@ export async function runJob({ handlers, logger }: WorkerSettings, taken: contra
     const result = await entry.handler(workerJob(taken, payload, signal, logger));
     return { outcome: "completed", ...jsonResult(result) };
   } catch (error) {
-    // A job that was stopped in its middle has not failed.
+    // A job that was interrupted by a stop has not failed.
     if (isShutdown(signal.reason)) return { outcome: "released" };
     return { outcome: "failed", error: messageOf(error), ...retryOf(error) };
   }
@@ -28,13 +28,13 @@ export async function runJob({ handlers, logger }: WorkerSettings, taken: contra
 
 const isShutdown = (reason: unknown): boolean => reason instanceof JobAbortedError && reason.why === "shutdown";
 
-/** @throws {NonRetryableError} for what has no JSON */
+/** @throws {NonRetryableError} for a value without JSON */
 function jsonResult(result: unknown): { result?: string } {
   const text = jsonOf(result, "The handler's result");
   return text === undefined ? {} : { result: text };
 }
 
-/** The text of what was thrown, without what the service does not store. */
+/** The text of what was thrown, without characters that the service does not store. */
 function messageOf(error: unknown): string {
   const text = textOf(error).slice(0, MAX_ERROR).toWellFormed().replaceAll("\0", "\ufffd");
   return text || "The handler threw an empty text.";

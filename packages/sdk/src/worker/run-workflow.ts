@@ -42,7 +42,7 @@ export async function runWorkflow(
     try {
       newest.set(JSON.parse(progressText(value)));
     } catch (error) {
-      logger.warn("The progress of a run was left out.", { worker, run: runId, error: failureOf(error).message });
+      logger.warn("The progress of a run was not sent.", { worker, run: runId, error: failureOf(error).message });
     }
   };
   // At a shutdown, outcomes of steps in progress are still stored.
@@ -70,10 +70,10 @@ export async function runWorkflow(
 }
 
 const unstopped = (key: string): string =>
-  `Step "${key}" goes on though its signal was aborted. The execution of the run does not end before it. Let the step heed its signal, or ` +
+  `Step "${key}" is still running although its signal was aborted. The execution of the run cannot end before it. Let the step heed its signal, or ` +
   "give it a timeout.";
 
-/** Stores steps before the outcome of their execution. Returns the outcome in its place if they cannot be stored. */
+/** Stores steps before the outcome of their execution. If they cannot be stored, it returns the outcome to report instead. */
 export async function storeFirst(steps: readonly contract.ReportedStep[], store: Store, signal: AbortSignal): Promise<Outcome | null> {
   for (let left = steps; left.length > 0; ) {
     const part = left.slice(0, batchSize(left));

@@ -17,8 +17,8 @@ export interface Reporter {
 }
 
 /**
- * Reports outcomes. If the service refuses the call, they are reported in halves, until the one that is at fault is found: it must not keep
- * the others from being stored.
+ * Reports outcomes. If the service refuses the call, they are reported in halves, until the outcome at fault is found: it must not keep the
+ * others from being stored.
  */
 export async function settleOutcomes(reporter: Reporter, outcomes: readonly WorkOutcome[]): Promise<void> {
   try {
@@ -45,7 +45,10 @@ function check(reporter: Reporter, { id, ok, code, message }: contract.Settled, 
   else reporter.logger.warn(`The outcome of a ${kind} came too late.`, { worker: reporter.name, [kind]: id });
 }
 
-/** Reports a refused outcome again, without what was written into it: that the job or run has ended must not be lost. */
+/**
+ * Reports a refused outcome again, without what the handler or workflow wrote into it: the fact that the job or run has ended must not be
+ * lost.
+ */
 function reportWithout(
   { name, logger, again }: Reporter,
   refused: WorkOutcome,

@@ -1,4 +1,4 @@
-/** The steps of a stop that does not end by itself, in their order. */
+/** The stages of a stop that takes too long, in order. */
 interface ShutdownSteps {
   /** Handlers and workflows are asked to end. */
   readonly abort: () => void;
@@ -8,14 +8,14 @@ interface ShutdownSteps {
   readonly giveUp: () => void;
 }
 
-/** The last part of a stop, at most: for what goes on after its signal is aborted, and for reports. Milliseconds. */
+/** The longest last part of a stop: for work that continues after its signal is aborted, and for reports. Milliseconds. */
 const MAX_RESERVE_MS = 5_000;
 
 /**
- * Takes each step when its time has come.
+ * Takes each stage when its time has come.
  *
  * @param timeoutMs how long the stop may take
- * @returns what leaves out the steps that have not come
+ * @returns a function that cancels the stages that are still to come
  */
 export function planShutdown(timeoutMs: number, { abort, release, giveUp }: ShutdownSteps): () => void {
   const reserveMs = Math.min(MAX_RESERVE_MS, timeoutMs / 2);

@@ -13,14 +13,17 @@ interface Listeners {
   readonly second: () => void;
 }
 
-/** Signals that come so close together are one: npm passes Ctrl-C on to a process that has it from the terminal already. Milliseconds. */
+/**
+ * Signals that come this close together count as one: npm passes Ctrl-C on to a process that already got it from the terminal.
+ * Milliseconds.
+ */
 const SAME_MS = 250;
 
 /**
- * Listens to these signals. The second one also ends the process, as it would without a listener: what goes on would keep it alive. If the
- * program listens to the signal itself, that is left to the program.
+ * Listens to these signals. The second one also ends the process, as it would without a listener: otherwise, work in progress would keep it
+ * alive. If the program itself listens to the signal, ending the process is left to the program.
  *
- * @returns what stops listening. Does nothing in runtimes without signals
+ * @returns a function that stops listening. Does nothing in runtimes without signals
  */
 export function onSignals(signals: readonly string[], { first, second }: Listeners, nowMs = elapsedMs): () => void {
   const { process } = globalThis as { readonly process?: Process };

@@ -12,40 +12,40 @@ export interface RequestedSources {
   readonly workflows?: string[];
 }
 
-/** How long a queue or workflow that the service refuses is not asked for. Milliseconds. */
+/** How long a queue or workflow that the service refuses is skipped. Milliseconds. */
 const LEFT_OUT_MS = 30_000;
 
 /** The queues and workflows of a worker, and which of them the service refuses. */
 export class Sources {
   readonly #all: readonly Source[];
-  /** When those that are refused are asked for again. */
+  /** When refused sources are tried again. */
   readonly #againMs = new Map<Source, number>();
 
   constructor(queues: Iterable<string>, workflows: Iterable<string>) {
     this.#all = [...named("queue", queues), ...named("workflow", workflows)];
   }
 
-  /** Those that are not refused. */
+  /** The sources that are not refused. */
   get accepted(): RequestedSources {
     return asked(this.#all.filter((source) => !this.#againMs.has(source)));
   }
 
-  /** Those that are not refused, and those that are asked for again. */
+  /** The sources that are not refused, and those to try again. */
   due(nowMs: number): RequestedSources {
     return asked(this.#all.filter((source) => (this.#againMs.get(source) ?? 0) <= nowMs));
   }
 
-  /** Whether one that is refused is to be asked for again. */
+  /** Whether a refused source is to be tried again. */
   isDue(nowMs: number): boolean {
     return this.#againMs.size > 0 && this.untilDueMs(nowMs) === 0;
   }
 
-  /** How long until one that is refused is asked for again. Milliseconds. */
+  /** How long until a refused source is tried again. Milliseconds. */
   untilDueMs(nowMs: number): number {
     return Math.max(0, Math.min(...this.#againMs.values()) - nowMs);
   }
 
-  /** Leaves one out for a while. Returns whether it was accepted before. */
+  /** Skips a source for a while. Returns whether it was accepted before. */
   refuse({ kind, name }: Source, nowMs: number): boolean {
     const source = this.#all.find((one) => one.kind === kind && one.name === name);
     if (!source) return false;
@@ -54,7 +54,7 @@ export class Sources {
     return isNew;
   }
 
-  /** The service has accepted these. Returns those that were refused before. */
+  /** Records that the service has accepted these sources. Returns those that were refused before. */
   accept({ queues, workflows = [] }: RequestedSources): Source[] {
     const back = [...this.#againMs.keys()].filter(({ kind, name }) => (kind === "queue" ? queues : workflows).includes(name));
     for (const source of back) this.#againMs.delete(source);

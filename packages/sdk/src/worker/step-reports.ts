@@ -3,21 +3,21 @@ import { TidemillError } from "../error.ts";
 
 type Stored = StepReportsStored["reports"][number];
 
-/** What became of a report. An older service gives no details. */
+/** Whether a report was stored. Older services give no details. */
 export type StoredReport = Omit<Stored, "details"> & Partial<Pick<Stored, "details">>;
 
 /** How reports reach the service. */
 export interface StepCalls {
-  /** Stores what is reported of one run. */
+  /** Stores a report on one run. */
   one(runId: string, body: string, signal: AbortSignal): Promise<unknown>;
-  /** Stores what is reported of several. Null: the service is older, and does not have the call. */
+  /** Stores reports on several runs. Null: the service is older, and does not have the call. */
   many(body: string, signal: AbortSignal): Promise<readonly StoredReport[] | null>;
 }
 
 interface Pending {
   readonly runId: string;
   readonly reported: ReportedSteps;
-  /** Its steps as JSON, without the brace that opens each. */
+  /** The steps as JSON, each without its opening brace. */
   readonly steps: readonly string[];
   readonly characters: number;
   readonly signal: AbortSignal;
@@ -30,12 +30,15 @@ const MAX_REPORTS = 100;
 const MAX_STEPS = 1_000;
 /** A character takes at most 3 bytes, and a call at most 16 MiB. */
 const MAX_CHARACTERS = 4 * 1024 * 1024;
-/** Calls at the same time. While as many are on their way, reports wait for the first of them to end, and leave together. */
+/**
+ * The largest number of calls at the same time. While that many are under way, reports wait for the first of them to end, and are then sent
+ * together.
+ */
 const MAX_IN_FLIGHT = 2;
 
 const STATUS: Readonly<Record<string, number>> = { LEASE_LOST: 409, PAYLOAD_TOO_LARGE: 413 };
 
-/** Sends what executions report of their steps. Reports of several runs at the same time share a call. */
+/** Sends the reports of executions on their steps. Reports of several runs at the same time share a call. */
 export class StepReports {
   readonly #calls: StepCalls;
   #waiting: Pending[] = [];
@@ -49,7 +52,7 @@ export class StepReports {
 
   /** @throws {TidemillError} when the service refuses the report, for example LEASE_LOST */
   add(runId: string, reported: ReportedSteps, signal: AbortSignal): Promise<void> {
-    // What the workflow has returned may change later.
+    // The value that the workflow returned may change later.
     const steps = (reported.steps ?? []).map((step) => JSON.stringify(step).slice(1));
     const characters = steps.reduce((sum, { length }) => sum + length, 0);
     return new Promise((resolve, reject) => {
@@ -81,7 +84,7 @@ export class StepReports {
     });
   }
 
-  /** Reports of the same turn of the event loop leave together. */
+  /** Reports of the same turn of the event loop are sent together. */
   #flushSoon(): void {
     if (this.#flushes || this.#inFlight >= MAX_IN_FLIGHT) return;
     this.#flushes = true;
@@ -112,7 +115,7 @@ export class StepReports {
   async #store(batch: readonly Pending[]): Promise<void> {
     const [first] = batch;
     if (batch.length === 1 && first) return this.#storeOne(first);
-    // Ended when nobody waits for it any more.
+    // The call is ended when nobody waits for it any more.
     const ended = new AbortController();
     const end = () => batch.every(({ signal }) => signal.aborted) && ended.abort(first?.signal.reason);
     for (const { signal } of batch) signal.addEventListener("abort", end, { once: true });
@@ -122,7 +125,7 @@ export class StepReports {
         return this.#settle(batch, stored);
       if (!stored) this.#takesMany = false;
     } catch {
-      // Each by itself: so it is found out whose fault it is.
+      // Each is sent alone, to find the report at fault.
     } finally {
       for (const { signal } of batch) signal.removeEventListener("abort", end);
     }
@@ -134,7 +137,7 @@ export class StepReports {
       const { ok = false, code = null, message = null, details } = stored[at] ?? {};
       const facts = { message: message ?? "", status: STATUS[code ?? ""] ?? 400, details: (details ?? {}) as Record<string, unknown> };
       if (ok) one.resolve();
-      // Repeated until the service can store it, while other reports go on.
+      // Repeated until the service can store it, while other reports are sent.
       else if (code === "UNAVAILABLE") void this.#storeOne(one);
       else one.reject(new TidemillError({ code: code ?? "UNEXPECTED_RESPONSE", ...facts }));
     }

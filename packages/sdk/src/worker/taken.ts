@@ -17,7 +17,7 @@ export interface Taken {
   readonly execute: (held: Held) => Promise<Outcome>;
 }
 
-/** Makes of each job, run and hook of a response what is to be executed. */
+/** Prepares each job, run and hook of a response for its execution. */
 export function takenFrom(
   { jobs, runs, hooks }: Pick<contract.WorkResponse, "jobs" | "runs" | "hooks">,
   settings: WorkerSettings,

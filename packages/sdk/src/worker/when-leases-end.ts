@@ -9,14 +9,15 @@ export interface CallTimes {
 const MAX_DRIFT = 0.01;
 
 /**
- * Until when what a call took is held, by `elapsedMs`.
+ * When the leases of the jobs and runs that a call took end, by `elapsedMs`.
  *
- * The service took it `waitedMs` after it received the last try, at the earliest, which was not before that try was sent. Without `waitedMs`,
- * it may have been as soon as the first try was sent.
+ * The service took them no earlier than `waitedMs` after it received the last try, and it received that try no earlier than it was sent.
+ * Without `waitedMs`, it may have taken them as soon as the first try was sent.
  *
- * If the call took less than `waitedMs` by the worker's clock, that clock was stopped meanwhile, for example since the machine was suspended.
- * It is not known for how long, and the leases may have ended: nothing is left of them when the response comes. A shorter stop is not noticed
- * if the response comes late enough, nor any stop without `waitedMs`: then the leases end earlier than this says, by as long as it was.
+ * If the call took less than `waitedMs` by the worker's clock, that clock was stopped in the meantime, for example because the machine was
+ * suspended. Nobody knows for how long, and the leases may have ended: then this returns the time of the response, so that no time is left.
+ * A shorter stop is not noticed if the response comes late enough, and without `waitedMs` no stop is noticed. In both cases the leases end
+ * earlier than this says, by the length of the stop.
  */
 export function whenLeasesEnd(
   { firstSentMs, lastSentMs, respondedMs }: CallTimes,

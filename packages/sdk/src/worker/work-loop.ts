@@ -14,19 +14,19 @@ import { type Taken, takenFrom } from "./taken.ts";
 
 /** Jobs and runs in one call. */
 const MAX_JOBS = 500;
-/** From this concurrency on, a call takes half of it at most: while it is on its way, the other half is executed and settled. */
+/** From this concurrency on, a call takes at most half of it: while the call is under way, the other half is executed and settled. */
 const MIN_HALVED = 100;
-/** Calls that report outcomes at the same time: while one is on its way, the next one collects. */
+/** The largest number of calls that report outcomes at the same time: while one is under way, the next one collects. */
 const MAX_REPORTS = 2;
-/** How long a call waits for a job or run at most. Seconds. Proxies often end a request after 30. */
+/** The longest time that a call waits for a job or run. Seconds. Proxies often end a request after 30. */
 const MAX_WAIT_SECONDS = 28;
 /** The same if the service does not say how long a call had waited. */
 const MAX_WAIT_SECONDS_UNKNOWN = 20;
-/** What a call has brought has this long to begin before the next call. A timer ends up to a millisecond early. */
+/** Jobs and runs that a call has brought get this long to begin before the next call. A timer ends up to a millisecond early. */
 const BEGIN_MS = 2;
 /** The shortest pause before an outcome is reported again that the service could not store. Milliseconds. */
 const LATER_MS = 500;
-/** The part of a lease that must be left when what it holds is begun. */
+/** The part of a lease that must be left when its job or run begins. */
 const MIN_LEFT = 1 / 3;
 
 /** A call that takes nothing. */
@@ -34,7 +34,7 @@ const NOTHING: Pick<Asked, "queues" | "workflows" | "limit"> = { queues: [] };
 
 /** Takes jobs and runs as long as there is room, executes them, and reports their outcomes. */
 export class WorkLoop {
-  /** Resolves when it was stopped and nothing is left. Rejects when the service refuses the worker. */
+  /** Resolves when the worker was stopped and nothing is left to do. Rejects when the service refuses the worker. */
   readonly ended: Promise<void>;
   #end: () => void = () => {};
   #endWith: (error: unknown) => void = () => {};
@@ -45,11 +45,11 @@ export class WorkLoop {
   readonly #keeper: LeaseKeeper;
   readonly #watch: LeaseWatch;
   readonly #outcomes = new Outcomes();
-  /** Aborted when no more is taken. */
+  /** Aborted when no more jobs and runs are taken. */
   readonly #taking = new AbortController();
-  /** Aborted when no more is reported. */
+  /** Aborted when no more outcomes are reported. */
   readonly #reporting = new AbortController();
-  /** Handlers and workflows that have not ended. Some may go on though what they work on is no longer held. */
+  /** Handlers and workflows that have not ended. Some may continue although the worker has lost their job or run. */
   #executing = 0;
   #reports = 0;
   #waits = 0;
@@ -109,14 +109,14 @@ export class WorkLoop {
     this.#pump();
   }
 
-  /** Ends at once, whatever is not reported. */
+  /** Ends immediately, even if outcomes are not reported yet. */
   giveUp(): void {
     const count = this.#held.size + this.#outcomes.size + this.#reported + this.#postponed;
     if (count > 0) this.#log("warn", "The worker ends without having reported jobs or runs. Their leases end.", { count });
     this.#end();
   }
 
-  /** Ends all that is going on. */
+  /** Ends everything in progress. */
   close(): void {
     this.#taking.abort();
     this.#reporting.abort();
@@ -137,13 +137,16 @@ export class WorkLoop {
     return Math.max(0, Math.min(MAX_JOBS, share, concurrency - this.#executing - this.#expected - this.#postponed));
   }
 
-  /** If it is not known when a call took what it brings, that was at any moment since it was sent: half of the lease is left then. */
+  /**
+   * How long a call may wait. If its response does not say when its jobs were taken, that may have been right after it was sent. Then it
+   * waits for at most half of a lease.
+   */
   get #waitSeconds(): number {
     if (this.#calls.saysWaited) return MAX_WAIT_SECONDS;
     return Math.min(MAX_WAIT_SECONDS_UNKNOWN, Math.max(1, Math.floor(this.#settings.leaseSeconds / 2)));
   }
 
-  /** What must end before the worker has stopped. */
+  /** Whatever must end before the worker has stopped. */
   get #unended(): number {
     return this.#held.size + this.#outcomes.size + this.#postponed + this.#reports + this.#waits;
   }
@@ -169,7 +172,7 @@ export class WorkLoop {
 
   async #report(): Promise<void> {
     const outcomes = this.#outcomes.take();
-    // What is due again is asked for by a call that reports nothing: it needs the room.
+    // Sources that are due again are tried by a call that reports nothing: it needs the room.
     const mayTake = !this.#isStopping && !this.#sources.isDue(this.#settings.elapsedMs());
     let asked = mayTake ? this.#asked(this.#sources.accepted) : NOTHING;
     const { limit = 0 } = asked;
@@ -195,7 +198,7 @@ export class WorkLoop {
     }
   }
 
-  /** The service takes it as long as the lease holds, and says then that it is lost. */
+  /** The service accepts the outcome as long as the lease holds. After that it responds that the lease is lost. */
   async #reportLater(outcome: WorkOutcome): Promise<void> {
     this.#postponed += 1;
     try {
@@ -227,7 +230,8 @@ export class WorkLoop {
     } finally {
       this.#waits -= 1;
       this.#expected -= limit;
-      // What has been taken begins first, until it waits for its first steps to be stored: the next call would only keep them waiting.
+      // Jobs and runs that were taken begin first, until they wait for their first steps to be stored: the next call would only delay
+      // these.
       if (this.#executing > 0) setTimeout(() => this.#pump(), BEGIN_MS);
       else this.#pump();
     }
@@ -247,7 +251,7 @@ export class WorkLoop {
     return response;
   }
 
-  /** Executes what a call has brought. While the worker stops, it is released. */
+  /** Executes the jobs and runs that a call has brought. While the worker stops, they are released. */
   async #begin(taken: readonly Taken[], endsMs: number): Promise<void> {
     const isLate = endsMs - this.#settings.elapsedMs() < this.#settings.leaseSeconds * 1_000 * MIN_LEFT;
     const sure = isLate && !this.#isStopping ? await this.#extend(taken, endsMs) : { taken, endsMs };
@@ -257,7 +261,7 @@ export class WorkLoop {
     }
   }
 
-  /** Makes sure of leases that may have ended. Returns what the worker holds. */
+  /** Extends leases that may have ended. Returns what the worker still holds. */
   async #extend(taken: readonly Taken[], endsMs: number): Promise<{ taken: readonly Taken[]; endsMs: number }> {
     const leases = taken.map(({ lease }) => lease);
     try {
@@ -283,11 +287,11 @@ export class WorkLoop {
     this.#pumpSoon();
   }
 
-  /** What steps have returned is stored first: the next execution would execute them again. */
+  /** The results of steps are stored first: otherwise the next execution would execute these steps again. */
   async #release(held: Held): Promise<void> {
     while (held.stores.size > 0) {
       await Promise.allSettled(held.stores);
-      // The execution goes on, and may end.
+      // The execution continues, and may still end.
       await wait(0, undefined);
     }
     if (!this.#held.giveUp(held)) return;
@@ -306,13 +310,13 @@ export class WorkLoop {
     this.#held.lose(id, "lease_lost", lease_token);
   }
 
-  /** Leaves out the queue or workflow for which the service refuses a call. Returns whether it is one. */
+  /** Skips the queue or workflow because of which the service refuses a call. Returns whether there is one. */
   #leaveOut(asked: RequestedSources, error: unknown): boolean {
     const source = this.#calls.wasAnswered && error instanceof TidemillError ? refusedSource(error, asked) : null;
     if (!source || !(error instanceof TidemillError)) return false;
     const isNew = this.#sources.refuse(source, this.#settings.elapsedMs());
     const fields = { [source.kind]: source.name, code: error.code, error: error.message };
-    if (isNew) this.#log("warn", `A ${source.kind} is left out: the service refuses it. It is asked for again every 30 s.`, fields);
+    if (isNew) this.#log("warn", `The service refuses a ${source.kind}. The worker skips it and tries it again every 30 s.`, fields);
     return true;
   }
 
@@ -320,7 +324,7 @@ export class WorkLoop {
     for (const { kind, name } of this.#sources.accept(asked)) this.#log("info", `A ${kind} is served again.`, { [kind]: name });
   }
 
-  /** The service refuses the worker itself. What it holds goes to others when the leases end. */
+  /** The service refuses the worker itself. Its jobs and runs go to other workers when the leases end. */
   #fail(error: unknown): void {
     this.#endWith(error);
     this.close();

@@ -33,13 +33,13 @@ export class Worker {
     return this.#settings.name;
   }
 
-  /** The workflows whose runs it executes. */
+  /** The workflows whose runs are executed. */
   get workflows(): readonly AnyWorkflow[] {
     return [...this.#settings.workflows.values()];
   }
 
   /**
-   * Runs until the worker is stopped, by `stop` or a signal. While the service is away, it tries again.
+   * Runs until the worker is stopped, by `stop` or a signal. While the service cannot be reached, it keeps trying.
    *
    * @throws {TidemillError} when the service refuses a workflow, the worker's first call, for example NOT_FOUND for a queue, or the key for a
    * minute (UNAUTHORIZED); when something other than the service responds to the first calls for a minute (UNEXPECTED_RESPONSE)
@@ -50,8 +50,8 @@ export class Worker {
   }
 
   /**
-   * Takes no more jobs and runs, and waits until those that it has taken have ended and are reported, for as long as `stopTimeoutMs` says. A
-   * worker that is stopped cannot run again.
+   * Takes no more jobs and runs, and waits until those in progress have ended and are reported, at most for `stopTimeoutMs`. A stopped
+   * worker cannot run again.
    */
   async stop(): Promise<void> {
     this.#beginStop();

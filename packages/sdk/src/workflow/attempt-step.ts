@@ -25,7 +25,7 @@ export interface StepOutcome {
   readonly isFinal: boolean;
 }
 
-/** Executes a step, with its attempts. Never rejects. Null: it was aborted, and has no outcome. */
+/** Executes a step, with its attempts. Never rejects. Null: the step was aborted and has no outcome. */
 export async function attemptStep(host: RunHost, call: StepCall, signal: AbortSignal): Promise<StepOutcome | null> {
   const { key, settings } = call;
   for (let attempt = 1; !signal.aborted; attempt += 1) {
@@ -58,7 +58,7 @@ async function runOnce(
   const begin = (until: AbortSignal) => insideStep(host, key, () => fn({ signal: until, attempt, idempotencyKey }));
   if (timeoutMs === null) return begin(signal);
   const deadline = host.deadline(timeoutMs, signal, () => new StepTimeoutError(key, timeoutMs));
-  // It also ends an attempt that goes on after its signal is aborted. It is told before the function, which may return at once then.
+  // This also ends an attempt that goes on after its signal is aborted. It listens before the function does, which may return immediately then.
   const late = new Promise<never>((_, reject) => deadline.onPass(reject));
   try {
     return await Promise.race([late, begin(deadline.signal)]);

@@ -1,14 +1,14 @@
 import type { HttpCall } from "@tidemill/contract";
 
-/** Different secrets that the service fills into one call. */
+/** How many different secrets the service fills into one call. */
 const MAX_SECRETS = 100;
 const OPENING = "${{";
 const TEMPLATE = /\$\{\{\s*secrets\.([A-Z][A-Z0-9_]{0,127})\s*\}\}/;
 
-/** A text with this in place of its templates. */
+/** Replaces the templates of a text. */
 export const withoutTemplates = (text: string, value: string): string => text.replaceAll(new RegExp(TEMPLATE, "g"), value);
 
-/** Checks the templates of a call. @throws {TypeError} naming the text that has a wrong one */
+/** Checks the templates of a call. @throws {TypeError} naming the text with an invalid template */
 export function checkCallTemplates({ url, headers = {}, body }: Pick<HttpCall, "url" | "headers" | "body">): void {
   const secrets = new Set([...namesIn("url", url), ...namesIn("headers", headers), ...namesIn("body", body)]);
   if (secrets.size > MAX_SECRETS) throw new TypeError(`A call may have at most ${MAX_SECRETS} different secrets, not ${secrets.size}.`);
@@ -30,5 +30,5 @@ function* namesInText(field: string, text: string): Generator<string> {
   if (!text.includes(OPENING)) return;
   for (const [, name = ""] of text.matchAll(new RegExp(TEMPLATE, "g"))) yield name;
   if (withoutTemplates(text, "\0").includes(OPENING))
-    throw new TypeError(`${field} has ${OPENING} without a template: one reads ${OPENING} secrets.NAME }}.`);
+    throw new TypeError(`${field} has ${OPENING} without a template. Write ${OPENING} secrets.NAME }}.`);
 }

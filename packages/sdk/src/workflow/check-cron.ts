@@ -9,7 +9,7 @@ interface Field {
   readonly min: number;
   readonly max: number;
   readonly names?: readonly string[];
-  /** What is not a number, a name, a range or a step. */
+  /** Special values: neither a number, a name, a range nor a step. */
   readonly special?: RegExp;
 }
 
@@ -23,12 +23,12 @@ const FIELDS: readonly Field[] = [
 ];
 
 /**
- * Finds what the service would surely refuse in a cron expression. The service itself reads it.
+ * Finds mistakes in a cron expression that the service would certainly refuse. Only the service parses it in full.
  *
  * @throws {TypeError} naming the field
  */
 export function checkCron(expression: string): void {
-  if (typeof expression !== "string") throw new TypeError(`A cron expression is a text, not ${givenText(expression)}.`);
+  if (typeof expression !== "string") throw new TypeError(`A cron expression must be a string, not ${givenText(expression)}.`);
   if (NICKNAMES.includes(expression)) return;
   const parts = expression.split(/[ \t]+/).filter((part) => part !== "");
   if (parts.length !== 5 && parts.length !== 6) {
@@ -42,7 +42,7 @@ export function checkCron(expression: string): void {
     const { name, min, max, names = [] } = field;
     const range = [`${min} to ${max}`, ...(names.length > 0 ? [`${names[0]} to ${names.at(-1)}`] : [])].join(", ");
     throw new TypeError(
-      `The ${name} ${JSON.stringify(part)} of the cron expression ${JSON.stringify(expression)} is none: it is ${range}, or *.`,
+      `The cron expression ${JSON.stringify(expression)} has an invalid ${name}, ${JSON.stringify(part)}. It must be ${range}, or *.`,
     );
   }
 }

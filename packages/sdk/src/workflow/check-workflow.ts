@@ -13,9 +13,9 @@ const MAX_CONCURRENCY = 100_000;
 const MAX_VERSION = 64;
 
 /**
- * Checks the options of a workflow where they are written, as the service does when a worker registers it.
+ * Checks the options of a workflow where it is defined. The service checks the same when a worker registers the workflow.
  *
- * @param known the options that there are
+ * @param known the options that exist
  * @throws {TypeError} naming the option that is wrong
  */
 export function checkWorkflow(options: object, known: object): void {
@@ -38,7 +38,7 @@ export function checkWorkflow(options: object, known: object): void {
     checkBackoff(`backoff.delay${of}`, (backoff as { delay?: unknown }).delay);
   }
   if (version !== undefined && (typeof version !== "string" || version === "" || version.length > MAX_VERSION || !isStorable(version)))
-    throw new TypeError(`version${of} must be a text of 1 to ${MAX_VERSION} characters, not ${givenText(version)}.`);
+    throw new TypeError(`version${of} must be a string of 1 to ${MAX_VERSION} characters, not ${givenText(version)}.`);
   for (const [name, hook] of Object.entries({ onSuccess, onFailure, onCancel })) {
     if (hook !== undefined && typeof hook !== "function") throw new TypeError(`${name}${of} must be a function.`);
   }
@@ -49,7 +49,7 @@ function checkBackoff(what: string, delay: unknown): void {
     const ms = delay === undefined ? 0 : durationMs("delay", delay as Duration);
     if (Number.isInteger(ms) && ms <= MAX_BACKOFF_MS) return;
   } catch {}
-  throw new TypeError(`${what} must be whole milliseconds, or text such as "10s", of at most 24 hours, not ${givenText(delay)}.`);
+  throw new TypeError(`${what} must be whole milliseconds, or a string such as "10s", of at most 24 hours, not ${givenText(delay)}.`);
 }
 
 function checkWhole(what: string, value: unknown, min: number, max: number): void {

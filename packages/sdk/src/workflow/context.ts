@@ -17,14 +17,15 @@ export interface StepContext {
 }
 
 export interface StepKey {
-  /** Tells apart uses of one name at the same time, for example the id of what is worked on. */
+  /** Distinguishes uses of one name at the same time, for example the id of the item in a loop. */
   readonly key?: string | number;
 }
 
 export interface RunStepOptions<Output = unknown> extends StepKey {
   /**
-   * How often the step is tried within one execution, the first time included. Then its failure is remembered. Without it, the step is tried
-   * once, and a failure that the workflow does not catch is tried again with the run's next attempt.
+   * How often the step is tried within one execution, the first time included. If the last try fails, the failure is remembered. Without
+   * this option, the step is tried once per attempt of the run, and a failure that the workflow does not catch is tried again in the run's
+   * next attempt.
    */
   readonly attempts?: number;
   /** How long to wait before the second attempt; twice as long before each further one. 1 s by default. */
@@ -33,8 +34,8 @@ export interface RunStepOptions<Output = unknown> extends StepKey {
   readonly timeout?: Duration;
   /**
    * Undoes the step when the run fails for good or is cancelled after the step has completed. The step that completed last is undone first.
-   * It has the step's `timeout`, `backoff` and `attempts`; without `attempts`, those of the run. An undo that fails all the same is in
-   * `undoErrors` of the run, and the others go on. It may be called again if its outcome could not be stored.
+   * It has the step's `timeout`, `backoff` and `attempts`; without `attempts`, those of the run. If it still fails, the error is added to
+   * the run's `undoErrors`, and the other steps are undone. It may be called again if its outcome could not be stored.
    *
    * @param output what the step returned, as a replay sees it
    */
@@ -43,11 +44,11 @@ export interface RunStepOptions<Output = unknown> extends StepKey {
 
 /** An event that a step sends. */
 export interface EventToSend<Data = unknown> {
-  /** Its definition, or its name. */
+  /** The definition or the name of the event. */
   readonly name: EventDefinition<Data> | string;
-  /** The input of the runs that it starts. */
+  /** The input of the runs that the event starts. */
   readonly data?: NoInfer<Data>;
-  /** When it happened. Milliseconds since 1970; now by default. */
+  /** When the event happened. Milliseconds since 1970; now by default. */
   readonly ts?: number;
 }
 
@@ -71,12 +72,12 @@ export interface SignalToAwait<Payload = unknown> extends SignalToRegister {
   readonly of?: SignalDefinition<Payload>;
 }
 
-/** The steps of a workflow. What they return is remembered: when the run goes on later, they are not executed again. */
+/** The steps of a workflow. Their results are remembered: when the run continues later, they are not executed again. */
 export interface Step<Signals = NoSignals> {
   /**
-   * Runs a function once, and remembers what it returns. It runs again only if its outcome could not be stored.
+   * Runs a function once, and remembers its result. It runs again only if its outcome could not be stored.
    *
-   * @param name what the step does. Unique in the run among steps that are in progress at the same time; see `key`
+   * @param name what the step does. Steps that are in progress at the same time must have different names, or different keys (`key`)
    * @returns what the function returned, as it comes back from JSON
    * @throws {StepError} with the name and message of what the function threw
    */
@@ -86,14 +87,14 @@ export interface Step<Signals = NoSignals> {
     options?: RunStepOptions<Remembered<Awaited<NoInfer<T>>>>,
   ): Promise<Remembered<Awaited<T>>>;
 
-  /** Waits. The worker is free meanwhile, if no other step is in progress. */
+  /** Waits. Meanwhile the worker is free, unless another step is in progress. */
   sleep(name: string, duration: Duration, options?: StepKey): Promise<void>;
 
   /** Waits until a moment: a Date, or RFC 3339 text. */
   sleepUntil(name: string, until: Moment, options?: StepKey): Promise<void>;
 
   /**
-   * Sends an event, once in the run: it is stored together with the step. It starts a run of each workflow that listens to it.
+   * Sends an event exactly once per run: the event and the step are stored together. It starts a run of each workflow that listens to it.
    *
    * @returns the event's id, and the runs that it started
    * @throws {StepError} when the service refuses it, for example because the month's executions are used up
@@ -101,7 +102,7 @@ export interface Step<Signals = NoSignals> {
   sendEvent<Data>(name: string, event: EventToSend<Data>, options?: StepKey): Promise<EventSent>;
 
   /**
-   * Registers a signal before it is handed out, so that a completion is kept that comes before the workflow waits for it.
+   * Registers a signal. Do this before you hand out its id: a completion that comes before the workflow waits is then kept.
    *
    * @throws {StepError} SignalTakenError when the signal belongs to another run that has not ended; TooManySignalsError when the run has 100
    * signals whose waits have not ended
@@ -109,12 +110,12 @@ export interface Step<Signals = NoSignals> {
   signal(name: string, signal: SignalToRegister, options?: StepKey): Promise<{ readonly signal: string }>;
 
   /**
-   * Waits for a signal that is completed over HTTP (`POST /v1/signals/:id/complete`). The worker is free meanwhile. It registers the signal,
-   * unless `step.signal` has done so.
+   * Waits for a signal that is completed over HTTP (`POST /v1/signals/:id/complete`). The worker is free meanwhile. The step registers the
+   * signal, unless `step.signal` has done so.
    *
    * @param name names the step. If the workflow declares a signal of this name in `signals`, the payload has its type
    * @returns the payload of the completion, as sent
-   * @throws {SignalTimeoutError} when `timeout` passes first; {StepError} SignalTakenError and TooManySignalsError, as `signal`
+   * @throws {SignalTimeoutError} when `timeout` passes first; {StepError} SignalTakenError and TooManySignalsError, like `signal`
    */
   waitForSignal<Name extends keyof Signals & string>(
     name: Name,
@@ -124,9 +125,9 @@ export interface Step<Signals = NoSignals> {
   waitForSignal<Payload = unknown>(name: string, signal: SignalToAwait<Payload>, options?: StepKey): Promise<Payload>;
 
   /**
-   * Lets the service make an HTTP call. The worker is free meanwhile, and never sees the secrets that the service fills into the address, the
-   * headers and the body. The call is tried again after a response with a status of 500 or more, or with 408, 425 or 429, and when there is
-   * none. Every attempt has the same `Idempotency-Key` header.
+   * Lets the service make an HTTP call. The worker is free meanwhile, and never sees the secrets that the service fills into the address,
+   * the headers and the body. The call is tried again after a response with status 408, 425, 429 or at least 500, and when there is no
+   * response. Every attempt has the same `Idempotency-Key` header.
    *
    * @returns the response, with a status from 200 to 299 and at most 1 MiB
    * @throws {HttpError} with the status of the last response, when no attempt succeeded
@@ -134,11 +135,11 @@ export interface Step<Signals = NoSignals> {
   http<Body = unknown>(name: string, request: HttpRequest<Body>, options?: StepKey): Promise<HttpResponse<Body>>;
 
   /**
-   * Starts a run of another workflow, and waits for it, at most 24 hours. The worker is free meanwhile.
+   * Starts a run of another workflow, and waits for it for at most 24 hours. The worker is free meanwhile.
    *
    * @returns what the run returned, as `result`, and its id
    * @throws {WorkflowFailedError} when the run fails; {WorkflowCancelledError} when it is cancelled; {WorkflowTimeoutError} when `timeout`
-   * passes first, and the run goes on; {StepError} when the service refuses it, for example because the workflow does not exist
+   * passes first (the run continues); {StepError} when the service refuses it, for example because the workflow does not exist
    */
   invoke<Of extends InvocableWorkflow | string, Timeout extends Duration>(
     name: string,
@@ -147,12 +148,13 @@ export interface Step<Signals = NoSignals> {
   ): Promise<InvokedRun<ResultOf<Of>>>;
 
   /**
-   * Waits for the first of several steps. The others are cancelled: their signals are aborted, and what waits for them gets a
-   * `StepCancelledError`. So are the steps behind other races, and those of which `then`, `catch` and
-   * `finally` made what is given: their `catch` handlers are not called. Others that wait for such a step get that error, too.
+   * Waits for the first of several steps. The others are cancelled: their signals are aborted, and code that awaits them gets a
+   * `StepCancelledError`. You may also pass other races, and promises that `then`, `catch` and `finally` derive from a step: the steps
+   * behind them are cancelled, too, without a call of their `catch` handlers.
    *
-   * What an async function or `Promise.all` returns is no step: it can win, but its steps cannot be cancelled, and those that it begins later
-   * are executed. In tests and in development, the run fails with a `RaceError` then. `Promise.race` cancels nothing.
+   * The promise of an async function or of `Promise.all` is not a step: it can win, but its steps cannot be cancelled, and steps that it
+   * begins later are executed. In tests and in development, passing one fails the run with a `RaceError`. Use `Promise.race` for these: it
+   * cancels nothing.
    *
    * @throws the error of the first one, if it fails
    */
@@ -162,7 +164,7 @@ export interface Step<Signals = NoSignals> {
 /** The step that won a race, by its name in the race. */
 export type Winner<Steps> = { [Name in keyof Steps]: { readonly winner: Name; readonly value: Awaited<Steps[Name]> } }[keyof Steps];
 
-/** The run, and what a workflow must not take from elsewhere because a replay would see something else. */
+/** The run, and values that a workflow must take from here, because elsewhere they would differ in a replay. */
 export interface Run {
   readonly id: string;
   readonly workflowId: string;
@@ -175,15 +177,15 @@ export interface Run {
   /** A random UUID, remembered. */
   uuid(): string;
   /**
-   * Whether the new branch of changed code is to be taken: true for runs that had not passed this point before the change. It stays the same
-   * for the run.
+   * Whether to take the new branch of changed code: true for runs that had not passed this point before the change. The answer stays the
+   * same for a run.
    */
   patched(name: string): boolean;
   /**
-   * Says how far the run is, for people and programs that watch it: it stands on the run as `progress`. The newest value is kept, and
-   * intermediate ones may be left out. It is sent about once a second at most, is not remembered, and never fails the run.
+   * Reports how far the run is, for people and programs that watch it: the value becomes the run's `progress`. The newest value is kept,
+   * and intermediate ones may be left out. Values are sent about once a second at most, are not remembered, and never fail the run.
    *
-   * @param value any JSON of at most 4 KiB. Anything else is left out, with a warning in the worker's log
+   * @param value any JSON value of at most 4 KiB. Anything else is ignored, with a warning in the worker's log
    */
   progress(value: unknown): void;
 }

@@ -115,7 +115,7 @@ async function send(execution: Execution): Promise<void> {
   }
 }
 
-/** Ends an execution whose program does not come to steps that the journal has, though it waits for others. */
+/** Ends an execution whose program does not reach steps of the journal, although it waits for others. */
 class MisfitWatch {
   readonly #execution: Execution;
   readonly #signal: AbortSignal;
@@ -126,7 +126,7 @@ class MisfitWatch {
     this.#signal = signal;
   }
 
-  /** Gives the program time: it may be busy with something else than steps. Each step that it comes to gives it more. */
+  /** Gives the program time: it may be busy with something other than steps. Each step that it reaches gives it more. */
   watch(): void {
     const { journal, keys, cancelled, host } = this.#execution;
     const now = () => `${journal.unreached} ${cancelled.size}`;

@@ -2,22 +2,22 @@ import { givenText } from "../given-text.ts";
 
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** How long: milliseconds, or text such as "90s", "15m", "24h" or "7d". */
+/** How long: milliseconds, or a string such as "90s", "15m", "24h" or "7d". */
 export type Duration = number | `${number}${keyof typeof UNITS}`;
 
 /**
  * @param field what the caller calls it
  * @returns milliseconds
- * @throws {TypeError} for what is no duration
+ * @throws {TypeError} if it is not a duration
  */
 export function durationMs(field: string, duration: Duration): number {
   const [, amount, unit] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(typeof duration === "string" ? duration : "") ?? [];
   const ms = typeof duration === "number" ? duration : Number(amount) * UNITS[unit as keyof typeof UNITS];
   if (Number.isFinite(ms) && ms >= 0) return ms;
-  throw new TypeError(`${field} must be a number of milliseconds, or text such as "90s", "24h" or "7d", not ${givenText(duration)}.`);
+  throw new TypeError(`${field} must be a number of milliseconds, or a string such as "90s", "24h" or "7d", not ${givenText(duration)}.`);
 }
 
-/** As long as a run may sleep, or wait for a signal, in one step. */
+/** The longest sleep, or wait for a signal, in one step. */
 const MAX_WAIT_MS = 365 * UNITS.d;
 
 /**
@@ -25,7 +25,7 @@ const MAX_WAIT_MS = 365 * UNITS.d;
  *
  * @param field what the step calls it
  * @returns milliseconds
- * @throws {TypeError} for what is no duration; {RangeError} for more than 365 days
+ * @throws {TypeError} if it is not a duration; {RangeError} for more than 365 days
  */
 export function waitMs(field: string, duration: Duration): number {
   const ms = durationMs(field, duration);

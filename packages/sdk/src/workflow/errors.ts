@@ -3,7 +3,7 @@ import { type AbortCause, AbortedError, NonRetryableError } from "../worker/erro
 
 type StepFailure = NonNullable<RunStep["error"]>;
 
-/** A step failed. Its `name` and `message` are those of the error that the step threw, also when the failure is remembered. */
+/** A step failed. `name` and `message` are those of the error that the step threw, even if the failure is remembered. */
 export class StepError extends Error {
   /** Key of the step. */
   readonly step: string;
@@ -24,7 +24,7 @@ export class SignalTimeoutError extends StepError {
 
 /** A call that the service made for a step got no response with a status from 200 to 299. */
 export class HttpError extends StepError {
-  /** Of the last response; null when there was none. */
+  /** Status of the last response; null when there was none. */
   readonly status: number | null;
   /** What went wrong with the last attempt, for example HTTP_STATUS, TIMEOUT, DNS or SECRET_NOT_FOUND. */
   readonly code: string;
@@ -63,7 +63,10 @@ export class DuplicateStepError extends NonRetryableError {
   }
 }
 
-/** A step is asked for with what steps cannot have, such as a sleep of two years. Fails the run for good, unless the workflow catches it. */
+/**
+ * A step was called with arguments that steps cannot have, such as a sleep of two years. Fails the run for good, unless the workflow
+ * catches it.
+ */
 export class InvalidStepError extends NonRetryableError {
   override readonly name: string = "InvalidStepError";
 
@@ -72,20 +75,20 @@ export class InvalidStepError extends NonRetryableError {
   }
 }
 
-/** The function of a step asks for another step, which a replay could not remember. Fails the run for good. */
+/** The function of a step called another step, which a replay could not remember. Fails the run for good. */
 export class NestedStepError extends NonRetryableError {
   override readonly name: string = "NestedStepError";
 
   constructor(inner: string, outer: string) {
     super(
-      `"${inner}" is inside of step "${outer}". Steps do not contain steps: call it after step "${outer}", or make it a part of its function without a step.`,
+      `Step "${inner}" was called inside step "${outer}". Steps cannot contain steps: call it after step "${outer}", or do its work in the function of "${outer}" without a step.`,
     );
   }
 }
 
 /**
- * `step.race` was given something that it cannot cancel. Fails the run for good in tests and in development (`replayEachStep`). Elsewhere
- * the race goes on.
+ * `step.race` got something that it cannot cancel. Fails the run for good in tests and in development (`replayEachStep`). Elsewhere the
+ * race continues.
  */
 export class RaceError extends NonRetryableError {
   override readonly name: string = "RaceError";
@@ -94,12 +97,12 @@ export class RaceError extends NonRetryableError {
   constructor(names: readonly string[]) {
     const what = names.map((name) => `"${name}"`).join(", ");
     super(
-      `step.race cannot cancel ${what}: what an async function or Promise.all begins goes on when it has lost. Give it the steps themselves, or use Promise.race, which cancels nothing.`,
+      `step.race cannot cancel ${what}: what an async function or Promise.all has started goes on after it loses. Pass the steps themselves, or use Promise.race, which cancels nothing.`,
     );
   }
 }
 
-/** The journal of a run has no room for another step. Fails the run for good. */
+/** The journal of a run is full. Fails the run for good. */
 export class JournalTooLargeError extends NonRetryableError {
   override readonly name: string = "JournalTooLargeError";
 }
@@ -121,12 +124,12 @@ export class JournalMismatchError extends Error {
   }
 
   static threwBefore(step: string, { name, message }: RunError): JournalMismatchError {
-    const what = `The journal has step "${step}", but the code throws before it comes to it: ${name}: ${message}${/[.!?]$/.test(message) ? "" : "."}`;
+    const what = `The journal has step "${step}", but the code throws before it reaches it: ${name}: ${message}${/[.!?]$/.test(message) ? "" : "."}`;
     return new JournalMismatchError(step, `${what} ${ADVICE}`);
   }
 
   static neverReached(step: string): JournalMismatchError {
-    return new JournalMismatchError(step, `The journal has step "${step}", but the code does not come to it. ${ADVICE}`);
+    return new JournalMismatchError(step, `The journal has step "${step}", but the code does not reach it. ${ADVICE}`);
   }
 
   static cancelled(step: string): JournalMismatchError {
@@ -135,7 +138,7 @@ export class JournalMismatchError extends Error {
 }
 
 /**
- * A workflow does something else in a replay of its own journal (`replayEachStep`). Fails the run for good, so that it is seen in
+ * A workflow did something else in a replay of its own journal (`replayEachStep`). Fails the run for good, so that it is noticed in
  * development.
  */
 export class NondeterminismError extends NonRetryableError {
@@ -153,8 +156,8 @@ export class NondeterminismError extends NonRetryableError {
 const MAX_NAMED = 5;
 
 /**
- * A workflow returned and had not awaited all of its steps. Fails the run for good in development (`replayEachStep`) and in `testWorkflow`,
- * and is a warning in the log of a worker otherwise.
+ * A workflow returned without awaiting all of its steps. In development (`replayEachStep`) and in `testWorkflow` this fails the run for
+ * good. Otherwise it is a warning in the worker's log.
  */
 export class UnawaitedStepError extends NonRetryableError {
   override readonly name: string = "UnawaitedStepError";
@@ -166,14 +169,14 @@ export class UnawaitedStepError extends NonRetryableError {
     const more = steps.length > MAX_NAMED ? ` and ${steps.length - MAX_NAMED} more` : "";
     super(
       `The workflow returned and did not await ${steps.length === 1 ? "step" : "steps"} ${named.join(", ")}${more}. A step that is not ` +
-        "awaited may not be executed, and its failure is not seen. Write await before it, or await several together with Promise.all.",
+        "awaited might never be executed, and its failure is lost. Put await before it, or await several steps with Promise.all.",
     );
     this.steps = steps;
   }
 }
 
 const REMEDY =
-  "What differs from call to call belongs into a step. For the time, random numbers and ids there are run.now(), run.random() and run.uuid().";
+  "Code whose result differs from call to call belongs in a step. For the time, random numbers and ids, use run.now(), run.random() and run.uuid().";
 const ADVICE = "Keep the steps of runs in progress, and put new code behind run.patched(name).";
 
 /** Why the signal of a step was aborted. */

@@ -48,8 +48,8 @@ async function checkedEnd(execution: Execution, run: TakenRun, end: End, check: 
 }
 
 /**
- * Code that throws before it has come to all remembered steps does not fit the journal: when they were stored, it did not throw. Earlier
- * attempts try again, since what it threw may pass.
+ * Code that throws before it has reached all remembered steps does not fit the journal: it did not throw when they were stored. If another
+ * attempt is left, the run is tried again instead, since the error may be temporary.
  */
 function checkMisfit(execution: Execution, run: TakenRun, end: Extract<End, { kind: "threw" }>): End {
   const { firstUnreached } = execution.journal;
@@ -57,7 +57,7 @@ function checkMisfit(execution: Execution, run: TakenRun, end: Extract<End, { ki
   return { kind: "threw", error: JournalMismatchError.threwBefore(firstUnreached, failureOf(end.error)) };
 }
 
-/** Returns the error with which a program fails that did not await its steps. Code that does not fit the journal fails with that. */
+/** Returns the error of a program that did not await its steps. If its code does not fit the journal, that is the error. */
 function checkAwaited({ host, journal, unawaitedSteps }: Execution): UnawaitedStepError | null {
   if (unawaitedSteps.length === 0 || journal.unreached > 0) return null;
   const error = new UnawaitedStepError(unawaitedSteps);
@@ -71,7 +71,7 @@ async function conclude(execution: Execution, run: TakenRun, end: End): Promise<
   const { executing, outbox, waiting, unawaitedFailures } = execution;
   if (end.kind === "threw" && hasNextAttempt(execution, run, end.error)) await endSteps(execution);
   if (end.kind !== "suspended" && mustUndo(execution, run, outcomeOf(execution, run, end))) {
-    // They may complete all the same, and are then undone, too.
+    // They may still complete, and are then undone, too.
     executing.abortAll(new Error("The run has failed."));
     await executing.ended();
   } else executing.cancelAll((key) => new StepCancelledError(key));
@@ -142,7 +142,8 @@ function failed(execution: Execution, run: TakenRun, error: unknown): RunOutcome
   const stored = execution.stepsToRepeat.filter((key) => !execution.outbox.isProvisional(key));
   if (stored.length > 0 && hasNextAttempt(execution, run, error))
     return { ...said, retry: true, retry_steps: stored.slice(0, MAX_RETRY_STEPS) };
-  // None is said, too: the service would take failures with the same words for what a retry executes again.
+  // An empty list is sent, too: without one, the service would take failures with the same message for the steps that a retry executes
+  // again.
   return { ...said, retry_steps: execution.retrySteps(error).slice(0, MAX_RETRY_STEPS) };
 }
 
@@ -153,7 +154,7 @@ function retryOfRun({ outbox, thrown, stepsToRepeat }: Execution, error: unknown
   return isForgotten ? retryOf(thrown.get(error.step)) : { retry: false };
 }
 
-/** Steps in progress end first. If the run is still this worker's, outcomes are stored: also those that are there while a step does not end. */
+/** Steps in progress end first. If the run is still this worker's, outcomes are stored, even while a step does not end. */
 async function release({ executing, outbox, host }: Execution): Promise<RunOutcome> {
   const { reason } = host.signal;
   const isHeld = reason instanceof RunAbortedError && reason.why === "shutdown";

@@ -30,7 +30,7 @@ export class ExecutingSteps {
   }
 
   async #attempt(call: StepCall, signal: AbortSignal): Promise<void> {
-    // The function begins when the step is in the list, so that it can be aborted from the first.
+    // The function begins after the step is in the list, so that it can be aborted from the start.
     await Promise.resolve();
     const outcome = await attemptStep(this.#host, call, signal);
     if (this.#steps.delete(call.key)) this.#onEnd(call.key, outcome);
@@ -60,7 +60,7 @@ export class ExecutingSteps {
     for (const key of this.#steps.keys()) this.cancel(key, reason(key));
   }
 
-  /** Aborts all steps. Outcomes that they have all the same count. */
+  /** Aborts all steps. If one of them still has an outcome, it counts. */
   abortAll(reason: unknown): void {
     for (const key of this.#steps.keys()) this.abort(key, reason);
   }

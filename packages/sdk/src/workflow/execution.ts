@@ -33,9 +33,9 @@ export type End =
   | { readonly kind: "suspended" }
   | { readonly kind: "aborted" };
 
-/** What the service calls the error of a wait whose time has passed. */
+/** The service's name for the error of a wait that timed out. */
 const SIGNAL_TIMEOUT = "SignalTimeoutError";
-/** And of a call. */
+/** The service's name for the error of a call. */
 const HTTP_ERROR = "HttpError";
 
 /** The run is no longer this worker's. */
@@ -48,7 +48,7 @@ export const awaitsCancelledStep = ({ cancelled }: Execution): boolean => [...ca
 export interface StepRequest {
   readonly key: string;
   readonly type: StepType;
-  /** The signal or event that it is about. */
+  /** The signal or event that the step concerns. */
   readonly about: string | undefined;
 }
 
@@ -66,7 +66,7 @@ function stepErrorOf({ key, type, error, output }: Outcome): StepError {
   return type === "http" && failure.name === HTTP_ERROR ? new HttpError(key, failure) : new StepError(key, failure);
 }
 
-/** The steps of one execution: what the program has asked for, and what became of it. `drive` decides what happens next. */
+/** The steps of one execution: what the program has requested, and the outcomes. `drive` decides what happens next. */
 export class Execution {
   readonly host: RunHost;
   readonly journal: Journal;
@@ -74,27 +74,27 @@ export class Execution {
   readonly outbox: Outbox;
   readonly executing: ExecutingSteps;
   readonly changes = new Changes();
-  /** Steps that are not in the journal and have not begun, and what begins them. */
+  /** Steps that are not in the journal and have not begun, each with the function that begins it. */
   readonly notStarted = new Map<RequestedStep, () => void>();
-  /** Steps that wait, with what is to be stored of them; null: they are in the journal. */
+  /** Waiting steps, each as it is to be stored; null: it is in the journal. */
   readonly waiting = new Map<RequestedStep, ReportedStep | null>();
-  /** When sleeps end that wait. Milliseconds since 1970. */
+  /** When waiting sleeps end. Milliseconds since 1970. */
   readonly sleepsUntil = new Map<RequestedStep, number>();
-  /** Steps that the program has cancelled in an earlier execution, and asks for again. It cancels them again. */
+  /** Steps that the program has cancelled in an earlier execution, and requests again. It cancels them again. */
   readonly cancelled = new Set<RequestedStep>();
   /** What failed steps of this execution threw. */
   readonly thrown = new Map<string, unknown>();
-  /** What undoes steps that the program has asked for, by their keys. */
+  /** The undos of steps that the program has requested, by the keys of the steps. */
   readonly undos = new Map<string, Undo>();
-  /** What the program has asked for, in that order. */
+  /** All requests of the program, in order. */
   readonly asked: StepRequest[] = [];
   /** Outcomes of this execution that the program may see. */
   readonly released: RunStep[] = [];
   end: End | null = null;
   readonly #steps = new Map<string, RequestedStep>();
-  /** Failures that the program has seen, with how much it had asked for and cancelled by then. The last one last. */
+  /** Failures that the program has seen, in order, each with the number of its requests and cancellations by then. */
   readonly #seenFailures = new Map<string, { readonly asked: number; readonly cancels: number }>();
-  /** Keys of steps that the program has cancelled, in that order. */
+  /** Keys of steps that the program has cancelled, in order. */
   readonly #cancels: string[] = [];
   /** Steps whose failures count only if the program goes on after them. */
   readonly #provisional = new Set<string>();
@@ -104,7 +104,7 @@ export class Execution {
   /** Outcomes in the order of the journal; those before `#next` have been delivered. */
   readonly #outcomes: Outcome[];
   #next = 0;
-  /** How many of them the journal had when the execution began. */
+  /** How many of these outcomes the journal had when the execution began. */
   readonly #remembered: number;
 
   constructor(host: RunHost, journal: readonly RunStep[]) {
@@ -125,10 +125,11 @@ export class Execution {
   }
 
   /**
-   * Asks for a step. Its promise stays pending if the execution ends first. A step or an undo that asks would wait for that: it gets an error.
+   * Requests a step. Its promise stays pending if the execution ends first. A step or an undo that requests one would wait for it forever,
+   * so it gets an error.
    *
-   * @param prepare checks what it is asked with. What it returns is called if the journal does not have the step
-   * @param about the signal or event that it is about
+   * @param prepare checks the arguments. The function that it returns is called if the journal does not have the step
+   * @param about the signal or event that the step concerns
    */
   ask(
     type: StepType,
@@ -159,7 +160,7 @@ export class Execution {
     }
   }
 
-  /** Keeps what undoes a step. A step that was refused has none. */
+  /** Stores the undo of a step. A step that was refused has none. */
   undoWith(promise: object, undo: () => Undo): void {
     const step = this.#byPromise.get(promise);
     if (step) this.undos.set(step.key, undo());
@@ -182,14 +183,14 @@ export class Execution {
     return this.end !== null || this.journal.unreached > 0 || this.#next < this.#remembered;
   }
 
-  /** Whether the program has got all outcomes, and has asked for a step that has not begun. */
+  /** Whether the program has got all outcomes, and has requested a step that has not begun. */
   get goesOn(): boolean {
     return this.notStarted.size > 0 && this.#next === this.#outcomes.length && this.journal.unreached === 0 && !awaitsCancelledStep(this);
   }
 
   /**
-   * Keys of steps that have not completed, and that the program has never awaited, nor given to `Promise.all`, `Promise.race` or `step.race`.
-   * A run that such a step has started goes on.
+   * Keys of steps that have not completed, and that the program has neither awaited nor passed to `Promise.all`, `Promise.race` or
+   * `step.race`. A run that such a step has started continues.
    */
   get unawaitedSteps(): string[] {
     const goesOn = (step: RequestedStep) => step.type === "invoke" && this.waiting.get(step) === null;
@@ -208,7 +209,7 @@ export class Execution {
     this.changes.notify();
   }
 
-  /** Failures of steps that the program does not wait for yet. They count if it goes on over a suspension. */
+  /** Failures of steps that the program does not wait for yet. They count if it goes on, and a suspension counts as going on. */
   get unawaitedFailures(): ReportedStep[] {
     return [...this.#unawaited.values()];
   }
@@ -234,12 +235,12 @@ export class Execution {
     this.sleepsUntil.delete(step);
   }
 
-  /** Lets the service execute a step, in its turn among the outcomes to store. */
+  /** Lets the service execute a step, when it is its turn among the outcomes to store. */
   call(type: "event" | "signal", key: string, call: () => Promise<unknown>): void {
     this.#addCall(type, key, async () => ({ status: "completed", output: await call() }));
   }
 
-  /** As `call`, for a step that waits then for what the service has begun. */
+  /** Like `call`, for a step that then waits for what the service has started. */
   callAndWait(step: RequestedStep, call: () => Promise<unknown>): void {
     const { type, key } = step;
     this.#addCall(type, key, async () => {
@@ -283,7 +284,10 @@ export class Execution {
     return output;
   }
 
-  /** Gives the program the next outcome, if it has asked for that step. At most one at a time: so a replay sees them in the same order. */
+  /**
+   * Gives the program the next outcome, if it has requested that step. It gives one at a time, so that a replay sees them in the same
+   * order.
+   */
   deliver(): boolean {
     for (let outcome = this.#outcomes[this.#next]; outcome; outcome = this.#outcomes[this.#next]) {
       const step = this.#steps.get(outcome.key);
@@ -316,18 +320,18 @@ export class Execution {
     const isStored = this.waiting.get(step) === null ? !wasUnsent : this.journal.isWait(step.key);
     this.#forgetWait(step);
     this.cancelled.delete(step);
-    // A call by the service goes on.
+    // A call by the service continues.
     if (isStored && step.type !== "http") this.outbox.add({ key: step.key, type: step.type, status: "cancelled" });
     this.keys.close(step.base);
     step.reject(reason);
   }
 
-  /** A replay does not come to what the function of a step asks for. */
+  /** A replay would not reach a step that is requested inside the function of another. */
   #refuseInside(name: string): void {
     const outer = stepAround(this.host);
     if (outer === undefined) return;
     const error = new NestedStepError(name, outer);
-    // Its outcome would hide the mistake from the code that mends it.
+    // Its outcome would hide the mistake from corrected code.
     this.executing.cancel(outer, error);
     this.finish({ kind: "threw", error });
     throw error;
@@ -359,8 +363,9 @@ export class Execution {
   }
 
   /**
-   * The steps that the run's next attempt executes again, also if they are stored, as they are when another step beside them has ended: those
-   * whose failures are not final, if the program has asked for nothing since it saw them, and what it has cancelled since.
+   * The steps that the run's next attempt executes again, even if their failures are stored (they are when another step ended after them).
+   * These are the steps whose failures are not final, if the program has requested nothing since it saw them, and the steps that it has
+   * cancelled since.
    */
   get stepsToRepeat(): string[] {
     const seen = [...this.#seenFailures].filter(([key, { asked }]) => this.#provisional.has(key) && asked === this.asked.length);
@@ -376,7 +381,7 @@ export class Execution {
     this.changes.notify();
   }
 
-  /** A failure that is not final counts if the program goes on after it. It cannot have done so before it waits for the step. */
+  /** A failure that is not final counts only if the program goes on after it. It cannot have gone on before it waits for the step. */
   #report({ reported, thrown, isFinal }: StepOutcome): void {
     const hasFailed = reported.status === "failed";
     if (hasFailed) this.thrown.set(reported.key, thrown);
@@ -413,7 +418,7 @@ function refusalOf(error: unknown): RunError {
   return SIGNAL_ERRORS.includes(reason) ? { ...failure, name: String(reason) } : failure;
 }
 
-/** The program may change what it gets: not what is stored, undone with, or replayed. */
+/** The program may change the value that it gets. That must not change what is stored, passed to the undo, or replayed. */
 const copyOf = (output: unknown): unknown => (typeof output === "object" && output !== null ? structuredClone(output) : output);
 
 /** A step of this execution as a journal has it. */
@@ -431,7 +436,7 @@ const rememberedStep = ({
   ...{ endedAt: startedAt, wakeAt: null, signal: null },
 });
 
-/** Prepares a step. @throws {NonRetryableError} for what a step cannot be asked with: another attempt would ask for the same */
+/** Prepares a step. @throws {NonRetryableError} for invalid arguments: another attempt would pass the same */
 function checked<Begin>(name: string, prepare: () => Begin): Begin {
   try {
     return prepare();

@@ -3,9 +3,9 @@ import { thrownText } from "../thrown-text.ts";
 
 const MAX_NAME = 256;
 const MAX_MESSAGE = 16_384;
-const NO_TEXT = "Something was thrown that has no text.";
+const NO_TEXT = "Something without a text was thrown.";
 
-/** The name and message of what was thrown, whatever it is. */
+/** The name and message of anything that was thrown. */
 export function failureOf(thrown: unknown): RunError {
   try {
     if (!(thrown instanceof Error)) return { name: "Error", message: storable(thrownText(thrown) ?? NO_TEXT, MAX_MESSAGE) };

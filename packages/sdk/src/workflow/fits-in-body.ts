@@ -1,7 +1,7 @@
-/** The service refuses these names where it does not keep a value as it was written. */
+/** The service refuses these names where it does not store a value exactly as it was written. */
 const NAMES = new Set(["__proto__", "constructor"]);
 
-/** Whether values may stand in a body in which the service does not keep them as they were written. It limits how many there are, and how deep. */
+/** Whether values may be in a body that the service does not store exactly as it was written. It limits their number and depth. */
 export function fitInBody(values: readonly unknown[], maxValues: number, maxDepth: number): boolean {
   let count = 0;
   const fits = (value: unknown, depth: number): boolean => {
@@ -13,7 +13,7 @@ export function fitInBody(values: readonly unknown[], maxValues: number, maxDept
   return values.every((value) => fits(value, 0));
 }
 
-/** How many values a body has in its objects and lists, with themselves. */
+/** How many values a body has, its objects and lists included. */
 export function countValues(value: unknown): number {
   if (typeof value !== "object" || value === null) return 1;
   return Object.values(value).reduce((sum: number, member) => sum + countValues(member), 1);

@@ -7,7 +7,7 @@ interface HookContext {
   readonly runId: string;
   /** Id of the workflow. */
   readonly functionId: string;
-  /** In which attempt the run ended, from 1. */
+  /** The attempt in which the run ended, from 1. */
   readonly attempt: number;
 }
 
@@ -27,8 +27,8 @@ export interface CancelContext extends HookContext {
 }
 
 /**
- * Functions that a worker calls when a run has ended. Each is called once for an end; what it throws is recorded with the run and changes
- * nothing else. One that takes more than 30 seconds is recorded as slow, and goes on.
+ * Functions that a worker calls when a run has ended. Each is called once per end of a run. An error that it throws is recorded with the
+ * run and changes nothing else. A hook that takes more than 30 seconds is recorded as slow, and continues.
  */
 export interface LifecycleHooks {
   /** The run has completed. */
@@ -42,7 +42,7 @@ export interface LifecycleHooks {
 /** The hooks that a workflow has. */
 export const hooksOf = (options: LifecycleHooks): Hook[] => HOOKS.filter((hook) => options[hook] !== undefined);
 
-/** Calls a hook, as the service or a test asks for it. */
+/** Calls a hook for the service or a test. */
 export async function callHook(
   options: LifecycleHooks,
   taken: Pick<TakenHook, "hook" | "runId" | "workflowId" | "attempt" | "result" | "error">,

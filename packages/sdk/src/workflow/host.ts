@@ -11,13 +11,13 @@ import type { Invocation } from "./invoke.ts";
 export interface RunHost {
   /** Stores steps in the journal. Resolves when they are durable. */
   store(steps: readonly ReportedStep[]): Promise<void>;
-  /** Sends the event of a step, and stores the step with what it returns. If the journal has the step, it returns that. */
+  /** Sends the event of a step, and stores the step with its output. If the journal already has the step, it returns the stored output. */
   sendEvent(step: { readonly name: string; readonly key: string }, event: StepEvent): Promise<unknown>;
-  /** Registers the signal of a step, and stores the step. If the journal has the step, it returns its output. */
+  /** Registers the signal of a step, and stores the step. If the journal already has the step, it returns the stored output. */
   registerSignal(step: { readonly name: string; readonly key: string }, signal: string): Promise<unknown>;
   /** Starts a run for a step, and stores the step, which waits for it. If the journal has the step, nothing is started. */
   invoke(step: { readonly name: string; readonly key: string }, invocation: Invocation): Promise<unknown>;
-  /** Takes what the program says of its progress. Never throws. */
+  /** Takes progress that the program reports. Never throws. */
   readonly progress: (value: unknown) => void;
   /** Ends the execution. */
   readonly signal: AbortSignal;
@@ -32,7 +32,7 @@ export interface RunHost {
   readonly random: (key: string) => number;
   /** A UUID, for the step with this key. */
   readonly uuid: (key: string) => string;
-  /** How long a program may take to come to steps that the journal has, when it does other things meanwhile. Milliseconds. */
+  /** How long a program may take to reach steps of the journal, when it does other things meanwhile. Milliseconds. */
   readonly misfitAfterMs: number;
   /** How long steps in progress may go on when the run's attempt has failed, before their signals are aborted. Milliseconds. */
   readonly graceMs: number;
@@ -40,11 +40,13 @@ export interface RunHost {
   readonly stopsWithinMs: number;
   /** Must not throw. */
   readonly onUnstopped: (key: string) => void;
-  /** Whether the journal is replayed after each step, to see whether the program does the same again. */
+  /** Whether the journal is replayed after each step, to check that the program does the same again. */
   readonly replayEachStep?: boolean;
-  /** Whether a run fails whose program races what cannot be cancelled. */
+  /** Whether a run fails if its program passes to `step.race` what cannot be cancelled. */
   readonly checksRaces?: boolean;
-  /** Gets the error of a program that returns without awaiting its steps, and must not throw. "fail": the run fails with it. */
+  /**
+   * Called with the error of a program that returns without awaiting its steps. It must not throw. "fail": the run fails with the error.
+   */
   readonly onUnawaited: "fail" | ((error: UnawaitedStepError) => void);
   /** Replaces the function of a step. */
   readonly replace?: (step: { readonly name: string; readonly key: string }, fn: StepFunction) => StepFunction;
@@ -57,7 +59,7 @@ export type StepFunction = (context: StepContext) => unknown;
 
 export type NeededHost = Pick<RunHost, "store" | "sendEvent" | "registerSignal" | "invoke" | "signal"> & Partial<RunHost>;
 
-/** What is not given is the runtime's own. */
+/** Parts that are left out come from the runtime. */
 export const liveHost = (needed: NeededHost): RunHost => ({
   nowMs,
   wait,

@@ -12,7 +12,7 @@ import { remember } from "./remembered.ts";
 import { stepSettings } from "./step-settings.ts";
 import { isStorable } from "./storable.ts";
 
-/** The fields that there are. */
+/** The fields of a request. */
 const FIELDS = {
   url: true,
   method: true,
@@ -27,7 +27,7 @@ const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] as const satis
 const MAX_URL = 2_048;
 const MAX_ATTEMPTS = 100;
 const MAX_BACKOFF_MS = 86_400_000;
-/** All of it. Bytes of JSON. */
+/** The largest call, in bytes of JSON. */
 const MAX_BYTES = 1024 * 1024;
 
 /**
@@ -43,7 +43,7 @@ export function httpCall(request: HttpRequest, whose: string): HttpCall {
     throw new TypeError(`method must be one of ${METHODS.join(", ")}, not ${givenText(method)}.`);
   if (body !== undefined && (method === "GET" || method === "HEAD"))
     throw new TypeError(`A request with the method ${method} has no body.`);
-  // Checks attempts and backoff, like those of a step that the worker executes.
+  // Checks `attempts` and `backoff` like those of a step that the worker executes.
   const settings = stepSettings({ ...(attempts !== undefined && { attempts }), ...(backoff !== undefined && { backoff }) });
   if (attempts !== undefined && attempts > MAX_ATTEMPTS)
     throw new RangeError(`attempts of a call must be at most ${MAX_ATTEMPTS}, not ${attempts}.`);
@@ -70,18 +70,18 @@ function checkSize({ url, headers = {}, body, method = body === undefined ? "GET
   if (bytes > MAX_BYTES) throw new RangeError(`A call must have at most ${MAX_BYTES} bytes of JSON (1 MiB), not ${bytes}.`);
 }
 
-/** A body that is not text. The service takes a little more, together with the other steps of a call. */
+/** Limits of a body that is not a string. The service takes a little more, together with the other steps of a call. */
 const MAX_DEPTH = 48;
 /** Milliseconds. */
 const MAX_TIMEOUT_MS = 900_000;
-/** What the service takes without one. */
+/** The service's default. */
 const TIMEOUT_MS = 30_000;
 
 function bodyOf(body: unknown, whose: string): unknown {
   const json = remember(body, whose, "body");
   if (fitInBody([json], MAX_BODY_VALUES, MAX_DEPTH)) return json;
   const limits = `${MAX_BODY_VALUES} values, ${MAX_DEPTH} levels, and no member of the name __proto__ or constructor`;
-  throw new TypeError(`The body of ${whose} has at most ${limits}. Larger ones can be sent as text.`);
+  throw new TypeError(`The body of ${whose} has at most ${limits}. Send a larger body as a string.`);
 }
 
 function timeoutOf(timeout: Duration): number {
@@ -92,13 +92,13 @@ function timeoutOf(timeout: Duration): number {
 
 function addressOf(url: string): string {
   if (typeof url !== "string" || !/^https?:\/\//i.test(url))
-    throw new TypeError(`url must be text of an http or https address, not ${givenText(url)}.`);
+    throw new TypeError(`url must be an http or https URL, not ${givenText(url)}.`);
   if (/^https?:\/\/[^/?#]*@/i.test(url))
     throw new TypeError("url must not contain a user or password. Send them in the header authorization.");
   if (url.length > MAX_URL) throw new RangeError(`url must have at most ${MAX_URL} characters, not ${url.length}.`);
   const plain = withoutTemplates(url, "a");
   const parsed = isStorable(plain) && !/\s/.test(plain) && URL.canParse(plain) ? new URL(plain) : null;
-  // What a template stands for must not change where the call goes.
+  // The value of a template must not change where the call goes.
   const other = withoutTemplates(url, "b");
   const isSafe = parsed && URL.canParse(other) && new URL(other).origin === parsed.origin;
   if (isSafe && parsed.username === "" && parsed.password === "" && parsed.hash === "") return url;

@@ -1,28 +1,28 @@
 import { givenText } from "../given-text.ts";
 
-/** As many as the service takes in a call, and characters of a name and of a value. */
+/** The service's limits: headers of a call, and characters of a name and of a value. */
 const MAX_HEADERS = 50;
 const MAX_NAME = 256;
 const MAX_VALUE = 4_096;
 const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 /** Latin-1 without control characters, tabs allowed. */
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
-/** They belong to the connection. */
+/** Headers that belong to the connection. */
 const OF_CONNECTION = /^(connection|content-length|expect|host|keep-alive|te|trailer|transfer-encoding|upgrade|proxy-.*)$/i;
 
-/** The headers of a call as the service takes them. @throws {TypeError} naming the one that is wrong */
+/** The headers of a call as the service takes them. @throws {TypeError} naming the header that is wrong */
 export function callHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   if (typeof headers !== "object" || headers === null) throw new TypeError(`headers must be an object, not ${givenText(headers)}.`);
   const given = Object.entries(headers).filter(([, value]) => value !== undefined);
-  if (given.length > MAX_HEADERS) throw new TypeError(`headers must be at most ${MAX_HEADERS}, not ${given.length}.`);
+  if (given.length > MAX_HEADERS) throw new TypeError(`headers may have at most ${MAX_HEADERS} entries, not ${given.length}.`);
   for (const [name, value] of given) checkHeader(name, value);
   return Object.fromEntries(given);
 }
 
 function checkHeader(name: string, value: unknown): void {
-  if (!NAME.test(name) || name.length > MAX_NAME) throw new TypeError(`headers has ${givenText(name)}, which is no name of a header.`);
+  if (!NAME.test(name) || name.length > MAX_NAME) throw new TypeError(`headers has ${givenText(name)}, which is not a valid header name.`);
   if (OF_CONNECTION.test(name)) throw new TypeError(`headers must not have ${name}: it belongs to the connection.`);
-  if (typeof value !== "string") throw new TypeError(`headers.${name} must be text, not ${givenText(value)}.`);
+  if (typeof value !== "string") throw new TypeError(`headers.${name} must be a string, not ${givenText(value)}.`);
   if (!VALUE.test(value)) throw new TypeError(`headers.${name} has characters that the value of a header may not have.`);
   if (value.length > MAX_VALUE) throw new TypeError(`headers.${name} must have at most ${MAX_VALUE} characters, not ${value.length}.`);
 }

@@ -1,7 +1,7 @@
 import type { HttpMethod } from "@tidemill/contract";
 import type { Duration } from "./duration.ts";
 
-/** The type of a response's body, present in types alone. */
+/** The type of a response's body. It exists only in types. */
 export interface JsonOf<Body> {
   readonly kind: "json";
   readonly types?: { readonly body: Body };
@@ -18,17 +18,17 @@ export const json = <Body>(): JsonOf<Body> => ({ kind: "json" });
 
 /** A call that the service makes. */
 export interface HttpRequest<Body = unknown> {
-  /** http or https. Its path and query may contain templates: `${{ secrets.NAME }}`. */
+  /** An http or https URL. Its path and query may contain templates: `${{ secrets.NAME }}`. */
   readonly url: string;
-  /** POST with a body, else GET, by default. */
+  /** Default: POST with a body, otherwise GET. */
   readonly method?: HttpMethod;
-  /** Their values may contain templates. */
+  /** Headers. Their values may contain templates. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** A text is sent as it is, any other value as JSON. Texts in it may contain templates. */
+  /** A string is sent as it is, any other value as JSON. Strings in it may contain templates. */
   readonly body?: unknown;
   /** How long one attempt may take: up to 15 minutes, 30 seconds by default. */
   readonly timeout?: Duration;
-  /** How often it is tried, the first time included. 3 by default. */
+  /** How often the call is tried, the first time included. 3 by default. */
   readonly attempts?: number;
   /** How long to wait before the second attempt; twice as long before each further one. 1 s by default. */
   readonly backoff?: { readonly delay: Duration };
@@ -38,10 +38,10 @@ export interface HttpRequest<Body = unknown> {
 
 /** The response to a call. */
 export interface HttpResponse<Body = unknown> {
-  /** From 200 to 299. */
+  /** The status, from 200 to 299. */
   readonly status: number;
-  /** By their names in lower case. */
+  /** Headers, by their names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The value of a JSON body, the text of any other. */
+  /** The parsed value of a JSON body, or the text of any other body. */
   readonly body: Body;
 }

@@ -9,7 +9,7 @@ interface Storage {
   getStore(): Inside | undefined;
 }
 
-/** Knows what a function does until its first `await`. */
+/** Knows which step's function is running, but only until the function's first `await`. */
 class SynchronousStorage implements Storage {
   #inside: Inside | undefined;
 
@@ -42,7 +42,7 @@ const storage = openStorage();
 /** Calls the function of a step. */
 export const insideStep = <Result>(host: object, key: string, fn: () => Result): Result => storage.run({ host, key }, fn);
 
-/** The key of the step of this execution whose function is calling, if one is. Another run may be executed inside of a step. */
+/** The key of the step of this execution whose function is the caller, if there is one. Another run may be executed inside a step. */
 export function stepAround(host: object): string | undefined {
   const inside = storage.getStore();
   return inside?.host === host ? inside.key : undefined;

@@ -5,7 +5,7 @@ const MAX_MS = 86_400_000;
 
 /**
  * @returns milliseconds, whole
- * @throws {TypeError} for what is no duration of at most 24 hours
+ * @throws {TypeError} if it is not a duration of at most 24 hours
  */
 export function invokeTimeoutMs(timeout: Duration | undefined): number {
   const ms = timeout === undefined ? Number.NaN : Math.ceil(milliseconds(timeout));
@@ -22,7 +22,7 @@ function milliseconds(timeout: Duration): number {
   }
 }
 
-/** A duration of at most 24 hours, as far as its type says how long it is. */
+/** A duration of at most 24 hours, checked as far as its type tells its length. */
 export type AtMostADay<Given extends Duration> = Given extends unknown
   ? IsLiteral<Given> extends true
     ? IsTooLong<Given> extends true

@@ -6,7 +6,7 @@ import type { AtMostADay } from "./invoke-timeout.ts";
 export interface InvocableWorkflow {
   readonly id: string;
   readonly program: (context: never) => unknown;
-  /** Present in types alone. */
+  /** Exists only in types. */
   readonly types?: { readonly input: unknown; readonly result: unknown };
 }
 
@@ -14,13 +14,13 @@ export interface InvocableWorkflow {
 export type WorkflowToInvoke<Of extends InvocableWorkflow | string, Timeout extends Duration> = {
   /** The workflow, or its id. */
   readonly workflow: Of;
-  /** How long to wait for the run: "90s", "24h", or milliseconds; at most 24 hours. When it has passed, the run goes on. */
+  /** How long to wait for the run: "90s", "24h", or milliseconds; at most 24 hours. After that, the run continues without the step. */
   readonly timeout: AtMostADay<Timeout>;
 } & InputOf<Of>;
 
 type InputOf<Of> = Of extends Typed<infer Input, unknown> ? InputToGive<Input> : { readonly input?: unknown };
 
-/** The input may be left out where the workflow needs none, or takes null: it gets null. */
+/** The input may be left out if the workflow needs none, or accepts null: then it is null. */
 export type InputToGive<Input> = undefined extends Input
   ? { readonly input?: Input }
   : null extends Input
@@ -31,7 +31,7 @@ interface Typed<Input, Result> {
   readonly types?: { readonly input: Input; readonly result: Result };
 }
 
-/** What a run that a step has invoked has come to. */
+/** The outcome of a run that a step has invoked. */
 export interface InvokedRun<Result = unknown> {
   readonly result: Result;
   readonly runId: string;

@@ -1,12 +1,12 @@
 import type { RunStep, StepType } from "@tidemill/contract";
 import { JournalMismatchError } from "./errors.ts";
 
-/** Steps that code may stop asking for: that of a `run.patched(name)` whose old branch is gone. */
+/** Steps that code may stop requesting: the step of a `run.patched(name)` whose old branch was removed. */
 const PATCHED = "run.patched(";
 
 export const patchKey = (name: string): string => `${PATCHED}${name})`;
 
-/** What the steps of earlier executions have done. */
+/** The outcomes of steps of earlier executions. */
 export class Journal {
   readonly #steps: ReadonlyMap<string, RunStep>;
   readonly #unreached: Set<string>;
@@ -24,7 +24,7 @@ export class Journal {
     );
   }
 
-  /** How many steps the program has not asked for. */
+  /** How many steps the program has not requested. */
   get unreached(): number {
     return this.#unreached.size;
   }
@@ -35,7 +35,7 @@ export class Journal {
     return first;
   }
 
-  /** Whether a step is one that the service ends, and that is not cancelled in the journal. */
+  /** Whether the service ends a step, and the step is not cancelled in the journal. */
   isWait(key: string): boolean {
     const step = this.#steps.get(key);
     return (step?.type === "sleep" || step?.type === "wait" || step?.type === "invoke") && step.status !== "cancelled";

@@ -4,7 +4,7 @@ import { NonRetryableError } from "../worker/errors.ts";
 import { JournalTooLargeError } from "./errors.ts";
 import { failureOf } from "./failure.ts";
 
-/** The error of an execution whose steps could not be stored. If the service refused them, another attempt would do no better. */
+/** The error of an execution whose steps could not be stored. If the service refused them, another attempt would not help. */
 export function notStored(steps: readonly ReportedStep[], error: unknown): Error {
   if (isJournalTooLarge(error)) return new JournalTooLargeError(error.message, { cause: error });
   const isRefused = error instanceof TidemillError && error.status !== null && error.status < 500;
@@ -14,11 +14,11 @@ export function notStored(steps: readonly ReportedStep[], error: unknown): Error
   return isRefused ? new NonRetryableError(message, { cause: error }) : new Error(message, { cause: error });
 }
 
-/** The journal of the run has no room. */
+/** Whether the journal of the run is full. */
 export const isJournalTooLarge = (error: unknown): error is TidemillError =>
   error instanceof TidemillError && error.code === "PAYLOAD_TOO_LARGE" && "limit_steps" in error.details;
 
-/** What the service says of one of several steps, by its key in place of its path; null if it speaks of none. */
+/** What the service says about one of several steps, with the step's key instead of its path; null if it names no step. */
 export function refusedStep(steps: readonly ReportedStep[], message: string): string | null {
   const { at, what } = refusalIn(message);
   const step = steps[at];
@@ -26,8 +26,8 @@ export function refusedStep(steps: readonly ReportedStep[], message: string): st
 }
 
 /**
- * The outcomes that can be stored without the step that the service refuses; none if it speaks of no step. Of what came after that step,
- * what the workflow did because of it may be different next time: only what steps returned is kept.
+ * The outcomes that can be stored without the step that the service refuses; none if it names no step. What the workflow did after that
+ * step, because of it, may be different next time. So from then on, only results of steps are kept.
  */
 export function withoutRefused(steps: readonly ReportedStep[], message: string): ReportedStep[] {
   const { at } = refusalIn(message);
@@ -35,10 +35,10 @@ export function withoutRefused(steps: readonly ReportedStep[], message: string):
   return steps.filter((step, index) => step.status !== "waiting" && (index < at || (index > at && hasReturned(step))));
 }
 
-/** Whether a step has had its effect, whatever the workflow has done since. */
+/** Whether a step has had its effect, no matter what the workflow has done since. */
 export const hasReturned = ({ type, status }: ReportedStep): boolean => status === "completed" && type !== "value";
 
-/** Stores steps. If the service refuses one of them, it stores the others: what they did must not be done again. */
+/** Stores steps. If the service refuses one of them, it stores the others: their effects must not happen again. */
 export async function storeOrOthers(
   steps: readonly ReportedStep[],
   store: (steps: readonly ReportedStep[]) => Promise<void>,

@@ -4,17 +4,17 @@ import { hasReturned } from "./not-stored.ts";
 
 /** Steps in one call. */
 export const MAX_STEPS = 100;
-/** Characters of outputs in one call, if it has more than one. */
+/** Characters of outputs in one call, if it has more than one step. */
 const MAX_CHARACTERS = 500_000;
 /** Values in bodies of `step.http`, in one call that has more than one of them. One has at most as many. */
 export const MAX_BODY_VALUES = 10_000;
 
-/** A step that a call of its own stores, and what it led to. A step that is not stored failed, and is as other failures. */
+/** A call that stores its own step. It returns the step. If `isStored` is false, the step failed and is handled like any other failure. */
 type StepCall = () => Promise<{ readonly step: ReportedStep; readonly isStored: boolean }>;
 
 interface Item {
   readonly key: string;
-  /** The outcome, or the call that brings it. */
+  /** The outcome, or the call that produces it. */
   readonly what: ReportedStep | StepCall;
   /** A failure that counts only if the program goes on after it: otherwise the run's next attempt executes the step again. */
   readonly isProvisional: boolean;
@@ -26,19 +26,20 @@ const isFinal = (item: Item): boolean => typeof item.what !== "function" && !isV
 
 const isCancel = ({ what }: Item): boolean => typeof what !== "function" && what.status === "cancelled";
 
-/** What it did must be undone if the run fails, also when nobody waits for it any more. */
+/** The step must be undone if the run fails, even if nobody waits for it any more. */
 const isUndoable = (item: Item | undefined): boolean =>
   item !== undefined && typeof item.what !== "function" && item.what.undoable === true;
 
 /**
  * Outcomes on their way to the journal. They reach it, and the program, in the order in which they were added. The program sees them before
- * they are stored, but no step begins until all that it has seen is stored (I8). So those that it sees last are stored with its end.
+ * they are stored, but no step begins until everything that it has seen is stored (I8). So the outcomes that it sees last are stored with
+ * its end.
  */
 export class Outbox {
   readonly #store: (steps: readonly ReportedStep[]) => Promise<void>;
   readonly #release: (step: ReportedStep) => void;
   #items: Item[] = [];
-  /** How many of the first items the program may see already: those before the first call. */
+  /** How many of the first items the program may already see: the items before the first call. */
   #released = 0;
   /** How many of the first items are being stored. */
   #sending = 0;
@@ -55,12 +56,12 @@ export class Outbox {
     this.#releaseNext();
   }
 
-  /** Adds a step that a call of its own stores when those before it are stored. */
+  /** Adds a step that is stored by its own call, after everything before it is stored. */
   addCall(key: string, call: StepCall): void {
     this.#items.push({ key, what: call, isProvisional: false });
   }
 
-  /** Takes back an outcome that is not being stored, and that need not be undone. Returns whether there was one. */
+  /** Removes an outcome that is not being stored yet and need not be undone. Returns whether there was one. */
   remove(key: string): boolean {
     const at = this.#items.findIndex((item) => item.key === key);
     if (at < this.#sending || isUndoable(this.#items[at])) return false;
@@ -70,7 +71,7 @@ export class Outbox {
     return true;
   }
 
-  /** Whether the program has seen outcomes or values that are not stored. It sees a value at once. */
+  /** Whether the program has seen outcomes or values that are not stored. It sees a value immediately. */
   get hasSeen(): boolean {
     return this.#released > 0 || this.#items.some(isValue);
   }
@@ -95,7 +96,7 @@ export class Outbox {
     return stepsOf(this.#items.slice(this.#sending));
   }
 
-  /** Those of them that count although the execution fails or is given up. */
+  /** The unsent outcomes that count even if the execution fails or is given up. */
   get kept(): ReportedStep[] {
     return stepsOf(keptOf(this.#items.slice(this.#sending)));
   }
@@ -106,8 +107,9 @@ export class Outbox {
   }
 
   /**
-   * Stores what there is. One call at a time: so the journal has the order of this list. What cannot be stored is forgotten, and of what comes
-   * after it all but what steps have returned. Returns whether it has stored anything: not while another call is under way.
+   * Stores waiting outcomes, with one call at a time, so that the journal has the order of this list. If the call fails, its outcomes are
+   * dropped, and so is everything after them except the results of completed steps. Returns whether anything was stored. While another call
+   * is under way, nothing is.
    */
   async send(): Promise<boolean> {
     if (this.#sending > 0 || this.#items.length === 0) return false;
@@ -124,7 +126,7 @@ export class Outbox {
     return true;
   }
 
-  /** Forgets what could not be stored, and what the program may have done because of it. */
+  /** Drops what could not be stored, and what the program may have done because of it. */
   #forgetSending(): void {
     const isKept = ({ what }: Item) => typeof what !== "function" && hasReturned(what);
     const isSeen = (_: Item, index: number) => index < this.#released - this.#sending;
@@ -155,7 +157,7 @@ export class Outbox {
     await this.#call.catch(() => {});
   }
 
-  /** Stores all outcomes that count although the execution is given up, when no call is under way. */
+  /** Stores all outcomes that count even if the execution is given up, once no call is under way. */
   async sendKept(): Promise<void> {
     const { kept } = this;
     const seen = new Set(this.#items.slice(0, this.#released).map(({ key }) => key));
@@ -190,16 +192,16 @@ export function batchSize(steps: readonly ReportedStep[]): number {
   return end === -1 ? Math.min(MAX_STEPS, steps.length) : end;
 }
 
-/** How long the output of a step is as JSON, its error, and the call that it has the service make. */
+/** The length of a step as JSON: its output, its error, and the call that the service makes for it. */
 export const charactersOf = ({ output, error, http }: ReportedStep): number =>
   lengthOf(output) + (error?.message.length ?? 0) + lengthOf(http);
 
-/** How many values the body has that it has the service send. The service limits them, as it reads them. */
+/** The number of values in the body that the service sends for the step. The service limits it, because it reads them. */
 export const bodyValuesOf = ({ http }: ReportedStep): number => (http?.body === undefined ? 0 : countValues(http.body));
 
 const lengthOf = (value: unknown): number => (value === undefined ? 0 : JSON.stringify(value).length);
 
-/** What came after a provisional failure may be different next time: also what lost a race to the step that failed. */
+/** What came after a provisional failure may be different next time, even what lost a race to the failed step. */
 function keptOf(items: readonly Item[]): readonly Item[] {
   const provisional = items.findIndex((item) => item.isProvisional);
   return items.filter((item, index) => provisional === -1 || index < provisional || (isFinal(item) && !isCancel(item)));

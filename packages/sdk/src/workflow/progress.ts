@@ -4,9 +4,9 @@ const MAX_BYTES = 4 * 1024;
 const MAX_DEPTH = 32;
 
 /**
- * What a program says of its progress, as JSON text.
+ * The progress that a program reports, as JSON text.
  *
- * @throws {TypeError} for what has no JSON, or too much of it
+ * @throws {TypeError} for a value without JSON, or with too much of it
  */
 export function progressText(value: unknown): string {
   const text = JSON.stringify(value);

@@ -1,7 +1,7 @@
 import { NonRetryableError } from "../worker/errors.ts";
 import { jsonOf } from "../worker/json-of.ts";
 
-/** A value as it comes back from JSON: dates are texts, undefined is null, methods are gone. */
+/** A value as it comes back from JSON: dates are strings, undefined is null, and methods are missing. */
 export type Remembered<T> = unknown extends T
   ? T
   : // biome-ignore lint/suspicious/noConfusingVoidType: what a function without a result returns.
@@ -24,19 +24,19 @@ type IsLeftOut<K, V> = K extends symbol ? true : V extends symbol | ((...args: n
 /** A member that may be undefined may be left out. */
 type Member<V> = V extends undefined ? V : Remembered<V>;
 
-/** As large as the service takes a value: what a step or a workflow returns, an input, the data of an event. Bytes of JSON. */
+/** The largest value that the service takes: the result of a step or a workflow, an input, the data of an event. Bytes of JSON. */
 const MAX_BYTES = 1024 * 1024;
 /** How deep objects and arrays may be nested. */
 const MAX_DEPTH = 64;
-/** UTF-8 has at most so many bytes for a character of a text. */
+/** The largest number of UTF-8 bytes per character of a string. */
 const MAX_BYTES_OF_CHARACTER = 3;
 
 /**
  * A value as a replay will see it, so that the first execution sees the same.
  *
  * @param whose what it belongs to, for example `step "load user"`
- * @param what it is
- * @throws {NonRetryableError} for what has no JSON, or more than the service stores
+ * @param what the kind of value
+ * @throws {NonRetryableError} for a value without JSON, or more than the service stores
  */
 export function remember(value: unknown, whose: string, what = "result"): unknown {
   const text = jsonOf(value, `The ${what} of ${whose}`);

@@ -30,7 +30,7 @@ export class ReplayCheck {
     return released.length > this.#outcomes;
   }
 
-  /** Replays the journal so far. Returns how the program differs there from what it has done. */
+  /** Replays the journal so far. Returns how the replay differs from what the program has done. */
   async afterStep(execution: Execution): Promise<NondeterminismError | null> {
     const asked = [...execution.asked];
     const last = execution.released.at(-1)?.key;
@@ -60,7 +60,7 @@ export class ReplayCheck {
   }
 }
 
-/** Outcomes of the execution come behind those that it began with; steps that wait come last. */
+/** Outcomes of the execution come after those that it began with; waiting steps come last. */
 function journalOf(before: readonly RunStep[], released: readonly RunStep[]): RunStep[] {
   const ended = new Set(released.map(({ key }) => key));
   const kept = before.filter(({ key }) => !ended.has(key));
@@ -69,7 +69,7 @@ function journalOf(before: readonly RunStep[], released: readonly RunStep[]): Ru
 
 function differenceOf(asked: readonly StepRequest[], replayed: Replay, last: string | undefined): NondeterminismError | null {
   const after = last === undefined ? "At its beginning" : `After step "${last}"`;
-  if (replayed.kind === "unfit") return new NondeterminismError(replayed.step, `A replay does not come to step "${replayed.step}".`);
+  if (replayed.kind === "unfit") return new NondeterminismError(replayed.step, `A replay does not reach step "${replayed.step}".`);
   const again = new Map(replayed.asked.map((one) => [one.key, one]));
   const known = new Set(asked.map(({ key }) => key));
   for (const one of asked) {

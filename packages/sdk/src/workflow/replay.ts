@@ -11,22 +11,22 @@ import type { AnyWorkflow } from "./workflow.ts";
 
 /** How far a program came in a replay of a journal. */
 export type Replay = HowFar & {
-  /** Whether it was busy with something else than steps for too long, so that nobody knows what it does next. */
+  /** Whether it was busy with something other than steps for too long, so that its next step is unknown. */
   readonly isBusy: boolean;
 };
 
 type HowFar =
-  /** `asked`: all steps and values that it asked for, in that order. */
+  /** `asked`: all steps and values that it requested, in order. */
   | { readonly kind: "goesOn"; readonly asked: readonly StepRequest[] }
   | { readonly kind: "returned"; readonly asked: readonly StepRequest[]; readonly result: unknown }
   | { readonly kind: "threw"; readonly asked: readonly StepRequest[]; readonly error: unknown }
-  /** The journal has a step that the code does not come to, or that is of another type there. */
+  /** The journal has a step that the code does not reach, or that has another type in the code. */
   | { readonly kind: "unfit"; readonly step: string; readonly reason: string };
 
 export interface ReplaySettings {
-  /** How long the program may be busy with something else than steps before it comes to a step. Milliseconds. */
+  /** How long the program may be busy with something other than steps before it reaches a step. Milliseconds. */
   readonly patienceMs: number;
-  /** Keys of further steps that it is expected to ask for, when it has come through the journal. */
+  /** Keys of further steps that it is expected to request after the journal. */
   readonly expected?: readonly string[];
 }
 
@@ -58,7 +58,7 @@ export async function replay(workflow: AnyWorkflow, run: ExecutedRun, { patience
   return { ...replayOf(execution), isBusy };
 }
 
-/** Whether the program has come through the journal, and waits for a step that is not in it. */
+/** Whether the program has got through the journal, and waits for a step that is not in it. */
 function isThrough(execution: Execution, expected: readonly string[]): boolean {
   const { journal, notStarted, waiting, asked } = execution;
   if (journal.unreached > 0 || awaitsCancelledStep(execution) || notStarted.size + waiting.size === 0) return false;
@@ -97,7 +97,7 @@ class Patience {
     this.#onOver = onOver;
   }
 
-  /** @param seen grows with what happens */
+  /** @param seen a number that grows when something happens */
   renew(seen: number): void {
     if (seen === this.#seen) return;
     this.#seen = seen;

@@ -1,7 +1,7 @@
 import type { StepType } from "@tidemill/contract";
 import { type OpenStep, StepPromise } from "./step-promise.ts";
 
-/** A step that the program has asked for. */
+/** A step that the program has requested. */
 export class RequestedStep {
   readonly type: StepType;
   readonly key: string;
@@ -11,7 +11,7 @@ export class RequestedStep {
   #isAwaited = false;
   #hasEnded = false;
 
-  /** @param onAwaited called when the program waits for it first */
+  /** @param onAwaited called when the program first waits for it */
   constructor(type: StepType, key: string, base: string, onAwaited: () => void) {
     this.type = type;
     this.key = key;

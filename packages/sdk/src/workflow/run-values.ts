@@ -5,7 +5,7 @@ import type { Execution } from "./execution.ts";
 import { patchKey } from "./journal.ts";
 import { stepBase } from "./step-keys.ts";
 
-/** What a program sees of its run. */
+/** The parts of its run that a program sees. */
 export type ExecutedRun = Pick<TakenRun, "runId" | "workflowId" | "attempt" | "input" | "journal">;
 
 /** The `run` of a workflow's function. */
@@ -17,7 +17,7 @@ export function runValues(
   const patches = new Map<string, boolean>();
   const value = (name: string, make: (key: string) => unknown) => execution.value(name, make, momentText(host.nowMs()));
 
-  /** Where the journal has steps that the program has not come to yet, the old code went on from here. */
+  /** If the journal has steps that the program has not reached yet, the old code went on from here. */
   const decidePatch = (name: string): boolean => {
     const key = stepBase(patchKey(name), undefined);
     return (journal.has(key) || journal.unreached === 0) && value(key, () => true) === true;

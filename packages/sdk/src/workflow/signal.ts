@@ -4,14 +4,14 @@ import { isStorable } from "./storable.ts";
 /** A kind of signal, with the type of its payload. */
 export interface SignalDefinition<Payload = unknown> {
   readonly kind: "signal";
-  /** Present in types alone. */
+  /** Exists only in types. */
   readonly types?: { readonly payload: Payload };
 }
 
 /** The signals that a workflow waits for, by the name of the step that waits. */
 export type WorkflowSignals = Readonly<Record<string, SignalDefinition>>;
 
-/** Of a workflow that declares none. */
+/** The signals of a workflow that declares none. */
 export type NoSignals = Readonly<Record<never, never>>;
 
 /** What a signal is completed with. */
@@ -29,7 +29,7 @@ export type PayloadOf<Signal> = Signal extends SignalDefinition<infer Payload> ?
  */
 export const signal = <Payload = unknown>(): SignalDefinition<Payload> => ({ kind: "signal" });
 
-/** @throws {TypeError} for what is no object of signals */
+/** @throws {TypeError} for anything that is not an object of signals */
 export function checkSignals(of: string, signals: unknown): void {
   if (signals === undefined) return;
   const example = "{ approval: signal<{ ok: boolean }>() }";
@@ -38,7 +38,7 @@ export function checkSignals(of: string, signals: unknown): void {
   for (const [name, one] of Object.entries(signals)) checkSignal(`signals.${name}${of}`, one);
 }
 
-/** @throws {TypeError} for what `signal()` has not made */
+/** @throws {TypeError} for anything that `signal()` has not made */
 export function checkSignal(what: string, given: unknown): void {
   if ((given as SignalDefinition | null)?.kind !== "signal")
     throw new TypeError(`${what} must be made by signal(), not ${givenText(given)}.`);

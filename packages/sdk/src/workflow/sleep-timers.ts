@@ -1,7 +1,7 @@
 import type { Execution } from "./execution.ts";
 import type { RequestedStep } from "./requested-step.ts";
 
-/** Ends sleeps while other steps are in progress, so that a sleep can win a race against them. Other sleeps are ended by the service. */
+/** Ends sleeps while other steps are in progress, so that a sleep can win a race against them. The service ends all other sleeps. */
 export class SleepTimers {
   readonly #execution: Execution;
   readonly #signal: AbortSignal;
@@ -13,7 +13,9 @@ export class SleepTimers {
     this.#signal = signal;
   }
 
-  /** Starts the timers of sleeps that have none. One that is not on its way to the journal may depend on a failure that is not (I8). */
+  /**
+   * Starts the timers of sleeps that have none. A sleep that is not being stored may depend on a failure that is not stored either (I8).
+   */
   start(): void {
     const { sleepsUntil, waiting, executing, host } = this.#execution;
     if (executing.size === 0) return;

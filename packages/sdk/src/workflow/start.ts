@@ -7,7 +7,7 @@ import { checkCron, checkTimezone } from "./check-cron.ts";
 export interface EventDefinition<Data = unknown> {
   readonly kind: "event";
   readonly name: string;
-  /** Present in types alone. */
+  /** Exists only in types. */
   readonly types?: { readonly data: Data };
 }
 
@@ -52,13 +52,13 @@ export function cron(expression: string, options: { readonly timezone: string })
   return { kind: "cron", expression, timezone: options.timezone };
 }
 
-/** What starts runs of a workflow, besides a trigger. */
+/** What starts runs of a workflow, other than a trigger. */
 export type Start<Input = unknown> = EventDefinition<Input> | CronSchedule;
 
 /** What starts runs of a workflow: one, or several, with at most one schedule. */
 export type Starts<Input = unknown> = Start<Input> | readonly Start<Input>[];
 
-/** The input of runs that are started so. */
+/** The input of runs that are started in this way. */
 export type StartInput<On> = On extends readonly (infer One)[]
   ? StartInput<One>
   : On extends CronSchedule
@@ -67,12 +67,12 @@ export type StartInput<On> = On extends readonly (infer One)[]
       ? Data
       : never;
 
-/** The name of an event, which was given as it is or as its definition. */
+/** The name of an event, given as a string or as a definition. */
 export const eventName = (given: string | EventDefinition): string => checkedName(typeof given === "string" ? given : given.name);
 
 function checkedName(name: string): string {
   if (typeof name === "string" && NAME.test(name) && name.length <= MAX_NAME) return name;
-  const hint = String(name).includes("/") ? " Use dots in place of slashes." : "";
+  const hint = String(name).includes("/") ? " Use dots instead of slashes." : "";
   const rule = "lower-case letters, digits and underscores, in parts separated by dots";
   throw new TypeError(`The name of an event must be ${rule}, not ${givenText(name)}.${hint}`);
 }
@@ -83,14 +83,14 @@ type StartSettings = Pick<PutWorkflow, "events" | "cron" | "timezone">;
 /**
  * As the service registers it.
  *
- * @throws {TypeError} for what starts no runs, for several schedules, and for an event that is there twice
+ * @throws {TypeError} for anything that does not start runs, for several schedules, and for an event that occurs twice
  */
 export function startSettings(on: Starts | undefined): StartSettings {
   const starts = on === undefined ? [] : Array.isArray(on) ? (on as readonly Start[]) : [on as Start];
   for (const start of starts) checkStart(start);
   const events = starts.flatMap((start) => (start.kind === "event" ? [start.name] : []));
   const twice = events.find((name, at) => events.indexOf(name) < at);
-  if (twice !== undefined) throw new TypeError(`on has the event ${JSON.stringify(twice)} twice.`);
+  if (twice !== undefined) throw new TypeError(`on has the event ${JSON.stringify(twice)} more than once.`);
   if (events.length > MAX_EVENTS) throw new TypeError(`on takes at most ${MAX_EVENTS} events, not ${events.length}.`);
   const [schedule, ...others] = starts.filter((start) => start.kind === "cron");
   if (others.length > 0) throw new TypeError("on takes one cron schedule at most. Use a list in its fields, for example 0 9,17 * * *.");

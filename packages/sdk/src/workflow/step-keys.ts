@@ -32,7 +32,7 @@ export class StepKeys {
     this.#open.delete(base);
   }
 
-  /** The key of one more use. */
+  /** The key of another use. */
   next(base: string): string {
     for (let use = (this.#uses.get(base) ?? 0) + 1; ; use += 1) {
       const key = use === 1 ? base : `${base}:${use}`;
@@ -44,16 +44,16 @@ export class StepKeys {
   }
 }
 
-/** @throws {NonRetryableError} for a name that cannot be a step's */
+/** @throws {NonRetryableError} for a name that a step cannot have */
 export function stepBase(name: string, key: string | number | undefined): string {
-  if (typeof name !== "string") throw new NonRetryableError(`A step's name must be text, not ${givenText(name)}.`);
+  if (typeof name !== "string") throw new NonRetryableError(`A step's name must be a string, not ${givenText(name)}.`);
   if (key !== undefined && typeof key !== "string" && typeof key !== "number") {
     const given = key === null ? "null" : typeof key;
-    throw new NonRetryableError(`The key of step ${JSON.stringify(name)} must be text or a number, not ${given}.`);
+    throw new NonRetryableError(`The key of step ${JSON.stringify(name)} must be a string or a number, not ${given}.`);
   }
   const base = key === undefined ? name : `${name}[${key}]`;
   if (base.startsWith("undo(")) throw new NonRetryableError(`The name of a step must not begin with "undo(": ${JSON.stringify(base)}.`);
   if (name !== "" && base.length <= MAX_LENGTH - 8 && isStorable(base)) return base;
-  const rule = `text of 1 to ${MAX_LENGTH - 8} characters, with its key, without NUL or lone surrogates`;
-  throw new NonRetryableError(`A step's name is ${rule}, not ${JSON.stringify(base)}.`);
+  const rule = `a string of 1 to ${MAX_LENGTH - 8} characters without NUL or lone surrogates`;
+  throw new NonRetryableError(`A step's name, including its key, must be ${rule}, not ${JSON.stringify(base)}.`);
 }

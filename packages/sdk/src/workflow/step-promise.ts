@@ -10,19 +10,19 @@ export interface OpenStep<Value> {
 }
 
 /**
- * What `step.run` and the like return. It knows when the program waits for it. Neither it nor what `then`, `catch` and `finally` make of it
- * is ever an unhandled rejection: a program may leave a step alone, or wait for it late.
+ * The promise that `step.run` and the other steps return. It knows when the program waits for it. Neither it nor a promise that `then`,
+ * `catch` or `finally` derives from it is ever an unhandled rejection: a program may never wait for a step, or wait for it late.
  */
 export class StepPromise<Value> extends Promise<Value> {
   #onAwaited: (() => void) | undefined;
   #steps: readonly object[] = [];
-  /** What it was made of. */
+  /** The promises that it was derived from. */
   #sources: readonly unknown[] = [];
   #hasLost = false;
 
   /**
    * @param onAwaited called when the program waits for the step
-   * @param sources of a race: what was given to it
+   * @param sources for a race: what was passed to it
    */
   static open<Value>(onAwaited: () => void, sources?: readonly unknown[]): OpenStep<Value> {
     const settle = {} as { resolve: (value: Value) => void; reject: (reason: unknown) => void };
@@ -40,8 +40,8 @@ export class StepPromise<Value> extends Promise<Value> {
   }
 
   /**
-   * What `then`, `catch` and `finally` have made, and races, lost a race: a `catch` between the steps that it comes from and itself is for
-   * failures, and does not get that they are cancelled.
+   * Marks that derived promises and races have lost a race. A `catch` handler between them and their steps is for failures, so it is not
+   * called when these steps are cancelled.
    */
   static lose(promise: unknown): void {
     if (!(promise instanceof StepPromise) || promise.#hasLost) return;
@@ -61,7 +61,7 @@ export class StepPromise<Value> extends Promise<Value> {
     return next;
   }
 
-  // biome-ignore lint/suspicious/noThenProperty: this is how a promise learns that somebody waits for it.
+  // biome-ignore lint/suspicious/noThenProperty: this is how a promise learns that it is awaited.
   override then<A = Value, B = never>(
     onFulfilled?: ((value: Value) => A | PromiseLike<A>) | null,
     onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null,

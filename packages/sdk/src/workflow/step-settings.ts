@@ -12,7 +12,7 @@ export interface StepSettings {
   readonly timeoutMs: number | null;
 }
 
-/** The options that there are. */
+/** The options of a step. */
 const OPTIONS = { key: true, attempts: true, backoff: true, timeout: true, undo: true } as const satisfies Record<
   keyof RunStepOptions,
   true

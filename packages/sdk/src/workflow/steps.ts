@@ -143,7 +143,7 @@ const LAST_MOMENT_MS = momentMs("9999-12-31T23:59:59.999Z");
 function textOf(moment: Moment): string {
   const ms = moment === null ? Number.NaN : momentMs(moment);
   if (ms > LAST_MOMENT_MS) throw new RangeError(`until must be before the year 10000, not ${momentText(ms)}.`);
-  // Whatever is past, the sleep ends at once.
+  // A moment in the past ends the sleep immediately.
   if (Number.isFinite(ms)) return momentText(Math.max(ms, 0));
-  throw new TypeError(`until must be a Date, or text such as "2026-11-23T09:30:00Z", not ${givenText(moment)}.`);
+  throw new TypeError(`until must be a Date, or a string such as "2026-11-23T09:30:00Z", not ${givenText(moment)}.`);
 }

@@ -15,7 +15,7 @@ interface Pending {
   reject(error: unknown): void;
 }
 
-/** As many triggers as the service takes in a call. */
+/** The largest number of triggers that the service takes in a call. */
 const MAX_TRIGGERS = 1_000;
 /** A character takes at most 3 bytes, and a call at most 16 MiB. */
 const MAX_CHARACTERS = 4 * 1024 * 1024;
@@ -24,8 +24,8 @@ const MAX_IN_FLIGHT = 2;
 const STATUS: Readonly<Record<string, number>> = { QUOTA_EXCEEDED: 402, PAYLOAD_TOO_LARGE: 413 };
 
 /**
- * Sends triggers of one workflow that come at the same time together. One that comes alone is sent at once. While as many calls are under way
- * as are allowed, triggers wait for the first of them to end.
+ * Sends triggers of one workflow together if they come at the same time. A trigger that comes alone is sent immediately. While the allowed
+ * number of calls is under way, triggers wait for the first of them to end.
  */
 export class TriggerBatcher {
   readonly #calls: TriggerCalls;
@@ -34,7 +34,7 @@ export class TriggerBatcher {
   #inFlight = 0;
   #flushes = false;
 
-  /** @param onIdle is called when nothing is under way */
+  /** @param onIdle called when nothing is under way */
   constructor(calls: TriggerCalls, onIdle: () => void) {
     this.#calls = calls;
     this.#onIdle = onIdle;
@@ -48,7 +48,7 @@ export class TriggerBatcher {
     });
   }
 
-  /** Triggers of the same turn of the event loop leave together. */
+  /** Triggers of the same turn of the event loop are sent together. */
   #flushSoon(): void {
     if (this.#flushes || this.#inFlight >= MAX_IN_FLIGHT) return;
     this.#flushes = true;
@@ -83,7 +83,7 @@ export class TriggerBatcher {
       for (const [at, one] of batch.entries()) if (triggered[at]?.code !== "UNAVAILABLE") settle(one, triggered[at]);
       await this.#triggerEach(batch.filter((_, at) => triggered[at]?.code === "UNAVAILABLE"));
     } catch (error) {
-      // An older service does not have the call, and one trigger may be at fault that the service refuses. All have keys: none starts two runs.
+      // An older service does not have this call, or the service refuses one of the triggers. All have keys, so none starts two runs.
       if (error instanceof TidemillError && error.status !== null && error.status < 500 && error.status !== 429)
         await this.#triggerEach(batch);
       else for (const { reject } of batch) reject(error);
@@ -104,7 +104,7 @@ function settle({ resolve, reject }: Pending, outcome: TriggeredMany["triggered"
   reject(
     new TidemillError({
       code: code as ConstructorParameters<typeof TidemillError>[0]["code"],
-      message: message ?? "The response is not one of Tidemill: fields are missing.",
+      message: message ?? "The response did not come from Tidemill: fields are missing.",
       status: STATUS[code] ?? 400,
       details: (details ?? {}) as Record<string, unknown>,
     }),

@@ -9,8 +9,8 @@ import type { RunOutcome } from "./run-outcome.ts";
 import { idempotencyKey, UNDO_BEGUN, undoBegun, undoKey } from "./undo.ts";
 
 /**
- * Undoes the steps of a run that has ended, or that an earlier execution has begun to undo. If the program threw before it came to all of them,
- * none is undone: it may come to them in another execution. Never rejects.
+ * Undoes the steps of a run that has ended, or that an earlier execution has begun to undo. If the program threw before it reached all of
+ * them, none is undone: it may reach them in another execution. Never rejects.
  */
 export async function undoRun(execution: Execution, run: TakenRun, end: End): Promise<RunOutcome> {
   const begun = undoBegun(execution.journal);
@@ -33,8 +33,8 @@ export async function undoRun(execution: Execution, run: TakenRun, end: End): Pr
 }
 
 /**
- * Undoes the steps of a run that fails for good with this error, which is stored first: an execution that follows goes on to undo. Returns
- * false if it was aborted, or the lease is lost.
+ * Undoes the steps of a run that fails for good with this error. The error is stored first, so that a later execution continues to undo.
+ * Returns false if it was aborted, or if the lease is lost.
  */
 export async function undoFailed(execution: Execution, run: TakenRun, error: RunError): Promise<boolean> {
   if (execution.toUndo.length === 0) return true;
@@ -43,12 +43,14 @@ export async function undoFailed(execution: Execution, run: TakenRun, error: Run
     await execution.host.store([{ key: UNDO_BEGUN, type: "undo", status: "completed", output: { name, message }, attempt: 1 }]);
     return await undoSteps(execution, run);
   } catch (thrown) {
-    // What is left to undo, the service lets another execution undo.
+    // The service lets another execution undo the rest.
     return !execution.host.signal.aborted && !isLeaseLost(thrown);
   }
 }
 
-/** Undoes completed steps one by one, the last one first, and stores each outcome. Returns false if it was aborted, or the lease is lost. */
+/**
+ * Undoes completed steps one by one, the last one first, and stores each outcome. Returns false if it was aborted, or the lease is lost.
+ */
 async function undoSteps(execution: Execution, run: TakenRun): Promise<boolean> {
   const { host } = execution;
   for (const { key, output } of execution.toUndo) {
@@ -75,7 +77,7 @@ async function undoOne(
   const key = undoKey(step);
   const undo = undos.get(step);
   if (!undo) {
-    const message = `The code of this worker does not come to step "${step}", or has no undo for it.`;
+    const message = `The code of this worker does not reach step "${step}", or has no undo for it.`;
     const error = { name: "UndoError", message };
     return { key, type: "undo", status: "failed", error, attempt: 1, startedAt: momentText(host.nowMs()) };
   }

@@ -11,7 +11,7 @@ export interface Undo {
   readonly settings: StepSettings;
 }
 
-/** The step that says that the steps of a run are being undone. Its output is the error with which the run fails. */
+/** The step that marks that the steps of a run are being undone. Its output is the error with which the run fails. */
 export const UNDO_BEGUN = "undo()";
 
 export const undoKey = (key: string): string => `undo(${key})`;
@@ -20,14 +20,14 @@ export const idempotencyKey = (runId: string, key: string): string => `${runId}:
 
 const MAX_LENGTH = 240;
 
-/** @throws {TypeError} for what is no function; {NonRetryableError} for a name whose undo would have none */
+/** @throws {TypeError} if it is not a function; {NonRetryableError} for a name that is too long for the step of its undo */
 export function checkUndo(undo: unknown, name: string, key: string | number | undefined): void {
   if (typeof undo !== "function") throw new TypeError(`undo must be a function, not ${typeof undo}.`);
   if (stepBase(name, key).length > MAX_LENGTH)
     throw new NonRetryableError(`The name of a step with undo has at most ${MAX_LENGTH} characters, with its key.`);
 }
 
-/** The error with which a run fails whose steps are being undone. Null: they are not. */
+/** The error with which a run fails, if its steps are being undone. Otherwise null. */
 export function undoBegun(journal: Journal): RunError | null {
   const begun = journal.find(UNDO_BEGUN);
   return begun ? (begun.output as RunError) : null;

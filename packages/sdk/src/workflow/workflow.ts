@@ -11,35 +11,35 @@ import type { StartInput, Starts } from "./start.ts";
 export interface WorkflowOptions<Parsed, Input, Signals = WorkflowSignals> extends LifecycleHooks {
   /** Unique in the workspace, for example `user.onboard`: letters, digits, dots, hyphens and underscores, at most 128. */
   readonly id: string;
-  /** What starts runs of it, besides a trigger: events, a cron schedule, or a list of these. Without `input`, it gives the input its type. */
+  /** What starts runs, other than a trigger: events, a cron schedule, or a list of these. Without `input`, it gives the input its type. */
   readonly on?: Starts;
   /** Checks the input of each run, and gives it its type. An input that does not fit fails its run for good. */
   readonly input?: StandardSchema<Input, Parsed>;
-  /** The signals that it waits for, by the name of the step that waits, with the types of their payloads. */
+  /** The signals that the workflow waits for, by the name of the step that waits, with the types of their payloads. */
   readonly signals?: Signals;
-  /** At how many failed executions a run fails. 3 by default. */
+  /** After how many failed executions a run fails. 3 by default. */
   readonly attempts?: number;
   /** How long to wait before the second attempt; twice as long before each further one. 1 s by default, at most 24 h. */
   readonly backoff?: { readonly delay: Duration };
-  /** How many executions of its code there are at once, over all workers: of runs, hooks and undos. No limit by default. */
+  /** How many executions of its code may be under way at once, across all workers: of runs, hooks and undos. No limit by default. */
   readonly concurrency?: number;
   /** Version of the code. */
   readonly version?: string;
 }
 
-/** A workflow: a function of steps that are remembered. `Input` is what a run is started with, `Result` what a caller gets. */
+/** A workflow: a function whose steps are remembered. `Input` is the input of a run, `Result` the result that a caller gets. */
 export interface Workflow<Input = unknown, Result = unknown, Signals extends WorkflowSignals = WorkflowSignals> {
   readonly id: string;
   readonly options: WorkflowOptions<unknown, Input>;
-  /** The signals that it waits for: `tidemill.signal(onboard.signals.approval, id, payload)` completes one. */
+  /** The signals that the workflow waits for: `tidemill.signal(onboard.signals.approval, id, payload)` completes one. */
   readonly signals: Signals;
-  /** Called again from its top whenever a run goes on. */
+  /** Called again from its top whenever a run continues. */
   readonly program: (context: WorkflowContext<never>) => unknown;
-  /** Present in types alone. */
+  /** Exists only in types. */
   readonly types?: { readonly input: Input; readonly result: Result };
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: workflows of different inputs stand in one list.
+// biome-ignore lint/suspicious/noExplicitAny: workflows of different inputs are in one list.
 export type AnyWorkflow = Workflow<any, any>;
 
 const OPTIONS = {
@@ -67,7 +67,8 @@ const OPTIONS = {
  * });
  * ```
  *
- * @param program must do the same with the same outcomes of steps. What has an effect, or differs from call to call, belongs into a step
+ * @param program must do the same with the same outcomes of steps. Code that has an effect, or whose result differs from call to call,
+ * belongs in a step
  * @throws {TypeError} naming the option that is wrong
  */
 export function workflow<Result, const On extends Starts, Signals extends WorkflowSignals = NoSignals>(

@@ -178,7 +178,9 @@ test("a journal of which something between has left out the end is not executed"
   await untilStatus(tidemill, runId, "completed");
   expect(await tidemill.runs.get(runId)).toMatchObject({ attempt: 1, result: 120 });
   expect(executed).toHaveLength(120);
-  expect(warnings).toEqual([{ run: runId, error: "TidemillError: The journal of the run came with 100 steps. It has 122 at least." }]);
+  expect(warnings).toEqual([
+    { run: runId, error: "TidemillError: The response has 100 steps of the run's journal, which has at least 122." },
+  ]);
 });
 
 test("steps that are too large for the response are stored before it", async ({ live: { tidemill }, host }) => {
@@ -246,7 +248,7 @@ test("a handler whose key is refused logs that once, and its runs complete when 
   const runs = [await start(tidemill, "greet"), await start(tidemill, "greet")];
   await until(() => refused.size === 2, "the key to be refused for the steps of both runs");
   expect(errors).toEqual([
-    "The service refuses the key. Executions that report steps end without an outcome, until the handler has another key.",
+    "The service refuses the key. Executions that report steps end without an outcome until the handler has another key.",
   ]);
   isRevoked = false;
   for (const run of runs) await untilStatus(tidemill, run, "completed");
@@ -368,7 +370,7 @@ describe("options that are wrong", () => {
   });
 
   test("without workflows: serve says so", () => {
-    expect(() => serve({ workflows: [] })).toThrow("workflows must have at least one");
+    expect(() => serve({ workflows: [] })).toThrow("workflows must contain at least one workflow");
     expect(() => serve({ workflows: [{}] as never })).toThrow("workflows must be a list");
   });
 });

@@ -77,7 +77,7 @@ describe("a step that sends an event", () => {
 
   test("names no event with slashes", async () => {
     const run = new MemoryRun(({ step }) => step.sendEvent("tell", { name: "user/created" }));
-    expect(await run.execute()).toMatchObject({ outcome: "failed", error: expect.stringContaining("Use dots in place of slashes") });
+    expect(await run.execute()).toMatchObject({ outcome: "failed", error: expect.stringContaining("Use dots instead of slashes") });
     expect(() => event("user/created")).toThrow(TypeError);
   });
 });

@@ -672,9 +672,9 @@ describe("failures of steps", () => {
   test("a RetryAfterError takes what other durations take, and nothing else", () => {
     expect(new RetryAfterError("busy", "1h").seconds).toBe(3_600);
     expect(new RetryAfterError("busy", 1_500).seconds).toBe(1.5);
-    expect(() => new RetryAfterError("busy", "soon" as never)).toThrow('after must be a number of milliseconds, or text such as "90s"');
+    expect(() => new RetryAfterError("busy", "soon" as never)).toThrow('after must be a number of milliseconds, or a string such as "90s"');
     for (const after of [undefined, null, {}])
-      expect(() => new RetryAfterError("busy", after as never)).toThrow("A RetryAfterError needs to know after how long: { seconds: 90 }");
+      expect(() => new RetryAfterError("busy", after as never)).toThrow("A RetryAfterError needs a time: { seconds: 90 }");
   });
 
   test("an attempt that takes longer than its timeout fails, and its signal is aborted", async () => {
@@ -706,13 +706,13 @@ describe("failures of steps", () => {
     for (const until of [null, undefined, "tomorrow", new Date(Number.NaN)])
       expect(await failing(({ step }) => step.sleepUntil("a", until as never))).toMatchObject({
         error_name: "InvalidStepError",
-        error: expect.stringContaining('Step "a": until must be a Date, or text such as'),
+        error: expect.stringContaining('Step "a": until must be a Date, or a string such as'),
       });
     expect(await failing(({ step }) => step.run("a", () => 1, { timeout: "soon" as never }))).toMatchObject({
-      error: expect.stringContaining('Step "a": timeout must be a number of milliseconds, or text such as'),
+      error: expect.stringContaining('Step "a": timeout must be a number of milliseconds, or a string such as'),
     });
     expect(await failing(({ step }) => step.run("a", () => Promise.reject(Object.create(null))))).toMatchObject({
-      error: "Something was thrown that has no text.",
+      error: "Something without a text was thrown.",
     });
   });
 

@@ -79,7 +79,7 @@ describe("step.http", () => {
   });
 
   test.for([
-    ["an address that is none", { url: "api.example.com" }, "url must be text of an http or https address"],
+    ["an address that is none", { url: "api.example.com" }, "url must be an http or https URL"],
     ["a timeout of 0", { url: URL_OF_ADA, timeout: 0 }, "timeout must be a number of milliseconds"],
     ["0 attempts", { url: URL_OF_ADA, attempts: 0 }, "attempts must be a whole number from 1 on"],
     ["a body without JSON", { url: URL_OF_ADA, body: 1n }, 'The body of step "call" has no JSON'],
@@ -129,7 +129,7 @@ describe("testWorkflow", () => {
   });
 
   test("fails by the name of the step when nobody answers its call, and for a mock that is no response", async () => {
-    await expect(testWorkflow(load, {})).rejects.toThrow(`Step "load user" calls ${URL_OF_ADA}, and nobody answers.`);
+    await expect(testWorkflow(load, {})).rejects.toThrow(`Step "load user" calls ${URL_OF_ADA}, and the test has no response for it.`);
     await expect(testWorkflow(load, { mocks: { "load user": { name: "Ada" } } })).rejects.toThrow("must be a response");
   });
 });

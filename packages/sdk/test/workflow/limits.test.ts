@@ -16,7 +16,7 @@ async function errorOf(program: (context: Context) => unknown, settings: TestSet
 
 describe("what the service would refuse fails with the step, the field and the limit", () => {
   test.for<[string, (context: Context) => unknown, string]>([
-    ["a name that is no text", ({ step }) => step.run(5 as never, () => 1), "A step's name must be text, not 5."],
+    ["a name that is no text", ({ step }) => step.run(5 as never, () => 1), "A step's name must be a string, not 5."],
     ["a call without a request", ({ step }) => step.http("h", undefined as never), "step.http takes a name and a request: { url }."],
     [
       "an output that is too large",
@@ -70,7 +70,7 @@ describe("what the service would refuse fails with the step, the field and the l
     [
       "a sleep of NaN",
       ({ step }) => step.sleep("nap", Number.NaN),
-      'Step "nap": duration must be a number of milliseconds, or text such as',
+      'Step "nap": duration must be a number of milliseconds, or a string such as',
     ],
     ["a sleep of NaN, as it was given", ({ step }) => step.sleep("nap", Number.NaN), '"24h" or "7d", not NaN.'],
     ["an endless sleep", ({ step }) => step.sleep("nap", Number.POSITIVE_INFINITY), "not Infinity."],
@@ -79,22 +79,22 @@ describe("what the service would refuse fails with the step, the field and the l
     [
       "a sleep until an invalid Date",
       ({ step }) => step.sleepUntil("nap", new Date(Number.NaN)),
-      'Step "nap": until must be a Date, or text such as "2026-11-23T09:30:00Z", not an invalid Date.',
+      'Step "nap": until must be a Date, or a string such as "2026-11-23T09:30:00Z", not an invalid Date.',
     ],
     [
       "a wait of NaN",
       ({ step }) => step.waitForSignal("approval", { signal: "s", timeout: Number.NaN }),
-      'Step "approval": timeout must be a number of milliseconds, or text such as "90s", "24h" or "7d", not NaN.',
+      'Step "approval": timeout must be a number of milliseconds, or a string such as "90s", "24h" or "7d", not NaN.',
     ],
     [
       "a call whose timeout is none",
       ({ step }) => step.http("call", { url: "https://example.com", timeout: Number.NaN }),
-      'Step "call": timeout must be a number of milliseconds, or text such as "90s", "24h" or "7d", not NaN.',
+      'Step "call": timeout must be a number of milliseconds, or a string such as "90s", "24h" or "7d", not NaN.',
     ],
     [
       "a backoff that is none",
       ({ step }) => step.run("a", () => 1, { backoff: { delay: Number.NaN } }),
-      'Step "a": backoff.delay must be a number of milliseconds, or text such as "90s", "24h" or "7d", not NaN.',
+      'Step "a": backoff.delay must be a number of milliseconds, or a string such as "90s", "24h" or "7d", not NaN.',
     ],
     [
       "a backoff without its delay",
@@ -129,7 +129,7 @@ describe("what the service would refuse fails with the step, the field and the l
     [
       "a key that is an object",
       ({ step }) => step.run("a", () => 1, { key: {} as never }),
-      'NonRetryableError: The key of step "a" must be text or a number, not object.',
+      'NonRetryableError: The key of step "a" must be a string or a number, not object.',
     ],
     ["a step with a lone surrogate", ({ step }) => step.run("\ud800", () => 1), "without NUL or lone surrogates, not"],
   ])("%s", async ([, program, says]) => {
@@ -306,7 +306,7 @@ describe("a run has 100 signals whose waits have not ended", () => {
 
 describe("a step inside of a step fails the run at once, naming both", () => {
   const REFUSED =
-    'NestedStepError: "inner" is inside of step "outer". Steps do not contain steps: call it after step "outer", or make it a part of its function without a step.';
+    'NestedStepError: Step "inner" was called inside step "outer". Steps cannot contain steps: call it after step "outer", or do its work in the function of "outer" without a step.';
 
   test.for<[string, (context: Context) => unknown]>([
     ["at once", ({ step }) => step.run("outer", () => step.run("inner", () => 1))],
@@ -354,7 +354,7 @@ describe("a step inside of a step fails the run at once, naming both", () => {
   });
 
   test("nor may it ask for the time or an id, which a replay would not come to", async () => {
-    expect(await errorOf(({ step, run }) => step.run("outer", () => run.now()))).toContain('"run.now" is inside of step "outer"');
+    expect(await errorOf(({ step, run }) => step.run("outer", () => run.now()))).toContain('"run.now" was called inside step "outer"');
   });
 
   test("a step may run another workflow, and steps may follow from what a step has done", async () => {

@@ -16,17 +16,17 @@ describe("options of a workflow are checked where they are written", () => {
     [{ attempts: Number.NaN }, "attempts of the workflow onboard must be a whole number from 1 to 100, not NaN."],
     [{ attempts: 3n }, "attempts of the workflow onboard must be a whole number from 1 to 100, not 3n."],
     [{ concurrency: 1.5 }, "concurrency of the workflow onboard must be a whole number from 1 to 100000, not 1.5."],
-    [{ backoff: { delay: -1 } }, "backoff.delay of the workflow onboard must be whole milliseconds, or text such as"],
+    [{ backoff: { delay: -1 } }, "backoff.delay of the workflow onboard must be whole milliseconds, or a string such as"],
     [{ backoff: { delay: "25h" } }, 'of at most 24 hours, not "25h".'],
     [{ backoff: { delay: Number.NaN } }, "of at most 24 hours, not NaN."],
     [{ backoff: { delay: "soon" } }, 'of at most 24 hours, not "soon".'],
     [{ backoff: { dealy: 1 } }, "dealy is not an option of backoff of the workflow onboard. Did you mean delay?"],
     [{ backoff: 1_000 }, "The options of backoff of the workflow onboard must be an object, not number."],
-    [{ version: "" }, "version of the workflow onboard must be a text of 1 to 64 characters"],
+    [{ version: "" }, "version of the workflow onboard must be a string of 1 to 64 characters"],
     [{ onSuccess: "call me" }, "onSuccess of the workflow onboard must be a function."],
     [{ input: {} }, "input must be a schema that follows Standard Schema"],
     [{ on: "user.created" }, 'on takes event("user.created"), cron("0 9 * * *", { timezone }), or a list of these, not "user.created".'],
-    [{ on: [event("a"), event("a")] }, 'on has the event "a" twice.'],
+    [{ on: [event("a"), event("a")] }, 'on has the event "a" more than once.'],
     [{ on: { kind: "event", name: "User" } }, "The name of an event must be"],
   ])("%o: %s", ([options, says]) => {
     expect(() => workflow({ id: "onboard", ...options } as WorkflowOptions<unknown, unknown>, nothing)).toThrow(says);
@@ -42,12 +42,12 @@ describe("options of a workflow are checked where they are written", () => {
 describe("a cron expression", () => {
   test.for<[string, string]>([
     ["* * *", "has 3 fields. It must have 5 (minute, hour, day of month, month, day of week)"],
-    ["60 * * * *", 'The minute "60" of the cron expression "60 * * * *" is none: it is 0 to 59, or *.'],
-    ["0 24 * * *", 'The hour "24"'],
-    ["0 0 0 * *", 'The day of month "0"'],
-    ["0 0 1 JANUARY *", 'The month "JANUARY" of the cron expression "0 0 1 JANUARY *" is none: it is 1 to 12, JAN to DEC, or *.'],
-    ["0 0 * * 1-8", 'The day of week "1-8"'],
-    ["*/0 * * * *", 'The minute "*/0"'],
+    ["60 * * * *", 'The cron expression "60 * * * *" has an invalid minute, "60". It must be 0 to 59, or *.'],
+    ["0 24 * * *", 'an invalid hour, "24"'],
+    ["0 0 0 * *", 'an invalid day of month, "0"'],
+    ["0 0 1 JANUARY *", 'The cron expression "0 0 1 JANUARY *" has an invalid month, "JANUARY". It must be 1 to 12, JAN to DEC, or *.'],
+    ["0 0 * * 1-8", 'an invalid day of week, "1-8"'],
+    ["*/0 * * * *", 'an invalid minute, "*/0"'],
     ["@never", "has 1 fields"],
   ])("%s is refused", ([expression, says]) => {
     expect(() => cron(expression, { timezone: "UTC" })).toThrow(says);

@@ -354,7 +354,7 @@ describe("a worker executes runs of the service", () => {
     [
       "a step inside of a step",
       ({ step }) => step.run("outer", () => step.run("inner", () => 1)),
-      { name: "NestedStepError", message: expect.stringContaining('"inner" is inside of step "outer"') },
+      { name: "NestedStepError", message: expect.stringContaining('"inner" was called inside step "outer"') },
     ],
     [
       "a sleep of two years",

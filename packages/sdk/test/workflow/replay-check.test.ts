@@ -72,7 +72,7 @@ describe("replayEachStep", () => {
           await step.run("b", () => 2);
         };
       },
-      'A replay does not come to step "a".',
+      'A replay does not reach step "a".',
     ],
     [
       "returns before a step",

@@ -32,7 +32,9 @@ describe("a workflow that waits for a signal", () => {
   });
 
   test("fails its test by the name of the signal when nobody completes it", async () => {
-    await expect(testWorkflow(purchase, {})).rejects.toThrow('Step "approval" waits for the signal "approve.u1", which nobody completes.');
+    await expect(testWorkflow(purchase, {})).rejects.toThrow(
+      'Step "approval" waits for the signal "approve.u1", which the test does not complete.',
+    );
   });
 
   test("is suspended with what it waits for", async () => {

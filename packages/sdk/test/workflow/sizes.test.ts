@@ -43,7 +43,7 @@ test.for<[string, object]>([
 test.for([Array(10_001).fill(0), nested(60), JSON.parse('{"__proto__":1}')])(
   "a body of a call that the service would refuse is refused at once",
   (body) => {
-    expect(() => httpCall({ url: "https://example.com/", body }, "step")).toThrow("can be sent as text");
+    expect(() => httpCall({ url: "https://example.com/", body }, "step")).toThrow("as a string");
     expect(() => httpCall({ url: "https://example.com/", body: JSON.stringify(body) }, "step")).not.toThrow();
   },
 );

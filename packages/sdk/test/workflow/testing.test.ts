@@ -80,7 +80,7 @@ describe("testWorkflow refuses what would make a test pass for nothing", () => {
     [{ inputs: 1 }, "inputs is not an option of testWorkflow. Did you mean input?"],
     [{ crash: "x" }, 'crash must be "afterEveryStep" or "everywhere", not "x".'],
     [{ maxExecutions: 0 }, "maxExecutions must be a whole number of at least 1, not 0."],
-    [{ mocks: [] as never, startAt: "soon" }, "startAt must be a Date, or text such as"],
+    [{ mocks: [] as never, startAt: "soon" }, "startAt must be a Date, or a string such as"],
     [{ fail: { charge: "often" } }, 'fail.charge must be an Error, or how many times the step fails, not "often".'],
     [{ mocks: { "lod user": 1 } }, 'mocks has "lod user", but the run has no such step. Did you mean load user?'],
     [{ mocks: { ship: 1 } }, 'mocks has "ship", but the run has no such step.'],
@@ -177,7 +177,7 @@ describe("crash: afterEveryStep", () => {
       await step.run(`execution ${executions}`, () => {});
     });
     await expect(testWorkflow(counts, { crash: "afterEveryStep" })).rejects.toThrow(
-      'The workflow is not deterministic. The journal has step "execution 1", but the code does not come to it.',
+      'The workflow is not deterministic. The journal has step "execution 1", but the code does not reach it.',
     );
   });
 
@@ -188,7 +188,7 @@ describe("crash: afterEveryStep", () => {
       executions += 1;
       return executions;
     });
-    await expect(testWorkflow(counts, { crash: "afterEveryStep" })).rejects.toThrow("but a replay of its journal as");
+    await expect(testWorkflow(counts, { crash: "afterEveryStep" })).rejects.toThrow("but a replay of its journal ended as");
   });
 });
 
@@ -260,7 +260,7 @@ describe("crash: everywhere", () => {
       return first;
     });
     await expect(testWorkflow(counts, { crash: "everywhere" })).rejects.toThrow(
-      'With crashes, the run was another one. It ended as {"status":"completed","result":false}, and without crashes as',
+      'With crashes, the run was different. It ended as {"status":"completed","result":false}, and without crashes as',
     );
   });
 
@@ -282,7 +282,7 @@ describe("crash: everywhere", () => {
       await step.run("prepare", () => "prepared");
       if (executions > 2) await step.run("send", () => "sent");
     });
-    await expect(testWorkflow(sends, { crash: "everywhere" })).rejects.toThrow('Without crashes, it does not come to step "send".');
+    await expect(testWorkflow(sends, { crash: "everywhere" })).rejects.toThrow('Without crashes, it does not reach step "send".');
   });
 });
 
@@ -304,11 +304,11 @@ describe("replayJournal", () => {
   });
 
   test.for<[string, (context: WorkflowContext) => unknown, string]>([
-    ["leaves a step out", ({ step }) => step.sleep("nap", "1h"), "but the code does not come to it"],
+    ["leaves a step out", ({ step }) => step.sleep("nap", "1h"), "but the code does not reach it"],
     ["uses it as another type", ({ step }) => step.sleep("load", 1), "as a run step, but the code uses it as a sleep step"],
-    ["returns", () => 1, "but the code does not come to it"],
-    ["throws", () => Promise.reject(new TypeError("x is not a function")), "throws before it comes to it: TypeError: x is not a function"],
-    ["is busy elsewhere", () => new Promise(() => {}), "but the code does not come to it"],
+    ["returns", () => 1, "but the code does not reach it"],
+    ["throws", () => Promise.reject(new TypeError("x is not a function")), "throws before it reaches it: TypeError: x is not a function"],
+    ["is busy elsewhere", () => new Promise(() => {}), "but the code does not reach it"],
   ])("does not fit code that %s", async ([, program, reason]) => {
     const check = await replayJournal(of(program), await exported(), { patienceMs: 10 });
     expect(check).toEqual({ fits: false, step: "load", reason: expect.stringContaining(reason) });

@@ -203,7 +203,7 @@ describe("undo", () => {
       await step.run("charge", () => "ch_1", { undo: () => step.run("refund", () => void undone.push("refund")) });
       throw new NonRetryableError("no");
     });
-    const message = expect.stringContaining('"refund" is inside of step "undo(charge)".');
+    const message = expect.stringContaining('"refund" was called inside step "undo(charge)".');
     expect(await testWorkflow(tested, {})).toMatchObject({ status: "failed", undoErrors: [{ step: "charge", message }] });
     expect(undone).toEqual([1]);
   });

@@ -46,7 +46,7 @@ describe("two versions of a workflow", () => {
           journalVersion: "1",
           codeVersion: "2",
           reason:
-            'The journal has step "load", but the code does not come to it. Keep the steps of runs in progress, and put new code behind run.patched(name).',
+            'The journal has step "load", but the code does not reach it. Keep the steps of runs in progress, and put new code behind run.patched(name).',
         },
       ],
     });

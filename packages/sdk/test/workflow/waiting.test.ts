@@ -341,7 +341,7 @@ describe("changed code", () => {
     expect(await new MemoryRun(program, { journal: [done("charge")] }).execute()).toMatchObject({
       outcome: "unfit",
       step: "charge",
-      error: expect.stringContaining('The journal has step "charge", but the code does not come to it.'),
+      error: expect.stringContaining('The journal has step "charge", but the code does not reach it.'),
     });
   });
 
@@ -360,7 +360,7 @@ describe("changed code", () => {
     expect(await run.execute()).toMatchObject({
       outcome: "unfit",
       step: "charge",
-      error: expect.stringContaining('The journal has step "charge", but the code throws before it comes to it:'),
+      error: expect.stringContaining('The journal has step "charge", but the code throws before it reaches it:'),
     });
     expect([run.keys, undone]).toEqual([["book", "charge"], []]);
   });

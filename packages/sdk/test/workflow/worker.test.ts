@@ -234,7 +234,7 @@ describe("a worker with workflows", () => {
   test("needs a queue or a workflow, and different ids", () => {
     const options = { url: "http://127.0.0.1:1", key: "svc_ws_a" };
     const one = workflow({ id: "one" }, quiet);
-    expect(() => new Worker(options)).toThrow("queues must name a handler for at least one queue, or workflows have at least one.");
+    expect(() => new Worker(options)).toThrow("Pass a handler for at least one queue in queues, or at least one workflow in workflows.");
     expect(() => new Worker({ ...options, workflows: [one, one] })).toThrow("workflows must have different ids.");
     expect(() => workflow({ id: "a b" }, quiet)).toThrow("id must be letters");
   });

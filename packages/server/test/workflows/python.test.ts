@@ -151,7 +151,7 @@ return [caught, step.run("charge", charge), step.run("charge", charge)]`),
       const after = await start(service, program('step.sleep("nap", 60)'));
       await service.advance(61);
       await untilStatus(service, after, runId, "waiting");
-      const reason = 'The journal has step "load", but the code does not come to it.';
+      const reason = 'The journal has step "load", but the code does not reach it.';
       expect(await getRun(service, runId)).toMatchObject({ attempt: 1, waitingFor: [{ type: "code", step: "load", reason }] });
       expect(await after.end("SIGTERM")).toBe(0);
     });

@@ -11,7 +11,7 @@ test("a registration returns the secret that it generated, also if runs that wai
 }) => {
   const { id, trigger, take, end, get } = await putWorkflow(service);
   const runId = await trigger();
-  await end(await take(), { outcome: "unfit", step: "load", error: "The code does not come to it." });
+  await end(await take(), { outcome: "unfit", step: "load", error: "The code does not reach it." });
   await database.query(`
     create function refuse() returns trigger language plpgsql as $$ begin raise exception using errcode = '22000'; end $$;
     create trigger refuse before update on job for each row execute function refuse()`);

@@ -3,7 +3,7 @@ import { CodeVersions } from "../../src/workers/code-versions.ts";
 import { test as base } from "../harness/engine.ts";
 import { laneOfWorkflow, putWorkflow, type TestWorkflow } from "../harness/workflows.ts";
 
-const REASON = 'The journal has step "load", but the code does not come to it.';
+const REASON = 'The journal has step "load", but the code does not reach it.';
 const unfit = { outcome: "unfit", step: "load", error: REASON };
 
 /** A run that version v1 has begun, with the step "load" in its journal. */
