@@ -116,9 +116,9 @@ describe("schedules", () => {
     await calendar.getByText("02:30", { exact: true }).first().waitFor();
     await expect.poll(() => calendar.getByText("02:30", { exact: true }).count()).toBe(30);
     await expect.poll(() => calendar.locator("[data-past]").count()).toBe(20);
-    await expect.poll(() => page.getByRole("button", { name: "The month before" }).isDisabled()).toBe(true);
+    await expect.poll(() => page.getByRole("button", { name: "Previous month" }).isDisabled()).toBe(true);
     await page.getByText("No tick was skipped.", { exact: false }).waitFor();
-    const later = page.getByRole("button", { name: "The month after" });
+    const later = page.getByRole("button", { name: "Next month" });
     for (let month = 0; month < 4; month++) await later.click();
     await page.getByText("On 2027-03-28 the clocks go forward: the times 02:00–03:00 do not exist.", { exact: false }).waitFor();
     await page.getByText("gap 02:00–03:00").waitFor();
@@ -165,7 +165,7 @@ test("usage shows executions by day and queue, and those that are left", async (
   await page.getByText("2 of 1,000 executions").waitFor();
   await page.getByRole("row", { name: new RegExp(`^${queue} 2`) }).waitFor();
   await page.getByRole("row", { name: /^2026-11-21 2/ }).waitFor();
-  await page.getByRole("button", { name: "The month before" }).click();
+  await page.getByRole("button", { name: "Previous month" }).click();
   await page.getByText("Nothing was executed in this month").waitFor();
   await expect.poll(() => new URL(page.url()).searchParams.get("period")).toBe("2026-10");
 });
@@ -175,7 +175,7 @@ describe("the audit log", () => {
     for (let at = 0; at < 130; at++) await service.ok("POST", "/v1/secrets", { name: `S_${at}`, value: "a value" });
     const page = await dashboard.open("audit");
     await page.getByRole("button", { name: "secret.created" }).first().click();
-    await page.getByText("is that of what is shown here.").waitFor();
+    await page.getByText("matches what is shown here.").waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("button", { name: "Verify the chain" }).click();
     await page.getByText("the chain is unbroken, from its beginning", { exact: false }).waitFor();
@@ -185,7 +185,7 @@ describe("the audit log", () => {
       await route.fulfill({ response, body: (await response.text()).replace('"resource_id":"S_7"', '"resource_id":"S_X"') });
     });
     await page.getByRole("button", { name: "Verify the chain" }).click();
-    await page.getByText(/The chain is broken at event \d+\. It shows something else/).waitFor();
+    await page.getByText(/The chain is broken at event \d+\. Its fields differ/).waitFor();
     expect(dashboard.violations).toEqual([]);
   });
 

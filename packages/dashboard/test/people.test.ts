@@ -175,7 +175,7 @@ describe("the operator's pages", () => {
     );
     const page = await dashboard.open("/operator/nodes", { as: await newPerson(service, { operator: true }) });
     const nodes = page.getByRole("grid", { name: "Nodes" });
-    await nodes.getByRole("row", { name: /not known.*lost.*not known/ }).waitFor();
+    await nodes.getByRole("row", { name: /unknown.*lost.*unknown/ }).waitFor();
     await nodes.getByRole("row", { name: /alive.*0 of 4,096.*MiB of/ }).waitFor();
     expect(await dashboard.axe(page)).toEqual([]);
     await service.database.query("delete from lease where id = (select lease_id from node where process = $1)", [process]);

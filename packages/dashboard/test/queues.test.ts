@@ -27,7 +27,7 @@ describe("the overview", () => {
     await page.addInitScript(() => Object.defineProperty(navigator, "language", { value: "en-US@posix", configurable: true }));
     await dashboard.goTo(page, "overview");
     await page.getByText("degraded", { exact: true }).waitFor();
-    await expect.poll(() => page.getByText("All checks are well").count()).toBe(0);
+    await expect.poll(() => page.getByText("All checks passed").count()).toBe(0);
     await page.getByRole("alert").getByText(`Circuits are open: ${queue}.`).waitFor();
     const tile = (name: string) => page.locator("dl > div").filter({ has: page.getByText(name, { exact: true }) });
     await tile("Open circuits").getByRole("link", { name: queue }).waitFor();
@@ -46,8 +46,8 @@ describe("the overview", () => {
 
   test("says that a workspace without troubles is well", async ({ dashboard }) => {
     const page = await dashboard.open("overview");
-    await page.getByText("All checks are well").waitFor();
-    await page.getByText("Nothing was deployed, paused or changed in this time.").waitFor();
+    await page.getByText("All checks passed").waitFor();
+    await page.getByText("Nothing was deployed, paused or changed in this period.").waitFor();
   });
 });
 
@@ -198,7 +198,7 @@ describe("queues", () => {
       const field = page.getByLabel(label, { exact: true });
       await field.fill(wrong);
       await expect.poll(() => review.isDisabled()).toBe(true);
-      await page.getByText("It takes a whole number in digits, like 1000.").waitFor();
+      await page.getByText("Enter a whole number in digits, like 1000.").waitFor();
       await field.fill(right);
       await expect.poll(() => review.isDisabled()).toBe(false);
     }

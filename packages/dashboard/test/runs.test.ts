@@ -82,7 +82,7 @@ describe("runs", () => {
     expect((await workflow.get(runId)).status).toBe("cancelled");
     await page.getByRole("button", { name: "Retry" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Retry" }).click();
-    await page.getByText("The run goes on.").waitFor();
+    await page.getByText("The run continues.").waitFor();
     expect((await workflow.get(runId)).status).not.toBe("cancelled");
   });
 

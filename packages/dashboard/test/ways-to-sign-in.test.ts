@@ -65,7 +65,7 @@ describe("an identity provider", () => {
     await expect.poll(() => switcher(page).textContent()).toMatch(/Test.*enterprise · write/);
     await expect.poll(() => page.getByRole("link", { name: "Members" }).count()).toBe(0);
     await page.goto(new URL("/dashboard/account", page.url()).href);
-    await page.getByText(/^Signed in by the identity provider/).waitFor();
+    await page.getByText(/^Signed in with the identity provider/).waitFor();
   });
 
   test("somebody whose groups give no access reads why", async ({ dashboard, provider }) => {

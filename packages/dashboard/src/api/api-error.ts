@@ -4,7 +4,7 @@ export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
   readonly details: Readonly<Record<string, unknown>>;
-  /** Stands in the service's log, too. */
+  /** The id is also in the service's log. */
   readonly requestId: string | null;
   readonly retryAfterSeconds: number | null;
 

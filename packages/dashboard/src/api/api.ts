@@ -25,7 +25,7 @@ export function handleSession(given: SessionHandlers): void {
   handlers = given;
 }
 
-/** The session has ended, as something else than a 401 tells. */
+/** Reports that the session has ended, if something other than a 401 showed it. */
 export const sessionHasEnded = (): void => handlers.onEnded();
 
 /** Makes an `Api`. A request for which the person must confirm who they are is sent again when they have. */

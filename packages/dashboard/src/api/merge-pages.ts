@@ -13,10 +13,10 @@ interface Loaded<T> {
   readonly ids: Set<string>;
 }
 
-/** Each by the first page of its list. Another page is added to it, at a cost that does not depend on how many there are. */
+/** Merged lists, by their first pages. Adding a page costs the same, however many pages there are. */
 const loadedFrom = new WeakMap<Page<unknown>, Loaded<unknown>>();
 
-/** The rows of the loaded pages in their order, with what newer versions of some of these pages (by their places) say about them. */
+/** The rows of the loaded pages in order, updated from newer versions of some of these pages (by their places). */
 export function mergePages<T>(pages: readonly Page<T>[], fresh: ReadonlyMap<number, Page<T>>, idOf: (record: T) => string): Rows<T> {
   const { rows, ids } = load(pages, idOf);
   const merged = [...rows];

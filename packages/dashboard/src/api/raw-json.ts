@@ -1,4 +1,4 @@
-/** A JSON value that stays the text that was sent: 12345678901234567890 keeps its digits, and a huge payload costs no objects. */
+/** A JSON value that is kept as the text that was sent: 12345678901234567890 keeps its digits, and a huge payload creates no objects. */
 export class RawJson {
   readonly text: string;
 

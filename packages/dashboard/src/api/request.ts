@@ -2,10 +2,10 @@ import { ApiError } from "./api-error.ts";
 import { readJson } from "./read-json.ts";
 import { writeJson } from "./write-json.ts";
 
-/** `/dashboard/` as the browser sees it, whatever prefix a proxy has added. Scripts lie in `assets` below it. */
+/** `/dashboard/` as the browser sees it, with any prefix that a proxy has added. Scripts are in `assets` below it. */
 export const ROOT = import.meta.env.PROD ? new URL(/* @vite-ignore */ "..", import.meta.url).pathname : "/dashboard/";
 
-/** A connection that fell silent would never end by itself. Longer than the service takes for anything. Milliseconds. */
+/** Timeout, because a dead connection would never end by itself. It is longer than any request takes. Milliseconds. */
 const SILENT_MS = 60_000;
 
 export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | null | undefined>>;

@@ -5,7 +5,7 @@ export interface ListRow<T> {
   readonly gone: boolean;
 }
 
-/** Rows by their places, as an array has them, too. */
+/** Rows by their places, like an array. */
 export interface RowsByPlace<T> extends Iterable<ListRow<T>> {
   readonly length: number;
   at(place: number): ListRow<T> | undefined;
@@ -13,7 +13,7 @@ export interface RowsByPlace<T> extends Iterable<ListRow<T>> {
 
 export const idsOf = (rows: RowsByPlace<unknown>): string[] => Array.from(rows, ({ id }) => id);
 
-/** The rows of a list, kept page by page: with another page, the others are not copied. */
+/** The rows of a list, stored page by page: when a page is added, the others are not copied. */
 export class Rows<T> implements RowsByPlace<T> {
   readonly length: number;
   readonly #pages: readonly (readonly ListRow<T>[])[];

@@ -8,7 +8,7 @@ export interface Person {
   readonly name: string;
   readonly email: string;
   readonly operator: boolean;
-  /** Whether they have rights that count only after signing in by the identity provider. */
+  /** Whether the person has rights that apply only in a session that began at the identity provider. */
   readonly more_by_provider: boolean;
   readonly has_password: boolean;
   readonly totp: boolean;
@@ -41,7 +41,10 @@ export const sessionQuery = queryOptions({
   staleTime: 60_000,
 });
 
-/** A page keeps its person: a session that has ended leaves it as it is, with what was typed, and somebody else's loads it anew. */
+/**
+ * A page keeps its person. When the session ends, the page stays as it is, with the typed text. When somebody else signs in, it is loaded
+ * again.
+ */
 function afterwards(before: Session | undefined, now: Session): Session {
   if (!before?.person || now.person?.id === before.person.id) return withPasskeys(now);
   if (now.person) globalThis.location.reload();

@@ -8,7 +8,7 @@ import type { Rows } from "./rows.ts";
 
 /** Rows of one request. */
 const PAGE_SIZE = 100;
-/** Rows that are scrolled past are not asked for again: only those that stay so long. Milliseconds. */
+/** Only rows that stay visible for this long are requested again, so that rows that are scrolled past are not. Milliseconds. */
 const REST_MS = 150;
 
 export interface KeysetListOptions<T> {
@@ -24,30 +24,30 @@ export interface KeysetList<T> {
   readonly rows: Rows<T> | undefined;
   readonly error: unknown;
   readonly hasMore: boolean;
-  /** The last page that was loaded, with what it says besides its records. */
+  /** The last page that was loaded, with its fields other than the records. */
   readonly lastPage: Page<T> | undefined;
   readonly isLoadingMore: boolean;
   /** Whether the last request for more rows failed. */
   readonly moreError: unknown;
   readonly loadMore: () => void;
-  /** How many records have come since the list was loaded, at most a page of them. */
+  /** How many new records there are since the list was loaded, at most a page of them. */
   readonly newCount: number;
-  /** Loads the list anew from its top. */
+  /** Loads the list again from its top. */
   readonly reload: () => void;
-  /** The list asks again for what is shown. */
+  /** Tells the list which rows are shown, so that it requests them again. */
   readonly onVisible: (from: number, to: number) => void;
 }
 
 /**
- * A list of records that is loaded page by page. Rows never move by themselves: what is shown is asked for again when records of its kind
- * change, and changes its row in place. New records are counted, and shown by `reload`.
+ * A list of records that is loaded page by page. Rows never move by themselves. When records of the kind change, the visible rows are
+ * requested again and updated in place. New records are counted, and shown by `reload`.
  */
 export function useKeysetList<T>({ kind, path, query = {}, idOf, enabled = true }: KeysetListOptions<T>): KeysetList<T> {
   const { id: workspaceId, api } = useWorkspace();
   const client = useQueryClient();
   const fetchPage = (cursor: string | null, signal: AbortSignal) =>
     api.get<Page<T>>(path, { query: { limit: PAGE_SIZE, ...query, cursor }, signal });
-  // Not under its kind: an event would load all its pages again.
+  // The key does not contain the kind: otherwise an event would load all pages of the list again.
   const listKey = [workspaceId, "list", kind, path, query];
   const { data, error, failureReason, hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage, dataUpdatedAt } =
     useInfiniteQuery({
@@ -65,7 +65,7 @@ export function useKeysetList<T>({ kind, path, query = {}, idOf, enabled = true 
     queries: asked.map((at) => {
       const cursor = (data?.pageParams[at] ?? null) as string | null;
       return {
-        // A page that was loaded anew has a query of its own: that of the old one may hold what was there before.
+        // A reloaded page has a query of its own: the query of the old page may still hold old records.
         queryKey: [workspaceId, kind, "page", path, query, cursor, numberOf(pages[at] as Page<T>)],
         queryFn: ({ signal }: { signal: AbortSignal }) => fetchPage(cursor, signal),
         initialData: pages[at] as Page<T>,
@@ -90,7 +90,7 @@ export function useKeysetList<T>({ kind, path, query = {}, idOf, enabled = true 
       listKey,
       (old) => old && { pages: old.pages.slice(0, 1), pageParams: old.pageParams.slice(0, 1) },
     );
-    // A reload that is given up because its page is left is made up for when the list is shown again.
+    // A reload that is abandoned because the person leaves the page happens when the list is shown again.
     void client.invalidateQueries({ queryKey: listKey, exact: true });
   };
   const newestRows = useRef(rows);

@@ -7,11 +7,11 @@ export interface PagesOptions {
   readonly queryKey: readonly unknown[];
   /** Records of a page. */
   readonly limit: number;
-  /** Milliseconds. Not by itself unless given. */
+  /** Milliseconds. Default: no automatic refetch. */
   readonly refetchInterval?: number;
 }
 
-/** The pages of a list that were asked for, one after the other. */
+/** The requested pages of a list, in order. */
 export interface Pages<T> {
   /** Undefined while none is loaded. */
   readonly records: readonly T[] | undefined;
@@ -22,11 +22,11 @@ export interface Pages<T> {
   readonly isLoadingMore: boolean;
 }
 
-/** Reads a list of no workspace, page by page. */
+/** Reads a list that belongs to no workspace, page by page. */
 export function usePages<T>(api: Api, path: string, { queryKey, limit, refetchInterval }: PagesOptions): Pages<T> {
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery({
     ...(refetchInterval !== undefined && {
-      // What was refused is not asked for again by itself.
+      // A refused request is not repeated automatically.
       refetchInterval: ({ state: { data, error } }: { state: { data: unknown; error: Error | null } }) =>
         data === undefined && error && !mayRecover(error) ? false : refetchInterval,
     }),

@@ -4,7 +4,7 @@ import type { Kind } from "./kinds.ts";
 import type { Read } from "./raw-json.ts";
 import type { Query } from "./request.ts";
 
-/** Reads something of the workspace. It is asked for again when records of its kind change. */
+/** Reads a resource of the workspace. It is requested again when records of its kind change. */
 export function useRecord<T>(
   kind: Kind,
   path: string,

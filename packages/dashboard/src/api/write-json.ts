@@ -1,7 +1,7 @@
 import { RawJson } from "./raw-json.ts";
 
 /**
- * Writes a body. `RawJson` values stand in it as they are.
+ * Writes a body. `RawJson` values are written as they are.
  *
  * @throws {RangeError} for NaN and Infinity: JSON.stringify makes null of them, which means "no limit" to the service
  */

@@ -10,9 +10,9 @@ export function Home() {
   const workspace = useWorkspaceNearby();
   if (!workspace) {
     return (
-      <EmptyState title="You belong to no workspace yet">
+      <EmptyState title="You do not belong to a workspace yet">
         {person?.more_by_provider
-          ? "Sign in by the identity provider: your groups there give you rights."
+          ? "Sign in with the identity provider: your groups there give you rights."
           : "Ask an administrator of a workspace for an invitation."}
       </EmptyState>
     );

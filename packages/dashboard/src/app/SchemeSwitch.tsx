@@ -4,10 +4,10 @@ import { Icon, type IconName } from "../ui/Icon.tsx";
 const SCHEMES: readonly [MantineColorScheme, string, IconName][] = [
   ["light", "Light", "sun"],
   ["dark", "Dark", "moon"],
-  ["auto", "As the system", "system"],
+  ["auto", "Same as the system", "system"],
 ];
 
-/** Light, dark, or as the system. Kept in the browser. */
+/** Light, dark, or the same as the system. Stored in the browser. */
 export function SchemeSwitch() {
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const [, label, icon] = SCHEMES.find(([name]) => name === colorScheme) ?? (SCHEMES[0] as (typeof SCHEMES)[0]);

@@ -18,7 +18,7 @@ export function SessionDialogs() {
   return null;
 }
 
-/** The page stays as it is, with what was typed. It goes on when the person has signed in in another tab. */
+/** The page stays as it is, with the typed text. It continues when the person has signed in in another tab. */
 function SessionEnded() {
   const { href } = useLocation();
   const { id } = usePerson();
@@ -41,7 +41,7 @@ function SessionEnded() {
   const address = `${ROOT}sign-in${search({ next: href })}`;
   return (
     <Dialog onClose={() => {}} withCloseButton={false} closeOnEscape={false} closeOnClickOutside={false} title="Your session has ended">
-      <p>Sign in again to go on. You come back to this page. In a new tab, what you have typed here is kept.</p>
+      <p>Sign in again to continue. You will come back to this page. If you use a new tab, the text that you have typed here is kept.</p>
       <Group justify="flex-end">
         <Button component="a" href={address} target="_blank" rel="noopener">
           Sign in in a new tab
@@ -54,7 +54,7 @@ function SessionEnded() {
   );
 }
 
-/** Asks who the person is before something that gives access. It is good for ten minutes. */
+/** Asks the person to confirm their identity before an action that gives access. The confirmation is valid for ten minutes. */
 function ConfirmAgain({ answer }: { answer: (confirmed: boolean) => void }) {
   const { has_password: hasPassword, totp } = usePerson();
   const { sign_in: ways } = useSession();

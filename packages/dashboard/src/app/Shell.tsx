@@ -15,7 +15,7 @@ import { TopBar } from "./TopBar.tsx";
 import { WorkspaceSwitcher } from "./WorkspaceSwitcher.tsx";
 import { useWorkspaceOrNull } from "./workspace.tsx";
 
-/** What stands around every page of people who are signed in. */
+/** The frame around every page of people who are signed in. */
 export function Shell({ children }: { children: ReactNode }) {
   const [open, setOpen] = useState(false);
   const [goingTo, setGoingTo] = useState(false);

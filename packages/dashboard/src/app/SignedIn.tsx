@@ -9,13 +9,13 @@ import type { Page } from "./pages.ts";
 import { Shell } from "./Shell.tsx";
 import { useWorkspaceOrNull, WorkspaceOfPage } from "./workspace.tsx";
 
-/** The gate: pages behind it are shown to people who are signed in. Others are sent to sign in, and come back. */
+/** The gate: pages behind it are shown only to people who are signed in. Others are sent to sign in, and come back. */
 export function SignedIn() {
   const { data: session, error: failure, failureReason, refetch } = useQuery(sessionQuery);
   const { href } = useLocation();
   const error = failure ?? failureReason;
   if (!session) return error ? <ErrorState error={error} onRetry={refetch} what="your session" /> : <LoadingState />;
-  // The address changes before the page does, and must not be taken for what was wanted.
+  // The address changes before the page does, and must not be mistaken for the page that was wanted.
   if (!session.person && href.startsWith("/sign-in")) return <LoadingState />;
   if (!session.person) return <Navigate to="/sign-in" search={href === "/" ? {} : { next: href }} replace />;
   return (

@@ -36,7 +36,7 @@ export function TopBar() {
   );
 }
 
-/** Loads the document again, so that nothing of the session stays in memory. */
+/** Loads the document again, so that no data of the session stays in memory. */
 async function signOut(): Promise<void> {
   try {
     await auth.post("/sign-out");

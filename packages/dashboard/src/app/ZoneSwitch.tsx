@@ -5,7 +5,7 @@ import { Dialog } from "../ui/dialogs/Dialog.tsx";
 import { DialogButtons } from "../ui/dialogs/DialogButtons.tsx";
 import { Icon } from "../ui/Icon.tsx";
 
-/** In which zone times are shown: the browser's, UTC, or any. Kept in the browser. */
+/** The zone in which times are shown: the browser's, UTC, or any other. Stored in the browser. */
 export function ZoneSwitch() {
   const { zone, choice, choose } = useZone();
   const [asking, setAsking] = useState(false);

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from "react";
 
-/** What stands over the page because of a response: the session has ended, or the person must confirm who they are. */
+/** A dialog over the page that a response caused: the session has ended, or the person must confirm who they are. */
 type Asked = { readonly kind: "ended" } | { readonly kind: "confirm"; readonly answer: (confirmed: boolean) => void };
 
 let asked: Asked | null = null;
@@ -28,7 +28,7 @@ export function confirmAgain(): Promise<boolean> {
     const question: Asked = {
       kind: "confirm",
       answer: (confirmed) => {
-        // It was answered, and another question may be there now.
+        // It was answered, and there may be another question now.
         if (asked !== question) return;
         confirming = null;
         ask(null);

@@ -2,7 +2,7 @@ import { usePerson } from "../api/session.ts";
 import { PAGES, type Page } from "./pages.ts";
 import { useWorkspaceNearby } from "./workspace.tsx";
 
-/** The pages of the navigation that the person may see. Those of a workspace need one. */
+/** The pages of the navigation that the person may see. Pages of a workspace need a workspace. */
 export function useNavigablePages(): readonly Page[] {
   const workspace = useWorkspaceNearby();
   const person = usePerson();

@@ -1,4 +1,4 @@
-/** The nonce of this document. Browsers hide the attribute, and leave the property. */
+/** The nonce of this document. Browsers hide the attribute, but keep the property. */
 export const styleNonce = document.querySelector<HTMLMetaElement>("meta[property=csp-nonce]")?.nonce ?? "";
 
 // react-remove-scroll, which dialogs use, makes a style element. It looks for the nonce here.

@@ -8,11 +8,11 @@ export interface Page {
   /** In the browser's title and in the command palette. `usePageTitle` makes it more exact. */
   readonly title: string;
   readonly load: () => Promise<{ readonly default: ComponentType }>;
-  /** Where the navigation and the command palette show it. Without it, they do not. */
+  /** Where the navigation and the command palette show the page. Left out: they do not show it. */
   readonly nav?: { readonly section: NavSection; readonly order: number; readonly icon: IconName };
   /** Who sees it; everybody if left out. The server decides what they may do. */
   readonly role?: "write" | "admin" | "operator";
-  /** Stands alone, without the shell and without sign-in. */
+  /** Shown without the shell and without sign-in. */
   readonly bare?: boolean;
   /** The letter after `g` that goes there. */
   readonly key?: string;

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from "react";
 
-/** What a person has chosen in this browser. It survives where the browser allows that. */
+/** What a person has chosen in this browser. It is stored if the browser allows that. */
 const PREFIX = "tidemill.";
 
 const listeners = new Set<() => void>();

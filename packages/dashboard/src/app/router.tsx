@@ -8,7 +8,7 @@ import { PAGES, type Page } from "./pages.ts";
 import { SignedIn } from "./SignedIn.tsx";
 import { readSearch, writeSearch } from "./search.ts";
 
-/** Makes the router of all pages. Pages of people who are signed in stand in the shell. */
+/** Makes the router of all pages. Pages for people who are signed in are inside the shell. */
 export function createPageRouter(queryClient: QueryClient) {
   const root = createRootRoute({ component: Outlet, errorComponent: PageError, notFoundComponent: PageMissing });
   const shell = createRoute({ getParentRoute: () => root, id: "shell", component: SignedIn });
@@ -30,7 +30,7 @@ export function createPageRouter(queryClient: QueryClient) {
     parseSearch: readSearch,
     stringifySearch: writeSearch,
     defaultPreload: "intent",
-    // Another record is another page: what was typed for one must not be sent to the other.
+    // Another record is another page: text that was typed for one must not be sent to the other.
     defaultRemountDeps: ({ params }) => params,
     defaultNotFoundComponent: PageMissing,
     scrollRestoration: true,

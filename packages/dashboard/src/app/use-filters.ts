@@ -2,10 +2,10 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useMemo } from "react";
 import type { Search } from "./search.ts";
 
-/** The filters of a page, which stand in its query string. */
+/** The filters of a page, which are in its query string. */
 export interface Filters<Name extends string> {
   readonly values: Readonly<Record<Name, string>>;
-  /** Those that are given, for a request. The same object while nothing changes. */
+  /** The filters that are set, for a request. The same object while nothing changes. */
   readonly query: Readonly<Partial<Record<Name, string>>>;
   readonly isEmpty: boolean;
   readonly set: (name: Name, value: string) => void;

@@ -1,6 +1,6 @@
 import { type NavigateOptions, useNavigate, useRouter } from "@tanstack/react-router";
 
-/** Returns a function to call when an action begins. What that returns says whether the page is still the same. */
+/** Returns a function to call when an action begins. That function returns another one, which tells whether the page is still the same. */
 export function useHere(): () => () => boolean {
   const { history } = useRouter();
   return () => {
@@ -9,7 +9,9 @@ export function useHere(): () => () => boolean {
   };
 }
 
-/** Returns a function to call when an action begins. What that returns navigates only if the page is still the same. */
+/**
+ * Returns a function to call when an action begins. That function returns another one, which navigates only if the page is still the same.
+ */
 export function useNavigateFromHere(): () => (target: NavigateOptions) => Promise<void> {
   const here = useHere();
   const navigate = useNavigate();

@@ -23,7 +23,7 @@ function useWorkspaceOfAddress(): Workspace | null {
   return useWorkspaceOf(id);
 }
 
-/** The workspace of the page's address. On pages of none, like the account: the one that was open last, or the first. */
+/** The workspace of the page's address. On pages without one, such as the account: the workspace that was open last, or the first one. */
 export function useWorkspaceNearby(): Workspace | null {
   const { workspace: id } = useParams({ strict: false }) as { workspace?: string };
   const { workspaces } = useSession();
@@ -35,7 +35,7 @@ function useWorkspaceOf(id: string | undefined): Workspace | null {
   const { workspaces, person } = useSession();
   const membership = workspaces.find((one) => one.id === id);
   const isOperator = id !== undefined && !membership && person?.operator === true;
-  // Operators see workspaces of others. Until its name is known, the id stands for it.
+  // Operators see workspaces of others. The id is shown until the name is known.
   const { data: other } = useQuery({
     queryKey: ["operator", "workspaces", id],
     queryFn: ({ signal }) => operator.get<{ name: string; plan: string }>(`/workspaces/${id}`, { signal }),

@@ -3,12 +3,12 @@ import classes from "./LiveMark.module.css";
 import { useLiveState } from "./live-state.ts";
 
 const ABOUT: Readonly<Record<LiveState, string>> = {
-  live: "Changes show as they happen.",
+  live: "Changes are shown as they happen.",
   polling: "The stream of changes cannot be opened. The page asks every few seconds.",
   offline: "The service cannot be reached. The page tries again.",
 };
 
-/** Says how changes come to the page. */
+/** Shows how changes reach the page. */
 export function LiveMark() {
   const state = useLiveState();
   return (

@@ -14,10 +14,10 @@ export interface ConnectionOptions {
 
 const FIRST_RETRY_MS = 1_000;
 const MAX_RETRY_MS = 60_000;
-/** A stream that lasted so long ended because its node stopped, say: it is opened again soon. Milliseconds. */
+/** A stream that lasted at least this long probably ended because its node stopped, so it is soon opened again. Milliseconds. */
 const LASTING_MS = 10_000;
 
-/** Keeps a stream of changes open, until it is closed. Where it cannot, it tries again, less and less often. */
+/** Keeps a stream of changes open, until it is closed. If that fails, it tries again, less and less often. */
 export class Connection {
   readonly #options: ConnectionOptions;
   readonly #closed = new AbortController();
@@ -39,7 +39,7 @@ export class Connection {
   }
 
   readonly #online = () => this.#wake();
-  /** The machine has no network: nothing says so on the stream. */
+  /** The machine has no network, which the stream does not report. */
   readonly #offline = () => this.#cut();
 
   async #keep(): Promise<void> {
@@ -56,7 +56,7 @@ export class Connection {
           onOpen: () => {
             openedAt = performance.now();
             onState("live");
-            // Nobody says what has changed before.
+            // What changed before is not known.
             onChange(null);
           },
           onKinds: onChange,
@@ -68,7 +68,7 @@ export class Connection {
       const lasted = openedAt !== null && performance.now() - openedAt > LASTING_MS;
       failures = lasted ? 0 : failures + 1;
       const isSilent = cut.signal.aborted || (error instanceof ApiError && error.code === "SILENT");
-      // One that ends as it should, or broke once, is opened again before anybody notices.
+      // A stream that ended normally, or broke once, is opened again before anybody notices.
       if (failures > 1 || openedAt === null || isSilent) onState(error instanceof ApiError && error.status > 0 ? "polling" : "offline");
       await this.#rest(waitMs(failures, error));
     }
@@ -85,7 +85,7 @@ export class Connection {
   }
 }
 
-/** Chance spreads tabs that lost the same node. */
+/** A random part spreads tabs that lost the same node. */
 function waitMs(failures: number, error: unknown): number {
   const backoff = Math.min(FIRST_RETRY_MS * 2 ** Math.max(0, failures - 1), MAX_RETRY_MS) * (0.5 + chance());
   const asked = error instanceof ApiError && error.retryAfterSeconds !== null ? error.retryAfterSeconds * 1_000 : 0;

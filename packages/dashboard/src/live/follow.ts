@@ -5,16 +5,19 @@ import type { LiveState } from "./connection.ts";
 import { Invalidator } from "./invalidate.ts";
 import { TabGroup } from "./tab-group.ts";
 
-/** How often a tab asks for what it shows, for each state. While it is live, because a notification may be lost. Milliseconds. */
+/**
+ * How often a tab requests the data that it shows, for each state. It does so even while it is live, because a notification may be lost.
+ * Milliseconds.
+ */
 const ASK_EVERY_MS: Readonly<Record<LiveState, number>> = { live: 30_000, polling: 5_000, offline: 5_000 };
-/** Part of the time by which tabs differ. */
+/** The part of the interval that is random, so that tabs differ. */
 const JITTER = 0.2;
 
 /**
- * Follows what changes in a workspace, while the tab can be seen: queries of kinds that have changed ask again. A hidden tab rests, and
- * asks for everything when it is shown.
+ * Follows what changes in a workspace, while the tab is visible: queries of kinds that have changed run again. A hidden tab does nothing,
+ * and requests everything when it is shown.
  *
- * @returns what ends it
+ * @returns a function that ends it
  */
 export function followWorkspace(client: QueryClient, workspaceId: string, onState: (state: LiveState | null) => void): () => void {
   const url = `${ROOT}api/${encodeURIComponent(workspaceId)}/v1/live`;

@@ -1,13 +1,13 @@
 import type { QueryClient, QueryFilters, QueryKey } from "@tanstack/react-query";
 
-/** A request that was under way when something changed may have read what was there before: it is made again after this. Milliseconds. */
+/** A request that was under way when something changed may have read old data: it is repeated after this time. Milliseconds. */
 const AGAIN_MS = 1_000;
 
 const isList = (key: QueryKey): boolean => key[1] === "list";
-/** What the pages of a list are asked for by, each by a query of its own. */
+/** The queries of a list's pages, one for each page. */
 const pagesOf = ([workspaceId, , kind, ...list]: QueryKey): QueryKey => [workspaceId, kind, "page", ...list];
 
-/** Makes the queries of a workspace ask again: those of some kinds, or all. Only what is shown is asked for. */
+/** Makes the queries of a workspace run again: those of some kinds, or all. Only queries whose data is shown run. */
 export class Invalidator {
   readonly #client: QueryClient;
   readonly #workspaceId: string;
@@ -39,7 +39,7 @@ export class Invalidator {
       this.#again.set(queryHash, queryKey);
       this.#timer ??= setTimeout(() => this.#askAgain(), AGAIN_MS);
     }
-    // Not cancelled: one that takes longer than a second would never end. Lists are asked for page by page.
+    // They are not cancelled: a query that takes longer than a second would never end. Lists are requested page by page.
     void this.#client.invalidateQueries(
       { ...filters, predicate: (query) => !isList(query.queryKey) && predicate(query) },
       { cancelRefetch: false },

@@ -15,5 +15,5 @@ const subscribe = (listener: () => void) => {
   return () => listeners.delete(listener);
 };
 
-/** How changes come to the page. */
+/** How changes reach the page. */
 export const useLiveState = (): LiveState | null => useSyncExternalStore(subscribe, () => current);

@@ -2,7 +2,7 @@ import { ApiError } from "../api/api-error.ts";
 
 /** The service sends something every 15 seconds. Milliseconds. */
 const IDLE_MS = 20_000;
-/** A proxy that keeps the stream back lets nothing through for so long. Milliseconds. */
+/** If nothing arrives for this long, a proxy probably buffers the stream. Milliseconds. */
 const FIRST_MS = 10_000;
 
 export interface EventReading {

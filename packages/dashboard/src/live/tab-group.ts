@@ -1,7 +1,7 @@
 import { Connection, type LiveState } from "./connection.ts";
 import { holdTabLock } from "./tab-lock.ts";
 
-/** What the tab with the connection tells the others. */
+/** The messages of the tab that has the connection to the others. */
 type Told = { readonly state: LiveState } | { readonly kinds: readonly string[] | null } | { readonly asks: true };
 
 export interface TabGroupOptions {
@@ -10,7 +10,7 @@ export interface TabGroupOptions {
   readonly onChange: (kinds: readonly string[] | null) => void;
 }
 
-/** The tabs of a browser that show the same workspace. One of those that can be seen has the connection, and tells the others. */
+/** The tabs of a browser that show the same workspace. One of the visible tabs has the connection, and notifies the others. */
 export class TabGroup {
   readonly #options: TabGroupOptions;
   readonly #channel: BroadcastChannel;

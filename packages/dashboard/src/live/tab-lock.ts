@@ -1,8 +1,8 @@
 /** How often the tab that holds a lock says so, without Web Locks. Milliseconds. */
 const BEAT_MS = 1_000;
-/** A holder that was not heard for so long is gone. Milliseconds. */
+/** A holder that was not heard from for this long is gone. Milliseconds. */
 const GONE_MS = 5 * BEAT_MS;
-/** Two tabs that write at once both see the same text after this. Milliseconds. */
+/** After this time, two tabs that wrote at the same time see the same text. Milliseconds. */
 const SETTLE_MS = 100;
 
 /** Holds a lock of the browser's tabs until `signal` is aborted. `whileHeld` is called with a signal that says when it is lost. */
@@ -17,7 +17,7 @@ export function holdTabLock(name: string, signal: AbortSignal, whileHeld: (lost:
       whileHeld(signal);
       return new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
     })
-    // Left while it waited.
+    // The tab gave up while it waited.
     .catch(() => {});
 }
 
@@ -53,7 +53,7 @@ class Lease {
     this.#beat();
   }
 
-  /** A holder that left says so: the next one does not wait. */
+  /** A holder that leaves says so, so that the next one need not wait. */
   readonly #changed = ({ key, newValue }: StorageEvent) => {
     if (key === this.#key && newValue === null) this.#beat();
   };
@@ -65,7 +65,7 @@ class Lease {
       this.#seenAt = performance.now();
     }
     const isOurs = now?.startsWith(`${this.#id} `) ?? false;
-    // Two tabs may have written at once, or this one slept: the text that stays decides.
+    // Two tabs may have written at the same time, or this one was suspended: the text that is there now decides.
     if (this.#held && !isOurs) this.#lose();
     if (isOurs && !this.#held) this.#hold();
     if (this.#held) this.#write();

@@ -36,5 +36,5 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-/** The time, anew every few seconds while the tab is shown. All who use it share one timer. */
+/** The time, updated every few seconds while the tab is shown. All components share one timer. */
 export const useNow = (): number => useSyncExternalStore(subscribe, () => tickedAt);

@@ -50,7 +50,7 @@ export function formatDay(ms: number, zone: string): string {
   return `${year}-${month}-${day}`;
 }
 
-/** `12 s ago`, `in 3 min`, `now`. What has happened since `nowMs` was read, a few seconds before `latestMs`, is now, and not to come. */
+/** `12 s ago`, `in 3 min`, `now`. A moment between `nowMs` and `latestMs`, a few seconds later, is `now`, and not in the future. */
 export function formatRelative(ms: number, nowMs: number, latestMs: number = nowMs): string {
   const distance = Math.abs(ms - nowMs);
   if (distance < SECOND || (ms > nowMs && ms <= latestMs)) return "now";

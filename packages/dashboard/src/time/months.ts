@@ -7,7 +7,7 @@ export interface CalendarDay {
   readonly day: string;
   /** How far the clocks are set forward (positive) or back (negative) on this day. Minutes; 0 on almost all days. */
   readonly shiftMinutes: number;
-  /** From when to when by the clocks before the change; the time that does not exist, or that occurs twice. */
+  /** The time that does not exist or occurs twice: from when to when, by the clocks before the change. */
   readonly shifted: string | null;
 }
 
@@ -72,7 +72,7 @@ function dayOf(day: string, zone: string): CalendarDay {
   const before = offsetMinutes(from, zone);
   const shiftMinutes = offsetMinutes(to - 1, zone) - before;
   if (shiftMinutes === 0) return { day, shiftMinutes, shifted: null };
-  // The last moment with the offset of the day's begin.
+  // The last moment with the offset of the beginning of the day.
   let [low, high] = [from, to];
   while (high - low > MINUTE_MS) {
     const middle = Math.floor((low + high) / 2 / MINUTE_MS) * MINUTE_MS;

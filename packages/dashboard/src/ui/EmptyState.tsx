@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import classes from "./states.module.css";
 
-/** Says that there is nothing here, and what to do next. */
+/** Says that there is nothing to show, and what to do next. */
 export function EmptyState({ title, children, action }: { title: string; children?: ReactNode; action?: ReactNode }) {
   return (
     <div className={classes.empty}>

@@ -6,7 +6,7 @@ interface ErrorStateProps {
   readonly error: unknown;
   /** What could not be loaded: "the runs". */
   readonly what: string;
-  /** In place of "Could not load …". */
+  /** Replaces "Could not load …". */
   readonly title?: string;
   readonly onRetry?: () => unknown;
 }

@@ -8,7 +8,7 @@ export type FilterField<Name extends string> =
   | { readonly name: Name; readonly label: string; readonly choices: readonly string[]; readonly single?: boolean }
   | { readonly name: Name; readonly label: string; readonly placeholder?: string; readonly width?: string };
 
-/** The filters of a page. Each stands in the address, so that a view can be shared. */
+/** The filters of a page. They are in the address, so that a view can be shared. */
 export function FilterBar<Name extends string>({ filters, fields }: { filters: Filters<Name>; fields: readonly FilterField<Name>[] }) {
   return (
     <Group role="search" aria-label="Filters" gap="xs" mb="sm" align="center">

@@ -45,7 +45,7 @@ const PATHS = {
 
 export type IconName = keyof typeof PATHS;
 
-/** An icon. It says nothing to a screen reader: what has one also has a text or a label. */
+/** An icon. Screen readers ignore it: an element with an icon also has a text or a label. */
 export function Icon({ name, size = 16 }: { name: IconName; size?: number }) {
   return (
     <svg

@@ -27,7 +27,7 @@ export function JsonInput({ label, description, value, onChange, autoFocus }: Js
   );
 }
 
-/** What is wrong with a text as JSON. Null if nothing is, also for an empty one. */
+/** What is wrong with a text as JSON. Null if nothing is wrong, or if the text is empty. */
 export function jsonProblem(text: string): string | null {
   if (text.trim() === "") return null;
   try {

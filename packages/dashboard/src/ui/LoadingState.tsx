@@ -1,6 +1,6 @@
 import classes from "./states.module.css";
 
-/** Stands where something is being loaded. It shows itself only when that takes long. */
+/** A placeholder while something is loading. It appears only if that takes long. */
 export function LoadingState({ what = "" }: { what?: string }) {
   return (
     <div className={classes.loading} role="status" data-loading>

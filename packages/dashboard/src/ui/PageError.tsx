@@ -2,7 +2,7 @@ import type { ErrorComponentProps } from "@tanstack/react-router";
 import { ErrorState } from "./ErrorState.tsx";
 import { PageFrame } from "./PageFrame.tsx";
 
-/** Stands in place of a page that failed. The navigation goes on to work. A script that could not be loaded needs a new document. */
+/** Shown instead of a page that failed. The navigation continues to work. A script that could not be loaded needs a new document. */
 export function PageError({ error }: ErrorComponentProps) {
   return (
     <PageFrame title="This page failed">

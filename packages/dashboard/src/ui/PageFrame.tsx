@@ -13,7 +13,7 @@ export interface PageFrameProps {
   readonly children: ReactNode;
 }
 
-/** What every page begins with: its title, which is also the browser's, and its buttons. */
+/** The head of every page: its title, which is also the browser's, and its buttons. */
 export function PageFrame({ title, beside, above, actions, children }: PageFrameProps) {
   const main = useRef<HTMLElement>(null);
   useEffect(() => focusPage(main.current), []);

@@ -1,7 +1,7 @@
 import { EmptyState } from "./EmptyState.tsx";
 import { PageFrame } from "./PageFrame.tsx";
 
-/** Stands in place of a page that is for others: nothing of it is asked for. */
+/** Shown instead of a page that the person may not see. None of its data is requested. */
 export function PageRefused({ title, role, own }: { title: string; role: string; own: string | undefined }) {
   return (
     <PageFrame title={title}>

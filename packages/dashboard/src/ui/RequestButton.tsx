@@ -6,7 +6,7 @@ interface RequestButtonProps extends ButtonProps {
   readonly onRequest: () => Promise<unknown>;
 }
 
-/** A button that sends a request. It cannot be pressed again until the request has ended: a second one would do it twice. */
+/** A button that sends a request. It cannot be pressed again until the request has ended, so that nothing is done twice. */
 export function RequestButton({ onRequest, ...props }: RequestButtonProps) {
   const [busy, setBusy] = useState(false);
   const button = useRef<HTMLButtonElement>(null);

@@ -1,6 +1,6 @@
 import classes from "./StateBadge.module.css";
 
-/** What a state means for the person who looks: all is well, something failed, it waits for somebody, it is under way, it rests. */
+/** What a state means for the person: all is well, something failed, it waits for somebody, it is under way, it is idle. */
 export type Tone = "good" | "bad" | "warn" | "info" | "rest";
 
 const TONES: Readonly<Record<string, Tone>> = {

@@ -1,7 +1,7 @@
 import { CloseButton, TextInput } from "@mantine/core";
 import { useEffect, useRef, useState } from "react";
 
-/** A change is applied when typing rests. Milliseconds. */
+/** A change is applied after typing has paused for this long. Milliseconds. */
 const REST_MS = 350;
 
 export interface TextFilterProps {
@@ -12,13 +12,13 @@ export interface TextFilterProps {
   readonly onChange: (value: string) => void;
 }
 
-/** A filter that is typed. It applies when typing rests, and with Enter. */
+/** A filter that is typed. It applies when typing pauses, and with Enter. */
 export function TextFilter({ label, value, placeholder, width = "11rem", onChange }: TextFilterProps) {
   const [text, setText] = useState(value);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const applied = useRef(value);
   useEffect(() => {
-    // What was applied comes back as the value, when more may have been typed.
+    // The applied text comes back as the value, and more may have been typed by then.
     if (value === applied.current) return;
     applied.current = value;
     clearTimeout(timer.current);

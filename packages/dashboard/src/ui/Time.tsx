@@ -2,7 +2,7 @@ import { nowMs, toMs, useNow } from "../time/clock.ts";
 import { formatExact, formatRelative } from "../time/format.ts";
 import { useZone } from "../time/zone.ts";
 
-/** A moment: how long ago or in how long, and exactly in the person's zone when pointed at. `exact` shows the exact one. */
+/** A moment: relative to now, and exact in the person's zone on hover. `exact` shows the exact time. */
 export function Time({ at, exact = false, zone: given }: { at: string | null | undefined; exact?: boolean; zone?: string }) {
   const now = useNow();
   const { zone } = useZone();

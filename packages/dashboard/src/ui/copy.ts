@@ -6,7 +6,7 @@ export async function copyText(text: string): Promise<void> {
   area.setAttribute("readonly", "");
   area.style.position = "fixed";
   area.style.opacity = "0";
-  // Inside of an open dialog, which keeps the focus to itself.
+  // Inside an open dialog, which keeps the focus to itself.
   const home = document.querySelector("[role=dialog]") ?? document.body;
   const focused = document.activeElement as HTMLElement | null;
   home.append(area);

@@ -1,6 +1,6 @@
 import { useEffect } from "react";
 
-/** How many elements are remembered that had the focus. */
+/** How many of the elements that had the focus are remembered. */
 const MAX_REMEMBERED = 20;
 /** Menus, which close before the dialog that they open. */
 const GONE_SOON = "[role=menu]";
@@ -39,7 +39,7 @@ function giveBack(): void {
   ((able ?? document.querySelector("main")) as HTMLElement | null)?.focus({ preventScroll: true });
 }
 
-/** A new page has come in place of what had the focus: Tab goes on in it. Not for the first page, which nobody has used yet. */
+/** A new page has replaced the element that had the focus: Tab continues in it. Not for the first page, which nobody has used yet. */
 export function focusPage(main: HTMLElement | null): void {
   if (remembered.length > 0 && isLost()) main?.focus({ preventScroll: true });
 }

@@ -18,7 +18,7 @@ function publish(next: readonly Notice[]): void {
   for (const listener of listeners) listener();
 }
 
-/** Shows a notice until it is dismissed; one that something is done, for a few seconds. */
+/** Shows a notice until it is dismissed. A notice of success is shown for a few seconds. */
 export function notify(notice: Omit<Notice, "id">): void {
   const id = ++lastId;
   publish([...notices, { ...notice, id }].slice(-4));

@@ -8,7 +8,7 @@ import { PasswordSection } from "./PasswordSection.tsx";
 import { ProfileSection } from "./ProfileSection.tsx";
 import { SessionsSection } from "./SessionsSection.tsx";
 
-/** A person's own account: how they are called, and how they sign in. */
+/** A person's own account: their name, and how they sign in. */
 export default function AccountPage() {
   const person = usePerson();
   const { sign_in: ways } = useSession();
@@ -16,7 +16,7 @@ export default function AccountPage() {
     <PageFrame title="Account">
       {person.more_by_provider && ways.oidc && (
         <p className={classes.text}>
-          You have more rights when you sign in with <bdi>{ways.oidc.name}</bdi>: those that follow from your groups there.
+          You have more rights when you sign in with <bdi>{ways.oidc.name}</bdi>: the rights that your groups there give you.
         </p>
       )}
       <ProfileSection person={person} mail={ways.mail} />

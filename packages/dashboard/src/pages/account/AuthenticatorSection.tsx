@@ -12,7 +12,7 @@ import { EnrolAuthenticator } from "./EnrolAuthenticator.tsx";
 import { RecoveryCodes } from "./RecoveryCodes.tsx";
 import { useOwnChanged } from "./use-own.ts";
 
-/** Codes of an authenticator app, a second proof beside the password. */
+/** Codes of an authenticator app, a second factor in addition to the password. */
 export function AuthenticatorSection({ on, hasPassword }: { on: boolean; hasPassword: boolean }) {
   const [pending, setPending] = useState<PendingTotp | null>(null);
   const [codes, setCodes] = useState<readonly string[] | null>(null);

@@ -15,9 +15,9 @@ const WORDS: Readonly<Record<AccountEventType, string>> = {
   "session.started": "Signed in",
   "session.ended": "A session was ended",
   "sessions.ended": "All other sessions were ended",
-  "code.refused": "A wrong code was given after the right password",
+  "code.refused": "A wrong code was entered after the right password",
   "password.changed": "The password was changed",
-  "password.reset": "A new password was set by a link",
+  "password.reset": "A new password was set with a link",
   "email.changed": "The mail address was changed",
   "totp.enabled": "The authenticator was turned on",
   "totp.disabled": "The authenticator was turned off",
@@ -27,12 +27,12 @@ const WORDS: Readonly<Record<AccountEventType, string>> = {
   "passkey.removed": "A passkey was removed",
   "identity.added": "An account of the identity provider was added",
   "reset_link.made": "A link to set a new password was made",
-  "account.reset": "All ways to sign in were taken away",
+  "account.reset": "All ways to sign in were removed",
   "operator.granted": "Became an operator",
   "operator.revoked": "Is no longer an operator",
 };
 
-/** What happened to the account: somebody who finds what they did not do has an account that others use. */
+/** What happened to the account. A person who finds something that they did not do knows that somebody else uses their account. */
 export function LogSection() {
   const pages = usePages<AccountEvent>(auth, "/events", { queryKey: ["own", "/events"], limit: PAGE_SIZE });
   const { records: events, error, refetch } = pages;
@@ -43,7 +43,7 @@ export function LogSection() {
       ) : !events ? (
         <LoadingState what="what happened" />
       ) : events.length === 0 ? (
-        <p className={classes.text}>Nothing yet. Sign-ins will be here, and changes of how you sign in.</p>
+        <p className={classes.text}>Nothing yet. Sign-ins, and changes to how you sign in, will be listed here.</p>
       ) : (
         <ul className={classes.list} aria-label="What happened to this account">
           {events.map((event) => (

@@ -13,7 +13,7 @@ import { useSubmit } from "../../ui/use-submit.ts";
 import classes from "./account.module.css";
 import { useOwn, useOwnChanged } from "./use-own.ts";
 
-/** Passkeys of the person, and the identity provider by which they may sign in. */
+/** Passkeys of the person, and the identity provider with which they may sign in. */
 export function PasskeysSection({ possible, oidc }: { possible: boolean; oidc: { name: string } | null }) {
   const { data, error: loadError, refetch } = useOwn<{ data: Passkey[] }>("/passkeys");
   const [name, setName] = useState("");
@@ -29,7 +29,7 @@ export function PasskeysSection({ possible, oidc }: { possible: boolean; oidc: {
   });
   return (
     <Section title="Passkeys">
-      <p className={classes.text}>A passkey signs you in without a password, by your fingerprint, your face or a security key.</p>
+      <p className={classes.text}>A passkey signs you in without a password: with your fingerprint, your face or a security key.</p>
       {loadError ? (
         <ErrorState error={loadError} what="your passkeys" onRetry={refetch} />
       ) : !data ? (
@@ -68,7 +68,7 @@ export function PasskeysSection({ possible, oidc }: { possible: boolean; oidc: {
         </form>
       ) : (
         <p className={classes.text}>
-          Browsers make passkeys only for host names with TLS, and at localhost. This page has another address.
+          Browsers create passkeys only on host names with TLS, and on localhost. This page has another address.
         </p>
       )}
       {oidc && (

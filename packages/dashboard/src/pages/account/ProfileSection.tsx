@@ -11,7 +11,7 @@ import { useOwnChanged } from "./use-own.ts";
 
 /** The person's name and mail address. */
 export function ProfileSection({ person, mail }: { person: Person; mail: boolean }) {
-  // A field in which nobody has typed shows what is stored, and is not sent: what is changed elsewhere meanwhile stays.
+  // A field in which nobody has typed shows the stored value, and is not sent: a change made elsewhere meanwhile stays.
   const [typed, setTyped] = useState<{ readonly name?: string; readonly email?: string }>({});
   const { name = person.name, email = person.email } = typed;
   const changed = useOwnChanged();

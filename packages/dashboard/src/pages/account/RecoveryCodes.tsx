@@ -6,7 +6,7 @@ import classes from "./account.module.css";
 export function RecoveryCodes({ codes, onClose }: { codes: readonly string[]; onClose: () => void }) {
   return (
     <Alert color="yellow" variant="light" title="Store your recovery codes" mb="md">
-      <p>Each signs you in once if you lose your authenticator. They are shown only now; codes from before no longer work.</p>
+      <p>Each code signs you in once if you lose your authenticator. They are shown only now. Earlier codes no longer work.</p>
       <ul className={classes.codes} aria-label="Recovery codes">
         {codes.map((code) => (
           <li key={code}>{code}</li>

@@ -1,7 +1,7 @@
-/** How people sign in, by the words of the API. */
+/** How people sign in, by the API's names for the ways. */
 export const WAYS: Readonly<Record<string, string>> = {
-  password: "by password",
-  passkey: "by a passkey",
-  oidc: "by the identity provider",
-  link: "by a link",
+  password: "with a password",
+  passkey: "with a passkey",
+  oidc: "with the identity provider",
+  link: "with a link",
 };

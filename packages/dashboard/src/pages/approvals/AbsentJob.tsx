@@ -9,7 +9,7 @@ interface AbsentJobProps {
   readonly query: Pick<UseQueryResult, "data" | "error" | "refetch">;
 }
 
-/** In place of a job that cannot be shown: it is being loaded, could not be loaded, or does not exist. */
+/** Shown instead of a job that is being loaded, could not be loaded, or does not exist. */
 export function AbsentJob({ id, query: { data, error, refetch } }: AbsentJobProps) {
   if (error) return <ErrorState error={error} what="the job" onRetry={refetch} />;
   if (!data) return <LoadingState what="the job" />;

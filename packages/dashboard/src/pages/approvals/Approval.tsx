@@ -16,12 +16,12 @@ import { Difference } from "./Difference.tsx";
 import { pathOf } from "./path-of.ts";
 
 interface ApprovalProps {
-  /** One of the inbox also has its deadline. */
+  /** A job of the inbox also has its deadline. */
   readonly job: Read<Job> & Partial<Read<PendingJob>>;
   readonly onDecided: () => void;
 }
 
-/** A job that waits for a decision, or one that somebody has decided meanwhile. Keys: `a` approves, `r` rejects. */
+/** A job that waits for a decision, or on which somebody has decided meanwhile. Keys: `a` approves, `r` rejects. */
 export function Approval({ job, onDecided }: ApprovalProps) {
   const { may } = useWorkspace();
   const [ruling, setRuling] = useState<Ruling | null>(null);

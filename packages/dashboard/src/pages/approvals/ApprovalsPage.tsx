@@ -17,7 +17,7 @@ import { Inbox } from "./Inbox.tsx";
 type Pending = Read<PendingJob>;
 const idOf = ({ id }: Pending): string => id;
 
-/** The inbox of jobs that wait for a decision. The chosen one stands in the address. */
+/** The inbox of jobs that wait for a decision. The chosen one is in the address. */
 export default function ApprovalsPage() {
   const filters = useFilters("queue", "tag");
   const { values, set } = useFilters("job");
@@ -30,11 +30,11 @@ export default function ApprovalsPage() {
   const open = chosen?.record ?? (isElsewhere ? linked.data?.data[0] : undefined);
   const choose = useCallback((id: string) => set("job", id), [set]);
   const first = rows?.find(({ gone }) => !gone)?.id;
-  // One is open from the beginning, as in any inbox.
+  // One job is open from the beginning, as in any inbox.
   useEffect(() => {
     if (values.job === "" && first !== undefined) choose(first);
   }, [values.job, first, choose]);
-  // Who filters wants to see what matches.
+  // A person who filters wants to see the matching jobs.
   const last = useRef({ query: filters.query, job: values.job });
   useEffect(() => {
     const { query, job } = last.current;

@@ -62,7 +62,7 @@ export function DecideDialog({ job, ruling, onClose, onDecided, onTooLate }: Dec
       <form onSubmit={(event) => void decide(event)}>
         <Textarea
           label={label}
-          description="It stands on the job and in the audit log. It may be left empty."
+          description="It is stored with the job and in the audit log. It may be left empty."
           value={text}
           maxLength={4_096}
           rows={3}
@@ -75,7 +75,7 @@ export function DecideDialog({ job, ruling, onClose, onDecided, onTooLate }: Dec
           }}
         />
         {error !== null && (
-          <ErrorState error={error} what="" title={tooLate ? "Somebody else has decided meanwhile" : `It is not ${done}`} />
+          <ErrorState error={error} what="" title={tooLate ? "Somebody else has decided meanwhile" : `The job was not ${done}`} />
         )}
         <DialogButtons action={action} onCancel={onClose} busy={busy} disabled={tooLate} danger={ruling === "reject"} />
       </form>

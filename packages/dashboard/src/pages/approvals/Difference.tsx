@@ -12,7 +12,7 @@ import { type DiffLine, diffLines, textLines } from "./diff-lines.ts";
 /** How many earlier jobs of the queue are searched for one of the same schedule. */
 const SEARCHED = 100;
 
-/** How the payload differs from that of the job before: of the same schedule, else with the same tag. */
+/** How the payload differs from that of the previous job: of the same schedule, otherwise with the same tag. */
 export function Difference({ job }: { job: Read<Job> }) {
   const { schedule, tag } = job;
   const query = { cursor: job.id, ...(schedule === null ? { tag: tag ?? "", limit: 1 } : { limit: SEARCHED }) };
@@ -24,7 +24,7 @@ export function Difference({ job }: { job: Read<Job> }) {
   const previous = data?.data.find((one) => schedule === null || one.schedule === schedule);
   const like = schedule === null ? `with the tag ${tag}` : `of the schedule ${schedule}`;
   return (
-    <Section title={`Difference from the job before ${like}`}>
+    <Section title={`Difference from the previous job ${like}`}>
       {error ? (
         <ErrorState error={error} what="the job before" onRetry={refetch} />
       ) : data && !previous ? (

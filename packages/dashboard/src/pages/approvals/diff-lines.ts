@@ -8,7 +8,7 @@ export interface DiffLine {
 /** More lines than this on both sides, multiplied, take too long to compare. */
 const MAX_CELLS = 4_000_000;
 
-/** JSON as lines of text, as it was sent but for its layout. */
+/** JSON as lines of text, as it was sent except for its layout. */
 export const textLines = (json: string): string[] =>
   layoutJson(json)?.map(
     ({ depth, name, text, comma }) => `${"  ".repeat(depth)}${name === null ? "" : `${name}: `}${text}${comma ? "," : ""}`,

@@ -35,7 +35,7 @@ export function EventDialog({ event, names, onClose }: { event: ChainedEvent; na
                 {broken.problem}
               </span>
             ) : (
-              "is that of what is shown here."
+              "matches what is shown here."
             ),
           ],
         ]}

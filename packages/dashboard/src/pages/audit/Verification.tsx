@@ -13,14 +13,14 @@ interface Progress {
   /** The earliest event that was verified. */
   readonly earliest: ChainedEvent;
   readonly broken: BrokenLink | null;
-  /** Where to go on; null at the end of the log. */
+  /** Where to continue; null at the end of the log. */
   readonly cursor: string | null;
 }
 
-/** After so many events it waits to be asked: a log may be long, and each hundred are a request. */
+/** After this many events, it waits for the person: a log may be long, and each hundred events take a request. */
 const MAX_EVENTS = 10_000;
 
-/** Verifies the chain of the audit log in the browser, from the newest event back. It trusts nothing but what the service sends. */
+/** Verifies the chain of the audit log in the browser, from the newest event back. It uses only what the service sends. */
 export function Verification() {
   const { api } = useWorkspace();
   const [progress, setProgress] = useState<Progress | null>(null);

@@ -5,15 +5,15 @@ import type { Page } from "../../api/merge-pages.ts";
 import { usePerson } from "../../api/session.ts";
 import { useWorkspace } from "../../app/workspace.tsx";
 
-/** Names by ids. `kind` stands beside a name, because anybody may be called "system". */
+/** Names by ids. `kind` is shown beside a name, because anybody may be called "system". */
 export type ActorNames = ReadonlyMap<string, { readonly name: string; readonly kind: string }>;
 
 const PAGE_SIZE = 100;
-/** A workspace with more people or keys shows the ids of those that were made first. */
+/** In a workspace with more people or keys, the oldest ones are shown by their ids. */
 const MAX_PAGES = 10;
 const NOBODY: ActorNames = new Map();
 
-/** The names of the people and keys of the workspace, read once for all events. */
+/** Names of the people and keys of the workspace, read once for all events. */
 export function useActorNames(): ActorNames {
   const { id, api } = useWorkspace();
   const me = usePerson();

@@ -11,7 +11,7 @@ export interface BrokenLink {
 }
 
 const START = "0".repeat(64);
-/** Of the fields of the canonical text (docs/api.md, "The audit chain"). */
+/** The fields of the canonical text (docs/api.md, "The audit chain"). */
 const SHOWN = {
   previous: 0,
   seq: 3,
@@ -26,12 +26,12 @@ const SHOWN = {
 const FIELDS = 13;
 
 /**
- * Checks an event, and that the event after it (the one with the next `seq`, if it is known) follows it. Null: both are as they should be.
+ * Checks an event, and that the event after it (the one with the next `seq`, if it is known) follows it. Null: both are correct.
  */
 export function brokenLink(event: ChainedEvent, next: ChainedEvent | null): BrokenLink | null {
   const { seq, hash, previous, canonical } = event;
-  if (sha256(canonical) !== hash) return { seq, problem: "Its hash is not that of its text: the event was changed." };
-  if (!shows(event)) return { seq, problem: "It shows something else than the text that was hashed: the event was changed." };
+  if (sha256(canonical) !== hash) return { seq, problem: "Its hash does not match its text: the event was changed." };
+  if (!shows(event)) return { seq, problem: "Its fields differ from the text that was hashed: the event was changed." };
   if (seq === 1 && previous !== START) return { seq, problem: "It is the first one, but names an event before it." };
   if (next && next.seq !== seq + 1) return { seq: seq + 1, problem: "It is missing." };
   if (next && next.previous !== hash) return { seq, problem: `Event ${next.seq} names another hash for it: one of them was changed.` };
@@ -56,7 +56,9 @@ function shows(event: ChainedEvent): boolean {
 const isSameJson = (one: string, other: string): boolean =>
   one === other || JSON.stringify(JSON.parse(one)) === JSON.stringify(JSON.parse(other));
 
-/** The fields of a canonical text: each a length in bytes, a colon and a text, or a dash for null. Null for a text that is none. */
+/**
+ * The fields of a canonical text: each a length in bytes, a colon and a text, or a dash for null. Null for a text that is not canonical.
+ */
 function readFields(canonical: string): (string | null)[] | null {
   const bytes = new TextEncoder().encode(canonical);
   const decoder = new TextDecoder();

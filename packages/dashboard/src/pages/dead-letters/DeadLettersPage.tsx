@@ -14,7 +14,7 @@ import { GroupMenu } from "./GroupMenu.tsx";
 import { GroupWhat } from "./GroupWhat.tsx";
 import { Trend } from "./Trend.tsx";
 
-/** The dead-letter queue, by what failed. */
+/** The dead-letter queue, grouped by what failed. */
 export default function DeadLettersPage() {
   const { may } = useWorkspace();
   const [asked, setAsked] = useState<GroupQuestion | null>(null);

@@ -12,7 +12,7 @@ export interface GroupQuestion {
 const WHAT = {
   retry: {
     verb: "Retry",
-    consequence: "They wait again, with a fresh set of attempts. If what failed is not mended, they come back here.",
+    consequence: "They wait again, with a fresh set of attempts. If the cause is not fixed, they come back here.",
   },
   remove: { verb: "Purge", consequence: "They are removed with their payloads and attempts. This cannot be undone." },
 } as const;

@@ -69,7 +69,7 @@ export function JobActions({ job }: { job: JobRecord }) {
         </Menu.Dropdown>
       </Menu>
       <ConfirmDialog opened={asked === "retry"} onClose={close} title="Retry this job?" action="Retry" onConfirm={retry}>
-        It waits again, with a fresh set of attempts. The numbers of its attempts go on.
+        It waits again, with a fresh set of attempts. The numbering of its attempts continues.
       </ConfirmDialog>
       <ConfirmDialog opened={asked === "cancel"} onClose={close} title="Cancel this job?" action="Cancel the job" danger onConfirm={cancel}>
         No further attempt starts. One that is under way is ended.

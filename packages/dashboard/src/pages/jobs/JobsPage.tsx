@@ -26,7 +26,7 @@ export default function JobsPage() {
   const more = until !== null && list.hasMore && (
     <div className={classes.searched} role="status">
       <span>
-        Searched back to <Time at={until} exact />. Older jobs were not looked at.
+        Searched back to <Time at={until} exact />. Older jobs were not searched.
       </span>
       <Button onClick={list.loadMore} loading={list.isLoadingMore}>
         Search on

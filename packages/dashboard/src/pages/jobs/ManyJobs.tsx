@@ -31,7 +31,7 @@ export function ManyJobs({ filter, selection }: ManyJobsProps) {
   const counting = useRef<AbortController | null>(null);
   const selected = [...selection.ids];
   const ask = async (action: OperationAction) => {
-    // The count of an earlier choice must not change what is asked now.
+    // The count of an earlier choice must not change the current question.
     counting.current?.abort();
     counting.current = new AbortController();
     const { signal } = counting.current;

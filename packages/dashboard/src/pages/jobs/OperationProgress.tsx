@@ -13,7 +13,7 @@ import classes from "./jobs.module.css";
 
 const LOOK_EVERY_MS = 500;
 
-/** What is gone or refused is not asked for again by itself. */
+/** An operation that is gone or refused is not requested again automatically. */
 const isFinal = (error: Error | null): boolean => error !== null && !mayRecover(error);
 
 /** How far the operation in the address is. */

@@ -7,14 +7,14 @@ import { Time } from "../../ui/Time.tsx";
 import { WsLink } from "../../ui/WsLink.tsx";
 import classes from "./jobs.module.css";
 
-/** What opens a gate, for a person who can do something about it. */
+/** How to open a gate, for a person who can do something about it. */
 const OPENS: Readonly<Record<string, string>> = {
   due: "It opens by itself at that time.",
   approval: "Approve the job, or wait until the timeout decides.",
   queue_paused: "Resume the queue.",
-  plan: "Move the workspace to a plan that has callbacks, or serve the queue by workers.",
+  plan: "Move the workspace to a plan that has callbacks, or serve the queue with workers.",
   handler: "Set the queue's callback_url, or start a worker for it.",
-  circuit: "Mend the endpoint or the queue's address. One successful probe closes the circuit.",
+  circuit: "Fix the endpoint or the queue's address. One successful probe closes the circuit.",
   key_concurrency: "It opens when a job with the same key ends. Raise the queue's concurrency_per_key for more at once.",
   queue_concurrency: "It opens when a job of the queue ends. Raise the queue's concurrency for more at once.",
   rate_limit: "It opens by itself. Raise the queue's rate limit for more starts.",

@@ -40,7 +40,7 @@ const TOKENS = /"(?:[^"\\]|\\.)*"(\s*:)?|-?\d[\d.eE+-]*/g;
 /** A number with more digits may lose some in a script. */
 const SAFE_DIGITS = 15;
 
-/** JSON as an expression of JavaScript: numbers keep their digits, and the name `__proto__` is one like others. */
+/** JSON as an expression of JavaScript: numbers keep their digits, and `__proto__` is a name like any other. */
 const asScript = (json: string): string =>
   json.replace(TOKENS, (token, colon?: string) => {
     if (token.startsWith('"'))
@@ -57,7 +57,7 @@ export function asCli(job: JobRecord): string {
     ...(tag === undefined ? [] : [`--tag ${shellWord(tag)}`]),
     ...(concurrencyKey === undefined ? [] : [`--concurrency-key ${shellWord(concurrencyKey)}`]),
     ...(priority === undefined ? [] : [`--priority=${priority}`]),
-    // A negative number is no option.
+    // A negative number is not an option.
     ...(payload.startsWith("-") ? ["--"] : []),
     shellWord(job.queue),
     shellWord(payload),

@@ -70,7 +70,7 @@ export function useJobFilters(): JobFilters {
     const { last, ...given } = query;
     if (last === undefined) return given;
     const period = PERIODS[last];
-    // A period that is none is refused by the service, and not left out without a word.
+    // An invalid period is refused by the service instead of being ignored.
     return { ...given, created_after: period === undefined ? last : toMoment(nowMs() - period) };
   }, [query]);
   return { ...filters, request };

@@ -7,10 +7,10 @@ import { ConfirmDialog } from "../../ui/dialogs/ConfirmDialog.tsx";
 const DAY_MS = 86_400_000;
 
 const ROLES: readonly (readonly [Role, string])[] = [
-  ["write", "Enqueue, change settings, decide; all that read may"],
-  ["read", "Look at everything but keys and the audit log"],
+  ["write", "Enqueue, change settings, decide; and everything that read allows"],
+  ["read", "View everything except keys and the audit log"],
   ["worker", "Take and settle jobs and runs, nothing else"],
-  ["admin", "Everything, also secrets, keys and members"],
+  ["admin", "Everything, including secrets, keys and members"],
 ];
 
 const EXPIRIES: readonly (readonly [string, string])[] = [
@@ -65,14 +65,14 @@ function Fields({ opened, onClose, onCreate }: KeyFormProps) {
           <TextInput
             mt="sm"
             label="Only these queues"
-            description="Names between commas."
+            description="Names, separated by commas."
             value={queues}
             onChange={({ currentTarget }) => setQueues(currentTarget.value)}
           />
           <TextInput
             mt="sm"
             label="Only these workflows"
-            description="Names between commas. Both empty: all queues and workflows."
+            description="Names, separated by commas. If both are empty: all queues and workflows."
             value={workflows}
             onChange={({ currentTarget }) => setWorkflows(currentTarget.value)}
           />

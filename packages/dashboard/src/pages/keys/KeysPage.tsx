@@ -18,7 +18,7 @@ import { KeyForm } from "./KeyForm.tsx";
 
 const idOf = ({ id }: Key): string => id;
 
-/** What a key of role `worker` is bound to. */
+/** What a key of role `worker` is limited to. */
 function boundTo({ role, queues, workflows }: Key): string {
   if (role !== "worker") return "";
   const names = [...(queues ?? []), ...(workflows ?? [])];
@@ -52,7 +52,7 @@ export default function KeysPage() {
         what="the keys"
         list={list}
         columns={columns}
-        empty={<EmptyState title="No key yet">Programs send a key with each request to the API. Make one for each program.</EmptyState>}
+        empty={<EmptyState title="No key yet">Programs send a key with each request to the API. Create one for each program.</EmptyState>}
       />
       <KeyForm
         opened={creating}
@@ -76,7 +76,7 @@ export default function KeysPage() {
         danger
         onConfirm={revoke}
       >
-        Programs that use it are refused at once. This cannot be undone.
+        Programs that use it are refused immediately. This cannot be undone.
       </ConfirmDialog>
     </PageFrame>
   );

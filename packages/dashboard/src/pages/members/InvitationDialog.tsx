@@ -9,11 +9,11 @@ import { RoleField } from "./RoleField.tsx";
 
 export interface InvitationDialogProps {
   readonly title: string;
-  /** What is said before the form. */
+  /** Text before the form. */
   readonly about?: ReactNode;
-  /** What follows the form. */
+  /** Text after the form. */
   readonly children?: ReactNode;
-  /** The role that is given. Left out: the person chooses. */
+  /** The role of the invitation. Left out: the person chooses. */
   readonly invitedAs?: PersonRole;
   /** The button that leaves without an invitation. */
   readonly leave: string;
@@ -45,7 +45,7 @@ export function InvitationDialog({ title, about, children, invitedAs, leave, inv
         />
         {invitedAs === undefined && <RoleField role={chosen} onChange={setChosen} />}
         {error !== null && <ErrorState error={error} what="" title="Not invited" />}
-        <DialogButtons action="Make the invitation" onCancel={onLeave} cancel={leave} busy={busy} />
+        <DialogButtons action="Create the invitation" onCancel={onLeave} cancel={leave} busy={busy} />
       </form>
       <div inert={busy}>{children}</div>
     </Dialog>

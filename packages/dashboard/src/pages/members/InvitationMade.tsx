@@ -2,7 +2,7 @@ import type { CreatedInvitation } from "@tidemill/contract";
 import { ROOT } from "../../api/request.ts";
 import { SecretOnce } from "../../ui/dialogs/SecretOnce.tsx";
 
-/** Shows the link of an invitation, at the address by which this page was reached. */
+/** Shows the link of an invitation, under the address of this page. */
 export function InvitationMade({ invitation, onClose }: { invitation: CreatedInvitation; onClose: () => void }) {
   const url = `${globalThis.location.origin}${ROOT}link/${invitation.url.split("/").at(-1)}`;
   const sent = invitation.mailed ? `It is also on its way to ${invitation.email}. ` : "Give it to the person. ";

@@ -145,7 +145,7 @@ export default function MembersPage() {
             members.reload();
           }}
         >
-          <p>They lose access at once. Keys that they have made stay: look at the keys, too.</p>
+          <p>They lose access immediately. Keys that they have created stay valid: check the keys, too.</p>
         </ConfirmDialog>
       )}
       {open?.kind === "revoke" && (

@@ -20,7 +20,7 @@ export function RevokeInvitation({ revoke, onClose }: RevokeInvitationProps) {
         notify({ tone: "done", text: "The invitation can no longer be accepted" });
       }}
     >
-      <p>Its link stops working at once.</p>
+      <p>Its link stops working immediately.</p>
     </ConfirmDialog>
   );
 }

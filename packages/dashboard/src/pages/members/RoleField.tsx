@@ -2,9 +2,9 @@ import { Radio, Stack } from "@mantine/core";
 import type { PersonRole } from "@tidemill/contract";
 
 const MEANINGS: Readonly<Record<PersonRole, string>> = {
-  read: "Reads everything but members, keys and the audit log.",
-  write: "Also makes and changes queues, jobs, schedules and workflows, and decides approvals.",
-  admin: "Also manages secrets, keys, members and webhooks.",
+  read: "Can view everything except members, keys and the audit log.",
+  write: "Can also create and change queues, jobs, schedules and workflows, and decide approvals.",
+  admin: "Can also manage secrets, keys, members and webhooks.",
 };
 
 /** Chooses what somebody may do. */

@@ -32,8 +32,8 @@ export function DeleteWorkspace({ workspace: { id, name }, onClose, onDeleted }:
       }}
     >
       <p>
-        Its queues, jobs, schedules, workflows, secrets and keys are gone at once, and what is in flight is aborted. The people who belong
-        to it lose access. This cannot be undone.
+        Its queues, jobs, schedules, workflows, secrets and keys are deleted immediately, and work in flight is aborted. The people who
+        belong to it lose access. This cannot be undone.
       </p>
     </ConfirmDialog>
   );

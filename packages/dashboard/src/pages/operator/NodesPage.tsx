@@ -17,10 +17,10 @@ const LOOK_EVERY_MS = 5_000;
 const TONES: Readonly<Record<NodeRecord["state"], Tone>> = { alive: "good", draining: "warn", stopped: "rest", lost: "bad" };
 
 const COLUMNS: readonly Column<NodeRecord>[] = [
-  { id: "host", header: "Host", width: "minmax(7rem, 2fr)", cell: ({ host }) => <span title={host ?? ""}>{host ?? "not known"}</span> },
+  { id: "host", header: "Host", width: "minmax(7rem, 2fr)", cell: ({ host }) => <span title={host ?? ""}>{host ?? "unknown"}</span> },
   { id: "id", header: "Lease", width: "4rem", align: "end", cell: ({ id }) => id, wide: true },
   { id: "state", header: "State", width: "6.5rem", cell: ({ state }) => <StateBadge state={state} tone={TONES[state]} /> },
-  { id: "version", header: "Version", width: "minmax(5rem, 1fr)", cell: ({ version }) => version ?? "not known", wide: true },
+  { id: "version", header: "Version", width: "minmax(5rem, 1fr)", cell: ({ version }) => version ?? "unknown", wide: true },
   {
     id: "flight",
     header: "In flight",
@@ -35,7 +35,7 @@ const COLUMNS: readonly Column<NodeRecord>[] = [
     width: "minmax(8rem, 10rem)",
     align: "end",
     cell: ({ memory_bytes, max_memory_bytes }) =>
-      memory_bytes === null ? "not known" : outOf(mib(memory_bytes), max_memory_bytes === null ? null : mib(max_memory_bytes)),
+      memory_bytes === null ? "unknown" : outOf(mib(memory_bytes), max_memory_bytes === null ? null : mib(max_memory_bytes)),
     wide: true,
   },
   { id: "started", header: "Started", width: "7rem", align: "end", cell: ({ started_at }) => moment(started_at), wide: true },
@@ -86,11 +86,11 @@ function tilesOf(nodes: readonly NodeRecord[], hasMore: boolean): Tile[] {
   const running = nodes.filter(({ state }) => state === "alive" || state === "draining");
   const draining = running.filter(({ state }) => state === "draining").length;
   const lost = nodes.filter(({ state }) => state === "lost").length;
-  const versions = [...new Set(running.map(({ version }) => version ?? "not known"))];
+  const versions = [...new Set(running.map(({ version }) => version ?? "unknown"))];
   const loaded = hasMore ? ` of the newest ${nodes.length}` : "";
   return [
     { name: "Running", value: running.length, about: `${draining > 0 ? `${draining} about to stop` : "none about to stop"}${loaded}` },
-    { name: "Lost in the last hour", value: lost, about: lost > 0 ? "Look at their logs." : loaded, tone: lost > 0 ? "bad" : undefined },
+    { name: "Lost in the last hour", value: lost, about: lost > 0 ? "Check their logs." : loaded, tone: lost > 0 ? "bad" : undefined },
     { name: "In flight", value: number(nodes.reduce((sum, { in_flight }) => sum + in_flight, 0)), about: "attempts on all nodes" },
     {
       name: "Version",
@@ -101,7 +101,7 @@ function tilesOf(nodes: readonly NodeRecord[], hasMore: boolean): Tile[] {
   ];
 }
 
-const moment = (at: string | null) => (at === null ? "not known" : <Time at={at} />);
+const moment = (at: string | null) => (at === null ? "unknown" : <Time at={at} />);
 const outOf = (value: string, max: string | null): string => (max === null ? value : `${value} of ${max}`);
 const number = (value: number): string => value.toLocaleString("en");
 const mib = (bytes: number): string => `${number(Math.round(bytes / 1_048_576))} MiB`;

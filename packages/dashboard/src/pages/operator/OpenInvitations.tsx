@@ -17,7 +17,7 @@ interface OpenInvitationsProps {
 
 export const invitationsKey = (workspaceId: string) => ["operator", "invitations", workspaceId];
 
-/** The invitations to a workspace that can still be accepted. Nothing where there is none. */
+/** The invitations to a workspace that can still be accepted. Empty if there are none. */
 export function OpenInvitations({ workspaceId, onRevoke }: OpenInvitationsProps) {
   const options = { queryKey: invitationsKey(workspaceId), limit: PAGE_SIZE };
   const pages = usePages<Invitation>(operator, `/workspaces/${workspaceId}/invitations`, options);

@@ -20,13 +20,13 @@ interface WorkspaceDialogProps {
   /** Null: a new one. */
   readonly workspace: Workspace | null;
   readonly onClose: () => void;
-  /** With the workspace if it is new. */
+  /** Called with the workspace if it is new. */
   readonly onSaved: (made: CreatedWorkspace | null) => void;
 }
 
 const NO_LIMITS = { executions_per_month: null, requests_per_minute: null, retention_days: null };
 
-/** Makes a workspace, or changes its name, plan and limits. An empty limit is none. */
+/** Creates a workspace, or changes its name, plan and limits. An empty field means no limit. */
 export function WorkspaceDialog({ workspace, onClose, onSaved }: WorkspaceDialogProps) {
   const [name, setName] = useState(workspace?.name ?? "");
   const [plan, setPlan] = useState<string>(workspace?.plan ?? "free");
@@ -86,7 +86,7 @@ export function WorkspaceDialog({ workspace, onClose, onSaved }: WorkspaceDialog
           ))}
         {error !== null && <ErrorState error={error} what="" title="Not saved" />}
         <DialogButtons
-          action={workspace ? "Save" : "Make the workspace"}
+          action={workspace ? "Save" : "Create the workspace"}
           onCancel={onClose}
           busy={busy}
           disabled={changes !== null && Object.keys(changes).length === 0}
@@ -103,10 +103,10 @@ interface WorkspaceSettings {
   readonly limits?: Workspace["limits"];
 }
 
-/** What differs: what others change meanwhile stays. */
+/** Only the fields that differ, so that changes by others meanwhile stay. */
 function changesOf(before: Workspace, { name, plan, limits }: WorkspaceSettings): object {
   const renamed = pickChanges({ name: before.name }, { name });
-  // A plan in the request starts from the limits of that plan, also if it is the present one.
+  // A plan in the request resets the limits to those of that plan, even if it is the current one.
   if (!limits || plan !== before.plan) return { ...renamed, plan, ...(limits && { limits }) };
   const changed = pickChanges(before.limits, limits);
   return { ...renamed, ...(Object.keys(changed).length > 0 && { limits: changed }) };

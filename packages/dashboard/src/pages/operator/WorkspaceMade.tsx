@@ -14,13 +14,16 @@ interface WorkspaceMadeProps {
   readonly onClose: () => void;
 }
 
-/** What follows when a workspace was made: its first key, then an invitation for its first administrator. Of another, only the invitations. */
+/**
+ * Dialogs after a workspace was created: its first key, then an invitation for its first administrator. For an existing workspace, only the
+ * invitation.
+ */
 export function WorkspaceMade({ workspace, onClose }: WorkspaceMadeProps) {
   const [isStored, setIsStored] = useState(false);
   const [invitation, setInvitation] = useState<CreatedInvitation | null>(null);
   const [revoked, setRevoked] = useState<Invitation | null>(null);
   const client = useQueryClient();
-  // Their list is not there while another dialog is.
+  // The list of invitations is hidden while another dialog is open.
   const haveChanged = () => briefly(client.invalidateQueries({ queryKey: invitationsKey(workspace.id), refetchType: "all" }));
   if ("key" in workspace && !isStored) {
     return (

@@ -103,7 +103,7 @@ export default function WorkspacesPage() {
       ) : !workspaces ? (
         <LoadingState what="the workspaces" />
       ) : workspaces.length === 0 ? (
-        <EmptyState title="There are no workspaces">Each tenant has one. Make the first.</EmptyState>
+        <EmptyState title="There are no workspaces">Each tenant has one. Create the first.</EmptyState>
       ) : (
         <RowTable
           label="Workspaces"

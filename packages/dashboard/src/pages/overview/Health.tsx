@@ -14,7 +14,7 @@ const PLACES: Readonly<Record<string, { readonly to: string; readonly text: stri
 const NAMES: Readonly<Record<string, string>> = {
   quota: "The month's executions are used up",
   callbacks: "Callbacks are not sent",
-  circuits: "A handler does not answer",
+  circuits: "A handler does not respond",
   dead_letters: "Jobs fail",
 };
 
@@ -24,7 +24,7 @@ export function Health({ status: { checks } }: { status: Status }) {
   if (wrong.length === 0)
     return (
       <p>
-        <StateBadge state="ok" label="All checks are well" /> {checks.map(({ message }) => message).join(" ")}
+        <StateBadge state="ok" label="All checks passed" /> {checks.map(({ message }) => message).join(" ")}
       </p>
     );
   return (

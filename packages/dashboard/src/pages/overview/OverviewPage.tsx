@@ -15,10 +15,10 @@ import { Health } from "./Health.tsx";
 
 const HOUR = rangeOf("1h");
 const QUEUES = { query: { include: "metrics", limit: 100 } };
-/** From this part of the month's executions on, the quota needs attention. */
+/** When this part of the month's executions is used, the quota needs attention. */
 const NEARLY_USED = 0.9;
 
-/** How things are: the first page of a workspace. */
+/** The first page of a workspace: its current condition. */
 export default function OverviewPage() {
   const { data: status, error, refetch } = useRecord<Status>("jobs", "/status");
   return (
@@ -76,7 +76,7 @@ function Numbers({ status: { jobs, quota, queues: count } }: { status: Status })
 
 const number = (value: number): string => value.toLocaleString("en");
 
-/** Says so when there are more queues than were asked for. */
+/** Says so when there are more queues than were requested. */
 const ofNewest = (queues: readonly unknown[], count: number): string =>
   count > queues.length ? ` (of the newest ${queues.length} queues)` : "";
 

@@ -68,7 +68,7 @@ export function CreateQueue({ opened, onClose }: { opened: boolean; onClose: () 
       <SecretOnce
         secret={created?.callback_secret ?? null}
         title={`The callback secret of ${created?.name ?? ""}`}
-        about="Your handler checks with it that callbacks are ours."
+        about="Your handler uses it to verify that callbacks come from this service."
         onClose={() => {
           const queue = created?.name ?? "";
           setCreated(null);

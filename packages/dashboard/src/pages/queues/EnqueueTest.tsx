@@ -28,7 +28,7 @@ export function EnqueueTest({ queue, opened, onClose }: { queue: string; opened:
       onConfirm={enqueue}
       disabled={jsonProblem(payload) !== null}
     >
-      <JsonInput label="Payload" description="JSON. Empty is null." value={payload} onChange={setPayload} autoFocus />
+      <JsonInput label="Payload" description="JSON. Empty means null." value={payload} onChange={setPayload} autoFocus />
       <TextInput
         mt="sm"
         label="Tag"

@@ -14,7 +14,7 @@ import { SettingsForm } from "./SettingsForm.tsx";
 
 type Asked = "enqueue" | "settings" | "rotate" | "delete";
 
-/** What can be done to a queue, by those who may. */
+/** The actions on a queue, for people who may use them. */
 export function QueueActions({ queue }: { queue: QueueWithMetrics }) {
   const { id, api, may } = useWorkspace();
   const refresh = useRefresh("queues");
@@ -90,7 +90,7 @@ export function QueueActions({ queue }: { queue: QueueWithMetrics }) {
       <SecretOnce
         secret={secret}
         title={`The callback secret of ${name}`}
-        about="Your handler checks with it that callbacks are ours."
+        about="Your handler uses it to verify that callbacks come from this service."
         onClose={() => setSecret(null)}
       />
     </>

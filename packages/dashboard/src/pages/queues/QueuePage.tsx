@@ -78,14 +78,17 @@ function Settings({ queue }: { queue: QueueWithMetrics }) {
         facts={[
           ["Callback URL", callback_url ?? "none: workers take the jobs"],
           callback_url === null ? null : ["Headers", headers.length > 0 ? headers.join(", ") : "none"],
-          callback_url === null ? null : ["Time-out of a callback", `${callback_timeout} s`],
+          callback_url === null ? null : ["Timeout of a callback", `${callback_timeout} s`],
           ["Attempts", `${defaultJobOptions.attempts}, the second after ${formatDuration(defaultJobOptions.backoff.delay)}`],
           ["Jobs at once", concurrency === null ? "any number" : String(concurrency)],
           ["With the same key", String(concurrency_per_key)],
           ["Starts", rate_limit === null ? "without a limit" : `at most ${rate_limit.max} in ${rate_limit.per_seconds} s`],
           approval === null
             ? null
-            : ["Approval", approval.timeout === null ? "waits without end" : `${approval.on_timeout}ed after ${approval.timeout} s`],
+            : [
+                "Approval",
+                approval.timeout === null ? "waits without a time limit" : `${approval.on_timeout}ed after ${approval.timeout} s`,
+              ],
           ["Created", <Time key="c" at={queue.created_at} />],
           ["Changed", <Time key="u" at={queue.updated_at} />],
         ]}

@@ -18,7 +18,7 @@ export interface SettingsFormProps {
   readonly onSecret: (secret: string) => void;
 }
 
-/** The settings of a queue. What would change is shown before it is saved. */
+/** The settings of a queue. Changes are shown before they are saved. */
 export function SettingsForm({ queue, opened, onClose, onSecret }: SettingsFormProps) {
   const [asking, setAsking] = useState(false);
   return (
@@ -37,7 +37,7 @@ interface FormProps extends Omit<SettingsFormProps, "opened"> {
 function Form({ queue, onClose, onSecret, asking, setAsking }: FormProps) {
   const { api } = useWorkspace();
   const refresh = useRefresh("queues");
-  // As it was when the form was opened: what others change meanwhile stays.
+  // The record as it was when the form was opened: changes by others meanwhile stay.
   const [before] = useState(() => textsOf(queue));
   const [after, setAfter] = useState<SettingTexts>(before);
   const set = (name: keyof SettingTexts) => (value: string) => setAfter((old) => ({ ...old, [name]: value }));
@@ -93,7 +93,7 @@ function Form({ queue, onClose, onSecret, asking, setAsking }: FormProps) {
           {input("concurrency", "Empty: any number")}
           {input("concurrency_per_key", "Of jobs with the same concurrencyKey")}
           <Group gap="xs" wrap="nowrap" align="end">
-            {input("rate_max", "Empty: without a limit")}
+            {input("rate_max", "Empty: no limit")}
             {input("rate_seconds", " ")}
           </Group>
           {queue.type === "approval" && (
@@ -101,7 +101,7 @@ function Form({ queue, onClose, onSecret, asking, setAsking }: FormProps) {
               {input("approval_timeout", "Empty: without end")}
               <Select
                 label={LABELS.on_timeout}
-                description="What is decided then"
+                description="The decision when the time is over"
                 value={after.on_timeout}
                 onChange={(value) => set("on_timeout")(value ?? "reject")}
                 data={["reject", "approve"]}

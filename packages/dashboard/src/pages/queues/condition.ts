@@ -9,12 +9,12 @@ export interface Condition {
 
 type Known = Pick<ListedQueue, "paused" | "callback_url" | "callbacks_stopped" | "name" | "circuit" | "metrics">;
 
-/** Whether jobs wait and nobody asks for them. Null for workers: it is not known who asks. */
+/** Whether jobs wait and nobody takes them. For `served` null, it is not known who takes jobs of workers. */
 export const isUnserved = ({ callback_url, name, metrics }: Known, served: ReadonlySet<string> | null): boolean =>
   callback_url === null && served !== null && !served.has(name) && (metrics?.waiting ?? 0) > 0;
 
 /**
- * The worst that is true of a queue.
+ * The worst condition that applies to a queue.
  *
  * @param served the queues that workers ask for; null while it is not known
  */

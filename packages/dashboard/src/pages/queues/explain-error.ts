@@ -2,7 +2,7 @@ import { ApiError } from "../../api/api-error.ts";
 
 const FEATURES: Readonly<Record<string, string>> = { callback_url: "callbacks" };
 
-/** An error with what it means here, if it is about the plan; else the error. */
+/** If an error is about the plan: an error that says what this means here. Otherwise the error itself. */
 function explainError(error: unknown): unknown {
   if (!(error instanceof ApiError)) return error;
   const { code, details } = error;

@@ -1,7 +1,7 @@
 import type { PatchQueue, Queue } from "@tidemill/contract";
 import { wholeNumberProblem } from "../../ui/whole-number.ts";
 
-/** The settings of a queue as a form has them: texts. An empty one is none. */
+/** The settings of a queue as texts of a form. An empty text means no value. */
 export interface SettingTexts {
   callback_url: string;
   callback_headers: string;
@@ -38,7 +38,7 @@ export const textsOf = (queue: Queue): SettingTexts => ({
 export const LABELS: Readonly<Record<keyof SettingTexts, string>> = {
   callback_url: "Callback URL",
   callback_headers: "Headers",
-  callback_timeout: "Time-out of a callback (s)",
+  callback_timeout: "Timeout of a callback (s)",
   attempts: "Attempts",
   backoff_ms: "Wait before the second attempt (ms)",
   concurrency: "Jobs at once",
@@ -61,14 +61,14 @@ const NUMBERS: Partial<Record<keyof SettingTexts, "optional" | "required">> = {
   approval_timeout: "optional",
 };
 
-/** What is wrong with a number that was typed. A service would take one that cannot be read for none: no limit. */
+/** What is wrong with a number that was typed. A number that cannot be read would be sent as null, which means no limit. */
 export function problemOf(name: keyof SettingTexts, before: SettingTexts, after: SettingTexts): string | null {
   const rule = NUMBERS[name];
   if (!rule || after[name] === before[name]) return null;
   return rule === "optional" && after[name].trim() === "" ? null : wholeNumberProblem(after[name]);
 }
 
-/** The request that changes what differs; nothing else, so that a change by somebody else meanwhile stays. */
+/** The request that changes only what differs, so that changes by others meanwhile stay. */
 export function patchOf(before: SettingTexts, after: SettingTexts): PatchQueue {
   const changed = (...names: (keyof SettingTexts)[]) => names.some((name) => before[name] !== after[name]);
   const number = (name: keyof SettingTexts) => Number(after[name]);

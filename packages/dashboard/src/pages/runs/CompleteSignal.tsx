@@ -6,7 +6,7 @@ import { notify } from "../../ui/notices.ts";
 
 /** Completes a signal by hand, with a payload that the waiting step returns. */
 export function CompleteSignal({ signal, onClose }: { signal: string | null; onClose: () => void }) {
-  // What was typed for one signal is forgotten when it closes, and is not there for another.
+  // Text that was typed for one signal is dropped when the dialog closes, so it is not there for another signal.
   return signal === null ? null : <Fields key={signal} signal={signal} onClose={onClose} />;
 }
 
@@ -28,7 +28,7 @@ function Fields({ signal, onClose }: { signal: string; onClose: () => void }) {
     >
       <JsonInput
         label="Payload"
-        description="JSON, which the step that waits returns. Empty is null."
+        description="JSON. The waiting step returns it. Empty means null."
         value={text}
         onChange={setText}
         autoFocus

@@ -38,9 +38,9 @@ export function RunActions({ run: { runId, status, waitingFor, steps } }: { run:
         onClose={() => setAsked(null)}
         title="Retry this run?"
         action="Retry"
-        onConfirm={change("retry", "The run goes on.")}
+        onConfirm={change("retry", "The run continues.")}
       >
-        It goes on from its journal: steps that completed are not executed again.
+        It continues from its journal: steps that completed are not executed again.
       </ConfirmDialog>
       <ConfirmDialog
         opened={asked === "cancel"}

@@ -124,7 +124,7 @@ function RunTimeline({ run }: { run: RunRecord }) {
   return (
     <Section title="Timeline" beside={<span className={classes.count}>{[countOf(count, "step"), ...foldsOf(axis)].join(" · ")}</span>}>
       {count + run.hookErrors.length + run.undoErrors.length === 0 && run.nextAttemptAt === null ? (
-        <EmptyState title="No step yet">A step stands here as soon as its result is stored.</EmptyState>
+        <EmptyState title="No step yet">A step is shown here as soon as its result is stored.</EmptyState>
       ) : (
         <div className={classes.timeline} data-detail={step !== undefined || undefined}>
           <Timeline rows={rows} axis={axis} whole={whole} selected={values.step} onSelect={(id) => set("step", id)} />

@@ -10,7 +10,7 @@ import { RUN_STATUSES } from "./statuses.ts";
 
 const FIELDS = [
   { name: "status", label: "Status", choices: RUN_STATUSES },
-  { name: "workflowId", label: "Workflow", placeholder: "Workflow, by its whole id", width: "15rem" },
+  { name: "workflowId", label: "Workflow", placeholder: "Workflow: full id", width: "15rem" },
 ] as const;
 
 /** The runs of all workflows. */

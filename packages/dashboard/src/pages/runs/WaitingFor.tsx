@@ -9,7 +9,7 @@ import type { RunRecord } from "./timeline/rows.ts";
 
 type Wait = RunRecord["waitingFor"][number];
 
-/** What a run waits for, and what would let it go on. */
+/** What a run waits for, and what would let it continue. */
 export function WaitingFor({ run }: { run: RunRecord }) {
   const [signal, setSignal] = useState<string | null>(null);
   const { may } = useWorkspace();
@@ -86,6 +86,6 @@ function describe(wait: Wait): ReactNode {
         </>
       );
     default:
-      return <>Waits for code that its journal fits. {reason}</>;
+      return <>Waits for code that fits its journal. {reason}</>;
   }
 }

@@ -35,7 +35,7 @@ export const RUN_COLUMNS: readonly Column<RunRow>[] = [
   { id: "created", header: "Triggered", width: "6rem", align: "end", cell: ({ createdAt }) => <Time at={createdAt} /> },
 ];
 
-/** A run on a narrow window. The runs of one workflow show their ids in place of its name. */
+/** A run on a narrow window. In a list of one workflow's runs, their ids are shown instead of its name. */
 export const NARROW_RUN: NarrowRow = { lines: ["workflow workflow created", "status error error"], widths: "auto minmax(0, 1fr) auto" };
 export const NARROW_RUN_OF_WORKFLOW: NarrowRow = { ...NARROW_RUN, lines: ["run run created", "status error error"] };
 

@@ -32,13 +32,13 @@ export function MonthCalendar({ cron, timezone }: { cron: string; timezone: stri
       title={`Calendar, by the clocks of ${timezone}`}
       beside={
         <div className={classes.months}>
-          <ActionIcon aria-label="The month before" disabled={month <= now} onClick={() => setMonth(monthAfter(month, -1))}>
+          <ActionIcon aria-label="Previous month" disabled={month <= now} onClick={() => setMonth(monthAfter(month, -1))}>
             <span className={classes.back}>
               <Icon name="chevronRight" />
             </span>
           </ActionIcon>
           <output>{month}</output>
-          <ActionIcon aria-label="The month after" onClick={() => setMonth(monthAfter(month, 1))}>
+          <ActionIcon aria-label="Next month" onClick={() => setMonth(monthAfter(month, 1))}>
             <Icon name="chevronRight" />
           </ActionIcon>
         </div>

@@ -71,7 +71,7 @@ export function ScheduleActions({ schedule }: { schedule: Read<Schedule> }) {
           await navigate({ to: "/w/$workspace/schedules", params: { workspace: id } });
         }}
       >
-        <p>It makes no more jobs. The jobs that it has made stay.</p>
+        <p>It creates no more jobs. The jobs that it has created stay.</p>
       </ConfirmDialog>
     </>
   );

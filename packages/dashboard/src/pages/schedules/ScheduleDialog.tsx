@@ -63,7 +63,7 @@ export function ScheduleDialog({ schedule, onClose }: { schedule?: Read<Schedule
     <Dialog size="lg" locked={busy || reviewing} onClose={onClose} title={schedule ? `Edit ${schedule.name}` : "Create a schedule"}>
       <form onSubmit={(event) => void submit(event)}>
         <ScheduleFields form={form} isNew={!schedule} onChange={(changed) => setForm((old) => ({ ...old, ...changed }))} />
-        {error !== null && <ErrorState error={error} what="" title="It is not created" />}
+        {error !== null && <ErrorState error={error} what="" title="The schedule was not created" />}
         <DialogButtons
           action={schedule ? "Review the changes" : "Create"}
           onCancel={onClose}

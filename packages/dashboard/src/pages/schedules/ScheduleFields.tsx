@@ -15,7 +15,7 @@ interface ScheduleFieldsProps {
   readonly onChange: (changed: Partial<ScheduleForm>) => void;
 }
 
-/** The fields of a schedule. The pattern is read by the service, which says what is wrong with it. */
+/** The fields of a schedule. The service reads the pattern and says what is wrong with it. */
 export function ScheduleFields({ form, isNew, onChange }: ScheduleFieldsProps) {
   const zones = useMemo(() => [...new Set([form.timezone, "UTC", ...Intl.supportedValuesOf("timeZone")])], [form.timezone]);
   const { data: queues } = useRecord<Page<Queue>>("queues", "/queues", { query: { limit: 100 } });
@@ -28,7 +28,7 @@ export function ScheduleFields({ form, isNew, onChange }: ScheduleFieldsProps) {
   const whole = { type: "number", step: 1 } as const;
   return (
     <div className={classes.form}>
-      {isNew && <TextInput label="Name" description="Made from the queue's name if it is empty." data-autofocus {...text("name")} />}
+      {isNew && <TextInput label="Name" description="If empty, it is made from the queue's name." data-autofocus {...text("name")} />}
       <TextInput label="Queue" description="Where its jobs go." required list="schedule-queues" {...text("queue")} />
       <datalist id="schedule-queues">
         {queues?.data.map(({ name }) => (
@@ -42,12 +42,12 @@ export function ScheduleFields({ form, isNew, onChange }: ScheduleFieldsProps) {
         data-autofocus={!isNew || undefined}
         {...text("cron")}
       />
-      <NativeSelect label="Time zone" description="By whose clocks the pattern is read." data={zones} {...text("timezone")} />
+      <NativeSelect label="Time zone" description="The time zone in which the pattern is read." data={zones} {...text("timezone")} />
       <PatternCheck cron={form.cron} timezone={form.timezone} />
       <div className={classes.whole}>
         <JsonInput
           label="Payload"
-          description="JSON, the payload of each job. Empty is null."
+          description="JSON, the payload of each job. Empty means null."
           value={form.payload}
           onChange={(payload) => onChange({ payload })}
         />
@@ -57,7 +57,7 @@ export function ScheduleFields({ form, isNew, onChange }: ScheduleFieldsProps) {
       <TextInput label="Priority" {...whole} min={-100} max={100} required {...text("priority")} />
       <TextInput label="Attempts" placeholder="those of the queue" {...whole} min={1} max={100} {...text("attempts")} />
       <NativeSelect
-        label="While a job of it runs"
+        label="While one of its jobs runs"
         data={[
           { value: "allow", label: "its ticks run, too" },
           { value: "skip", label: "its ticks are skipped" },

@@ -77,7 +77,7 @@ function ScheduleFacts({ schedule }: { schedule: Read<Schedule> }) {
         ["Priority", priority],
         concurrencyKey === null ? null : ["Concurrency key", concurrencyKey],
         ["Attempts", attempts ?? "those of the queue"],
-        ["While a job of it runs", overlap === "skip" ? "its ticks are skipped" : "its ticks run, too"],
+        ["While one of its jobs runs", overlap === "skip" ? "its ticks are skipped" : "its ticks run, too"],
         ["Ticks missed in a downtime", `run afterwards: ${CATCH_UP[catch_up]}`],
         ["Changed", <Time key="updated" at={updated_at} />],
       ]}

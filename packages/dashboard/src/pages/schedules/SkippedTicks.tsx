@@ -34,7 +34,7 @@ export function SkippedTicks({ name, timezone }: { name: string; timezone: strin
             <Table.Tr>
               <Table.Th>First tick</Table.Th>
               <Table.Th>Last tick</Table.Th>
-              <Table.Th>Why they made no job</Table.Th>
+              <Table.Th>Why they created no job</Table.Th>
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>

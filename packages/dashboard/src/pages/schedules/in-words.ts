@@ -8,7 +8,7 @@ const NAMED: Readonly<Record<string, string>> = {
   "@yearly": "0 0 1 1 *",
 };
 
-/** A cron expression in words. The expression itself, if there are none for it. */
+/** A cron expression in words, or the expression itself if it cannot be put in words. */
 export function inWords(cron: string): string {
   try {
     return cronstrue.toString(NAMED[cron.trim()] ?? cron, { use24HourTimeFormat: true, verbose: true });

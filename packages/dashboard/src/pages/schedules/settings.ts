@@ -56,7 +56,7 @@ export const formOf = ({
   catch_up,
 });
 
-/** The settings of a form that are not those of another, as the API takes them. */
+/** The settings of a form that differ from those of another, as the API takes them. */
 export function changedSettings(form: ScheduleForm, before: ScheduleForm): Record<string, unknown> {
   const changed = (Object.keys(form) as (keyof ScheduleForm)[]).filter((name) => form[name] !== before[name]);
   return Object.fromEntries(changed.map((name) => [name, settingOf(name, form[name].trim())]));

@@ -11,7 +11,7 @@ const LIMIT = 100;
 const TYPES = ["secret.accessed", "secret.refused", "secret.unreadable"];
 const TONES = { "secret.accessed": "good", "secret.refused": "bad", "secret.unreadable": "bad" } as const;
 
-/** What an event of an access says. It is written by the service: no number in it is long. */
+/** The fields of an access event. The service writes them, so they contain no long numbers. */
 interface Access {
   readonly queue?: string | null;
   readonly workflow?: string;
@@ -23,7 +23,7 @@ interface Access {
 
 const accessOf = ({ input }: Read<AuditEvent>): Access => (input ? (JSON.parse(input.text) as Access) : {});
 
-/** Who used a secret, as the audit log has it: among the last accesses to any secret of the workspace. */
+/** Who used a secret, according to the audit log: among the last accesses to any secret of the workspace. */
 export function Accesses({ secret }: { secret: string }) {
   const { data, error, refetch } = useRecord<{ data: AuditEvent[] }>("secrets", "/audit-events", {
     query: { event_type: TYPES, limit: LIMIT },
@@ -32,7 +32,7 @@ export function Accesses({ secret }: { secret: string }) {
   if (!data) return <LoadingState what="the accesses" />;
   const found = data.data.map((event) => ({ event, access: accessOf(event) }));
   const own = found.filter(({ event, access }) => event.resource_id === secret || access.secrets?.includes(secret));
-  if (own.length === 0) return <p>{`Nothing used it, among the last ${LIMIT} accesses to secrets of the workspace.`}</p>;
+  if (own.length === 0) return <p>{`None of the last ${LIMIT} accesses to secrets of the workspace used it.`}</p>;
   return (
     <Table>
       <Table.Thead>

@@ -18,7 +18,7 @@ interface SecretFormProps {
 
 /** Stores a secret, or changes its value and where it may be used. */
 export function SecretForm(props: SecretFormProps) {
-  // What was typed is forgotten when it closes.
+  // The typed text is dropped when the dialog closes.
   return props.opened ? <Fields key="opened" {...props} /> : null;
 }
 
@@ -27,7 +27,7 @@ function Fields({ opened, secret, onClose, onDone }: SecretFormProps) {
   const refresh = useRefresh("secrets");
   const [name, setName] = useState(secret?.name ?? "");
   const [value, setValue] = useState("");
-  // As it was when the form was opened: what others change meanwhile stays.
+  // The record as it was when the form was opened: changes by others meanwhile stay.
   const [before] = useState({ queues: fieldOf(secret?.allowed_queues ?? null), hosts: fieldOf(secret?.allowed_hosts ?? null) });
   const [queues, setQueues] = useState(before.queues);
   const [hosts, setHosts] = useState(before.hosts);
@@ -52,7 +52,7 @@ function Fields({ opened, secret, onClose, onDone }: SecretFormProps) {
       {!secret && (
         <TextInput
           label="Name"
-          description="Capital letters, digits and underscores: STRIPE_KEY."
+          description="Capital letters, digits and underscores, for example STRIPE_KEY."
           value={name}
           onChange={({ currentTarget }) => setName(currentTarget.value)}
           autoComplete="off"
@@ -96,7 +96,7 @@ function Limit({ all, only, field, onChange }: LimitProps) {
         <TextInput
           mt="xs"
           label={only}
-          description="Names between commas. Empty: none."
+          description="Names, separated by commas. Empty: none."
           value={field.names}
           onChange={({ currentTarget }) => onChange({ ...field, names: currentTarget.value })}
           autoComplete="off"

@@ -53,7 +53,7 @@ export default function SecretsPage() {
         empty={
           <EmptyState title="No secret yet">
             Store what your handlers need, and write <code>{"${{ secrets.NAME }}"}</code> in an address, a header or a payload. The value is
-            put in when a request leaves.
+            inserted when a request is sent.
           </EmptyState>
         }
       />

@@ -44,7 +44,7 @@ export function UsedBy({ secret }: { secret: string }) {
       {found.length > 0 ? <ul>{found}</ul> : <p>No queue and no webhook names it.</p>}
       <p>
         Payloads of jobs and inputs of runs may name it, too.
-        {queues.data.next_cursor !== null && ` Only the newest ${LIMIT} queues were looked at.`}
+        {queues.data.next_cursor !== null && ` Only the newest ${LIMIT} queues were searched.`}
       </p>
     </>
   );

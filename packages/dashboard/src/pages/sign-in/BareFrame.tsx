@@ -1,7 +1,7 @@
 import { type ReactNode, useEffect } from "react";
 import classes from "./BareFrame.module.css";
 
-/** A page that stands alone: its title and a form. */
+/** A page without the shell: its title and a form. */
 export function BareFrame({ title, children, foot }: { title: string; children: ReactNode; foot?: ReactNode }) {
   useEffect(() => {
     document.title = `${title} · Tidemill`;

@@ -91,20 +91,20 @@ function wordsOf(link: Link, person: Person | null): { title: string; text: stri
     case "setup":
       return {
         title: "Set up Tidemill",
-        text: "Make the first account. It may do everything: it is an operator of this service and an administrator of its workspace.",
-        action: "Make the account",
+        text: "Create the first account. It has all rights: it is an operator of this service and an administrator of its workspace.",
+        action: "Create the account",
       };
     case "invitation":
       return {
         title: `Join ${where}`,
-        text: `You are invited to ${where}, with the role ${link.role}.${person ? "" : " Make an account, or sign in to yours."}`,
-        action: person ? `Join as ${person.name}` : "Make the account and join",
+        text: `You are invited to ${where}, with the role ${link.role}.${person ? "" : " Create an account, or sign in to yours."}`,
+        action: person ? `Join as ${person.name}` : "Create the account and join",
       };
     case "reset":
       return { title: "Set a new password", text: "This ends all your sessions.", action: "Set the password" };
     case "verify":
       return link.new_account
-        ? { title: "Make your account", text: `Your mail address is ${link.email}.`, action: "Make the account" }
+        ? { title: "Create your account", text: `Your mail address is ${link.email}.`, action: "Create the account" }
         : { title: "Confirm your mail address", text: `Confirm that ${link.email} is yours.`, action: "Confirm" };
   }
 }

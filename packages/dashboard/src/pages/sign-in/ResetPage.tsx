@@ -7,7 +7,7 @@ import { useSubmit } from "../../ui/use-submit.ts";
 import classes from "./BareFrame.module.css";
 import { BareFrame } from "./BareFrame.tsx";
 
-/** Asks for a link with which to set a new password. */
+/** Requests a link to set a new password. */
 export default function ResetPage() {
   return (
     <MailPage title="Set a new password" path="/reset" action="Send me a link">

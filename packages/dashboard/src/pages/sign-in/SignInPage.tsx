@@ -13,14 +13,14 @@ import { BareFrame } from "./BareFrame.tsx";
 import { goOn, goOnSignedIn } from "./go-on.ts";
 import { OtherWays } from "./OtherWays.tsx";
 
-/** Why the identity provider's answer did not sign somebody in. */
+/** Why the identity provider's response did not sign somebody in. */
 const REFUSALS: Readonly<Record<string, string>> = {
   no_access: "Your groups there give you no access here. Ask an administrator.",
-  no_email: "It did not tell your mail address, which an account needs.",
+  no_email: "It did not provide your mail address, which an account needs.",
   email_taken: "Somebody has an account with your mail address. If it is yours, sign in to it, and add the provider on its account page.",
   linked_elsewhere: "That account belongs to another person here, or you signed out meanwhile.",
   expired: "That took too long, or began in another browser. Try again.",
-  refused: "Its answer was not accepted. Try again.",
+  refused: "Its response was not accepted. Try again.",
 };
 
 export default function SignInPage() {

@@ -16,7 +16,7 @@ import { Days } from "./Days.tsx";
 import { showCount, showPart } from "./numbers.ts";
 import classes from "./usage.module.css";
 
-/** Executions and attempts of a month. The month stands in the address. */
+/** Executions and attempts of a month. The month is in the address. */
 export default function UsagePage() {
   const { values, set } = useFilters("period");
   const now = toMoment(nowMs()).slice(0, 7);
@@ -28,13 +28,13 @@ export default function UsagePage() {
       title="Usage"
       actions={
         <div className={classes.period}>
-          <ActionIcon aria-label="The month before" onClick={() => go(-1)}>
+          <ActionIcon aria-label="Previous month" onClick={() => go(-1)}>
             <span className={classes.back}>
               <Icon name="chevronRight" />
             </span>
           </ActionIcon>
           <output>{period}</output>
-          <ActionIcon aria-label="The month after" disabled={period >= now} onClick={() => go(1)}>
+          <ActionIcon aria-label="Next month" disabled={period >= now} onClick={() => go(1)}>
             <Icon name="chevronRight" />
           </ActionIcon>
         </div>

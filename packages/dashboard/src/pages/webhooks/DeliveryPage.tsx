@@ -84,14 +84,14 @@ function Sections({ delivery }: { delivery: Read<DeliveryWithPayload> }) {
           ["Made", <Time key="c" at={created_at} exact />],
           ended_at ? ["Ended", <Time key="e" at={ended_at} exact />] : null,
           next_attempt_at ? ["Next attempt", <Time key="n" at={next_attempt_at} />] : null,
-          requested ? ["Why", "Somebody asked for it: a test or a replay"] : null,
+          requested ? ["Why", "Somebody requested it: a test or a replay"] : null,
         ]}
       />
       <Section title="Attempts">
         <Attempts attempts={delivery.attempts_log} />
       </Section>
       <Section title="Last response">
-        <JsonText value={response_body} label="response" none="It had no body, or none that is kept." />
+        <JsonText value={response_body} label="response" none="It had no body, or the body is not stored." />
       </Section>
       <Section title="Event">
         <JsonText value={payload ?? null} label="event" />

@@ -89,8 +89,8 @@ export function WebhookActions({ webhook }: { webhook: Webhook }) {
         action="Rotate"
         onConfirm={() => change({ rotate_secret: true }, "")}
       >
-        A new secret is shown once. For 24 hours, events are signed with the new and the old one, so that your endpoint can change in
-        between.
+        A new secret is shown once. For 24 hours, events are signed with both the new and the old one, so that your endpoint can switch in
+        that time.
       </ConfirmDialog>
       <ConfirmDialog
         opened={asked === "disable"}

@@ -21,13 +21,15 @@ interface WebhookFormProps {
   /** Undefined: a new webhook. */
   readonly settings?: WebhookSettings | undefined;
   readonly onClose: () => void;
-  /** With all settings of a new webhook. Of one that is there, with those that the form has changed: what others change meanwhile stays. */
+  /**
+   * Called with all settings of a new webhook, or with the changed settings of an existing one, so that changes by others meanwhile stay.
+   */
   readonly onSave: (settings: Partial<WebhookSettings>) => Promise<unknown>;
 }
 
 /** Creates or changes a webhook. */
 export function WebhookForm({ settings, ...dialog }: WebhookFormProps) {
-  // A form that opens again begins with what is stored.
+  // A form that is opened again begins with the stored settings.
   return dialog.opened ? <Fields key="opened" settings={settings} {...dialog} /> : null;
 }
 

@@ -57,7 +57,7 @@ export default function WebhooksPage() {
         target={({ name }) => ({ to: "webhooks/$webhook", params: { webhook: name } })}
         empty={
           <EmptyState title="No webhook yet">
-            A webhook is an address of yours that gets events: a job failed, an approval is asked for, the quota is nearly used up.
+            A webhook is an address of yours that gets events: a job failed, an approval is requested, the quota is nearly used up.
           </EmptyState>
         }
       />

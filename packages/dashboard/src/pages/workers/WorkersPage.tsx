@@ -19,7 +19,7 @@ const COLUMNS: readonly Column<WorkerRecord>[] = [
 
 const NARROW: NarrowRow = { lines: ["name seen", "version holds"], widths: "minmax(0, 1fr) auto" };
 
-/** The programs that have asked for work lately. */
+/** The programs that have recently asked for work. */
 export default function WorkersPage() {
   const workers = useKeysetList<WorkerRecord>({ kind: "workers", path: "/workers", idOf: ({ name }) => name });
   return (

@@ -29,11 +29,11 @@ export function StartRun({ workflowId, opened, onClose }: { workflowId: string; 
       onConfirm={start}
       disabled={jsonProblem(input) !== null}
     >
-      <JsonInput label="Input" description="JSON. Empty is null." value={input} onChange={setInput} autoFocus />
+      <JsonInput label="Input" description="JSON. Empty means null." value={input} onChange={setInput} autoFocus />
       <TextInput
         mt="sm"
         label="Idempotency key"
-        description="Optional. A repeat with the same key starts no second run."
+        description="Optional. Another trigger with the same key starts no second run."
         value={key}
         onChange={({ currentTarget }) => setKey(currentTarget.value)}
       />

@@ -79,7 +79,7 @@ function WorkflowFacts({ workflow }: { workflow: WorkflowDetail }) {
           ["Events", events.length > 0 ? events.join(", ") : "–"],
           ["Schedule", cron === null ? "–" : `${cron} (${timezone})`],
           nextRunAt ? ["Next run", <Time key="n" at={nextRunAt} />] : null,
-          ["Attempts", `${attempts}, first after ${backoff.delay} ms`],
+          ["Attempts", `${attempts}, the second after ${backoff.delay} ms`],
           ["Runs at once", concurrency ?? "no limit"],
           ["Hooks", hooks.length > 0 ? hooks.join(", ") : "–"],
           ["Registered", <Time key="u" at={updatedAt} />],
@@ -118,7 +118,7 @@ function Runs({ workflowId }: { workflowId: string }) {
         empty={
           filters.isEmpty ? (
             <EmptyState title="It has not run yet">
-              Start a run by the button above, by <code>POST /v1/workflows/:id/trigger</code>, or by an event or a schedule that it names.
+              Start a run with the button above, by <code>POST /v1/workflows/:id/trigger</code>, or by an event or a schedule that it names.
             </EmptyState>
           ) : (
             <EmptyState title="No run matches this filter" />

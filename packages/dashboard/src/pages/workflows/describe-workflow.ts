@@ -8,7 +8,7 @@ export function servedBy({ endpoint_url: url }: Pick<Described, "endpoint_url">)
   return URL.parse(url)?.host ?? url;
 }
 
-/** What starts runs of a workflow, besides the API. */
+/** What starts runs of a workflow, other than the API. */
 export function triggersOf({ events, cron, timezone }: Omit<Described, "endpoint_url">): string {
   const schedule = cron === null ? [] : [`${cron} (${timezone})`];
   return [...events, ...schedule].join(", ") || "API";

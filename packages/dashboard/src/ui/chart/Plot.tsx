@@ -55,7 +55,7 @@ export default function Plot({ timesMs, series, marks = [], height = 160, format
             stroke: color(variable),
             width: 1.5,
             ...(fill && { fill: `${color(variable)}22` }),
-            // A point that stands alone would draw no line.
+            // A single point would draw no line.
             points: { show: true, size: 5, filter: (_plot: uPlot, _at: number, show: boolean) => (show ? loneIndexes(values) : []) },
           })),
         ],
@@ -91,7 +91,7 @@ export default function Plot({ timesMs, series, marks = [], height = 160, format
   return <div ref={home} />;
 }
 
-/** The places of values that have no known value beside them. */
+/** The places of values without a known value next to them. */
 const loneIndexes = (values: readonly (number | null)[]): number[] =>
   values.flatMap((value, at) => (value !== null && (values[at - 1] ?? null) === null && (values[at + 1] ?? null) === null ? [at] : []));
 

@@ -5,7 +5,7 @@ import type { ChartMark } from "./chart-props.ts";
 const LABEL_WIDTH = 90;
 const MAX_LABEL = 26;
 
-/** Draws marks as lines over a chart, with their texts at the top where there is room. */
+/** Draws marks as lines over a chart, with their texts at the top if there is room. */
 export function drawMarks({ ctx, bbox, valToPos }: uPlot, marks: readonly ChartMark[], color: (name: string) => string): void {
   ctx.save();
   ctx.font = `${10 * devicePixelRatio}px system-ui`;
@@ -26,7 +26,7 @@ export function drawMarks({ ctx, bbox, valToPos }: uPlot, marks: readonly ChartM
     const label = text.length > MAX_LABEL ? `${text.slice(0, MAX_LABEL - 1)}…` : text;
     const width = ctx.measureText(label).width;
     const gap = 3 * devicePixelRatio;
-    // Beside its line: on the other side where there is no room before the edge.
+    // Beside its line, on the other side if there is no room before the edge.
     const left = x + gap + width <= bbox.left + bbox.width ? x + gap : x - gap - width;
     if (left < Math.max(freeFrom, bbox.left)) continue;
     ctx.fillStyle = color(name);

@@ -12,15 +12,15 @@ export interface ConfirmDialogProps {
   readonly onClose: () => void;
   /** What happens, as a question: "Purge 1,200 jobs?". */
   readonly title: string;
-  /** What follows from it. */
+  /** The consequences. */
   readonly children: ReactNode;
   /** The verb: "Purge". */
   readonly action: string;
-  /** Resolves when it is done; the dialog then closes. What it throws is shown. */
+  /** Resolves when it is done; then the dialog closes. An error that it throws is shown. */
   readonly onConfirm: () => Promise<unknown>;
   /** How many records it changes. */
   readonly count?: number;
-  /** What must be typed if there are many, or always with `typed`: the name of the queue or the workspace. */
+  /** The text that must be typed if there are many records, or always with `typed`: the name of the queue or the workspace. */
   readonly name?: string;
   readonly typed?: boolean;
   readonly danger?: boolean;

@@ -3,13 +3,13 @@ import { useEffect } from "react";
 import { useFocusBack } from "../focus-back.ts";
 
 export interface DialogProps extends Omit<ModalProps, "opened"> {
-  /** Left out: it is there to be shown. */
+  /** Left out: the dialog is open as long as it is rendered. */
   readonly opened?: boolean;
   /** It cannot be closed: a request is under way, whose late response could close or change another dialog, or a dialog stands over it. */
   readonly locked?: boolean;
 }
 
-/** Stands over the page. It keeps the focus while it is open, and gives it back. */
+/** A dialog over the page. It keeps the focus while it is open, and gives it back. */
 export function Dialog({ opened = true, locked = false, onClose, ...props }: DialogProps) {
   useFocusBack(opened);
   useFocusInside(locked);

@@ -1,10 +1,10 @@
 import { Button, Group } from "@mantine/core";
 
 export interface DialogButtonsProps {
-  /** What the button does that submits the form: "Save". */
+  /** Label of the button that submits the form: "Save". */
   readonly action: string;
   readonly onCancel: () => void;
-  /** What the other one says. */
+  /** Label of the other button. */
   readonly cancel?: string;
   /** A request is under way: neither works until its response comes. */
   readonly busy?: boolean;
@@ -15,7 +15,7 @@ export interface DialogButtonsProps {
   readonly focused?: boolean;
 }
 
-/** The end of a form in a dialog: to leave it or to submit it. */
+/** The buttons at the end of a form in a dialog: cancel and submit. */
 export function DialogButtons({
   action,
   onCancel,

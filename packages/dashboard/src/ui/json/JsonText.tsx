@@ -42,7 +42,7 @@ function Lines({ text, label }: { text: string; label: string }) {
     return (
       <>
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
-        <section className={classes.text} tabIndex={0} aria-label={`Begin of the ${label}`}>
+        <section className={classes.text} tabIndex={0} aria-label={`Beginning of the ${label}`}>
           {text.slice(0, SHOWN_CHARS / 16)}…
         </section>
         <Button m="xs" onClick={() => setWhole(true)}>

@@ -17,7 +17,7 @@ type Draft = { -readonly [Key in keyof JsonLine]: JsonLine[Key] };
 
 const TOKEN = /\s*(?:("(?:[^"\\]|\\.)*")|([{}[\],:])|([^\s"{}[\],:]+))/gy;
 
-/** More lines than anybody reads. */
+/** The largest number of lines to show. */
 const MAX_LINES = 50_000;
 
 /**

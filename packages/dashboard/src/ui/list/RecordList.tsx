@@ -10,9 +10,9 @@ export interface RecordListProps<T> extends Omit<RowTableProps<T>, "rows" | "onV
   readonly list: KeysetList<T>;
   /** In errors: "Could not load the runs". */
   readonly what: string;
-  /** Shown when there is nothing: an `EmptyState`. */
+  /** Shown if the list is empty: an `EmptyState`. */
   readonly empty: ReactNode;
-  /** Below the rows, in place of loading more by itself: for a list that was searched in part. `empty` must then offer to go on. */
+  /** Below the rows, instead of loading more automatically: for a list that was searched in part. `empty` must then offer to continue. */
   readonly foot?: ReactNode;
 }
 

@@ -9,7 +9,7 @@ interface RowProps<T> {
   readonly index: number;
   readonly top: number;
   readonly columns: readonly Column<T>[];
-  /** Whether its cells stand in several lines, each in the area of its name. */
+  /** Whether its cells are in several lines, each in the area of its name. */
   readonly isLined: boolean;
   readonly target: ((record: T) => RowTarget) | undefined;
   readonly name: string;

@@ -8,7 +8,7 @@ export interface Column<T> {
   readonly width: string;
   readonly cell: (record: T) => ReactNode;
   readonly align?: "end";
-  /** Follows the value where rows have several lines and so no heads: `waiting`. */
+  /** Shown after the value if rows have several lines and so no heads: `waiting`. */
   readonly unit?: string;
   /** Left out on narrow windows. */
   readonly wide?: boolean;

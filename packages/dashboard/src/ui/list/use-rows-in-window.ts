@@ -1,7 +1,7 @@
 import { type RefObject, useLayoutEffect, useState } from "react";
 import { flushSync } from "react-dom";
 
-/** Rows above and below the window that are kept ready. Others are made when as many have gone by. */
+/** Rows above and below the window that are kept ready. When this many have scrolled past, others are created. */
 const SPARE = 8;
 /** What may cover rows at the top of the window: a bar, and the head of the table. Pixels. */
 const COVERED = 80;
@@ -11,7 +11,7 @@ export interface RowsInWindow {
   readonly places: readonly number[];
   /** Whether the last row is near. */
   readonly isAtEnd: boolean;
-  /** Scrolls so that a row is seen. */
+  /** Scrolls until a row is visible. */
   readonly scrollTo: (place: number) => void;
 }
 

@@ -19,7 +19,7 @@ const SHOWN_CHANGES = 12;
 const ms = (value: number): string => formatRough(value);
 const seconds = (value: number): string => formatRough(value * 1_000);
 
-/** What happened over time, of one queue or of all, with what changed laid over it. The range stands in the address. */
+/** What happened over time, in one queue or in all of them, with marks for changes. The range is in the address. */
 export function MetricCharts({ queue }: { queue?: string }) {
   const filters = useFilters("range");
   const range = rangeOf(filters.values.range);
@@ -87,7 +87,7 @@ function Charts({ metrics: { data }, marks }: { metrics: Metrics; marks: ReturnT
 }
 
 function ChangeList({ changes: { data, truncated } }: { changes: NonNullable<ReturnType<typeof useChanges>["data"]> }) {
-  if (data.length === 0) return <p className={classes.note}>Nothing was deployed, paused or changed in this time.</p>;
+  if (data.length === 0) return <p className={classes.note}>Nothing was deployed, paused or changed in this period.</p>;
   return (
     <Section title="What changed">
       <ul className={classes.changes}>
@@ -103,7 +103,7 @@ function ChangeList({ changes: { data, truncated } }: { changes: NonNullable<Ret
       </ul>
       {(truncated || data.length > SHOWN_CHANGES) && (
         <p className={classes.note}>
-          {truncated ? `More than ${data.length}` : data.length} changes in this time; these are the newest {SHOWN_CHANGES}.
+          {truncated ? `More than ${data.length}` : data.length} changes in this period; these are the newest {SHOWN_CHANGES}.
         </p>
       )}
     </Section>

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import classes from "./Tiles.module.css";
 
-/** A number that says how things are. With a tone, it needs attention. */
+/** A number that shows the current condition. With a tone, it needs attention. */
 export interface Tile {
   readonly name: string;
   readonly value: ReactNode;

@@ -11,5 +11,5 @@ export const RANGES = [
 
 export type Range = (typeof RANGES)[number];
 
-/** The range of an address: an hour unless it names another. */
+/** The range in an address. Default: an hour. */
 export const rangeOf = (value: string): Range => RANGES.find((one) => one.value === value) ?? RANGES[0];

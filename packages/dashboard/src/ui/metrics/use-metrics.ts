@@ -4,10 +4,10 @@ import { useWorkspace } from "../../app/workspace.tsx";
 import { nowMs, toMoment } from "../../time/clock.ts";
 import type { Range } from "./ranges.ts";
 
-/** Minutes change while one looks, days hardly. Milliseconds. */
+/** Values by the minute change while a person watches, values by the day hardly do. Milliseconds. */
 const refreshOf = ({ ms }: Range): number => (ms <= 6 * 3_600_000 ? 10_000 : 60_000);
 
-/** Reads something of the last hour, day or week up to now, and asks again from time to time while the tab is shown. */
+/** Reads metrics of the last hour, day or week, and requests them again from time to time while the tab is shown. */
 function useRange<T>(path: string, queue: string | undefined, range: Range): UseQueryResult<T> {
   const { id, api } = useWorkspace();
   return useQuery({

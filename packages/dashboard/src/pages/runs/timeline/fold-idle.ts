@@ -4,16 +4,16 @@ export interface Span {
   readonly to: number;
 }
 
-/** Idle time that the axis shows in little room. */
+/** Idle time that the axis shows folded. */
 interface Fold extends Span {
-  /** Where it stands on the axis, from 0 to 1. */
+  /** Its place on the axis, from 0 to 1. */
   readonly left: number;
   readonly width: number;
 }
 
 /** An axis on which idle time is folded. */
 export interface Axis {
-  /** Where a moment stands, from 0 to 1. */
+  /** The place of a moment, from 0 to 1. */
   readonly place: (ms: number) => number;
   readonly folds: readonly Fold[];
 }
@@ -22,7 +22,7 @@ export interface Axis {
 const MIN_FOLDED_MS = 2_000;
 /** Idle time is folded if it is longer than this share of all busy time. */
 const MIN_SHARE = 0.25;
-/** The room of a fold, and the most that all folds take together. Shares of the axis. */
+/** The width of a fold, and the largest width of all folds together. Shares of the axis. */
 const FOLD_WIDTH = 0.05;
 const MAX_FOLDS_WIDTH = 0.4;
 
