@@ -19,7 +19,7 @@ export function processesOfPostgres(socketDirectory: string): number[] {
 
 /** Processor time of a process since it was started, in seconds, with all its threads. Linux only. */
 export function processorOfProcess(pid: number, { withDeadChildren = false } = {}): number {
-  // The second field, a name, may have spaces in it; behind it come utime and stime, 12th and 13th, and those of dead children.
+  // The second field, a name, may have spaces in it; after it come utime and stime, 12th and 13th, and those of dead children.
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
   return fields.slice(11, withDeadChildren ? 15 : 13).reduce((sum, field) => sum + Number(field), 0) / TICKS_PER_SECOND;
 }
@@ -38,7 +38,7 @@ export function processorOfPostgres(socketDirectory: string): number {
   return seconds + processorOfProcess(postmaster, { withDeadChildren: true });
 }
 
-/** What a node says of itself. */
+/** What a node says about itself. */
 interface NodeUsage {
   readonly rssBytes: number;
   readonly cpu: NodeJS.CpuUsage;

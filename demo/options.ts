@@ -8,7 +8,7 @@ const HELP = `Enqueues jobs, receives their callbacks, and checks that every ack
   --rate N        jobs per second; 0 means as fast as possible (default 0)
   --host ADDRESS  address on which the demo's handler listens; the service must be able to reach it (default 127.0.0.1)
 
-Set TIDEMILL_URL and TIDEMILL_KEY to use a certain service. Without them the demo uses the service that listens on
+Set TIDEMILL_URL and TIDEMILL_KEY to use a particular service. Without them the demo uses the service that listens on
 TIDEMILL_PORT. If there is none, it starts one and stops it at the end.
 `;
 

@@ -18,7 +18,7 @@ export interface SignUp {
 /**
  * The workflows of a sign-up, which an event starts: it invokes one, and another event starts the last one.
  *
- * @param suffix tells apart demos in one workspace
+ * @param suffix distinguishes demos in one workspace
  * @param executed called by each step when it is executed, with what it does
  * @param mail called with the id of the signal that confirms the sign-up
  */

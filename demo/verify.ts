@@ -5,7 +5,7 @@ const TOLERANCE_SECONDS = 300;
 
 /**
  * Checks that a callback is signed with `secret`. The signature is `v1,` and the base64 of HMAC-SHA256 over
- * `<job id>.<timestamp>.<raw body>`. This uses no code of Tidemill, so that it proves that your handler can do the same.
+ * `<job id>.<timestamp>.<raw body>`. This uses no code of Tidemill, to show that your handler can do the same.
  *
  * @returns null if the signature is valid, otherwise what is wrong with it
  */

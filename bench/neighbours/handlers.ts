@@ -21,7 +21,7 @@ export const startAnswering = (status: number): Promise<string> =>
 
 const QUIET_MS = 3_000;
 
-/** A handler that keeps requests until it is told to answer all of them at once, with the same JSON. */
+/** A handler that holds requests until it is told to respond to all of them at once, with the same JSON. */
 export class HoldingHandler {
   readonly url: string;
   readonly #held: ServerResponse[];

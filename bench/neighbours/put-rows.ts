@@ -61,7 +61,7 @@ export const putDelayed = (db: Db, workspaceId: string, queue: string, jobs: num
       from lane l, generate_series(1, ${jobs}::int) n where l.workspace_id = ${workspaceId} and l.name = ${queue}`,
   );
 
-/** How many attempts were charged to a workspace's jobs besides the one that each needs. */
+/** How many attempts were charged to a workspace's jobs, in addition to the one that each needs. */
 export async function countCharged(db: Db, workspaceId: string): Promise<number> {
   const counted = await row<{ n: number }>(
     db,

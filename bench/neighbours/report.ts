@@ -39,7 +39,7 @@ export function report(alone: Outcome, runs: readonly Outcome[]): string {
   ].join("\n\n");
 }
 
-/** What the attack was answered and what nodes logged, for the person who waits. */
+/** The responses to the attack and the logs of the nodes, for the person who waits. */
 export function describe(outcome: Outcome, alone: Outcome): string {
   const { attacks, counts, nodes, samples } = outcome;
   const lines = attacks.map(({ number }, index) => `  attack ${number} was answered: ${list(counts[index] ?? {})}`);

@@ -15,7 +15,7 @@ export interface RunOptions {
   readonly attacks: readonly Attack[];
   readonly seconds: number;
   readonly nodes: number;
-  /** Whether the neighbour has nodes and a PostgreSQL of its own, which are shown in place of those that are attacked. */
+  /** Whether the neighbour has nodes and a PostgreSQL of its own, which are shown instead of the attacked ones. */
   readonly apart: boolean;
 }
 

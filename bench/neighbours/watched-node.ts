@@ -36,7 +36,7 @@ export class WatchedNode {
     return new WatchedNode(await environment.node(env, { fileLimit, ownSession: true, onLog }), events);
   }
 
-  /** Begins anew: the peak of memory, the delays of the event loop, the log. */
+  /** Resets the peak of memory, the delays of the event loop, and the log. */
   async reset(): Promise<void> {
     // 5 resets the peak of the resident set (proc(5), clear_refs).
     writeFileSync(`/proc/${this.node.peer.pid}/clear_refs`, "5");

@@ -25,7 +25,7 @@ const INSERT = `
   insert into ${SCHEMA}.waiting (workspace_id, lane_id, id, state, priority, attempts, backoff_delay_ms, run_at, created_at, payload)
   select $1, 1, n.id, 'waiting', 0, 3, 1000, now(), now(), n.payload from unnest($2::uuid[], $3::text[]) n (id, payload)`;
 
-/** By the primary key, a claim begins behind the last one ($2), so that it passes over no rows. */
+/** By the primary key, a claim begins after the last one ($2), so that it passes over no rows. */
 const NEXT = IS_INDEXED
   ? "and $2::uuid is not null and (concurrency_key is null or key_slot is not null) order by workspace_id, lane_id, priority desc, run_at, id"
   : "and id > $2 order by workspace_id, lane_id, id";

@@ -9,7 +9,7 @@ const logger = new Logger(() => () => {});
 const BATCH_DELAY_MS = process.env.BENCH_BATCH_COMPLETIONS ? 0 : -1;
 
 /**
- * graphile-worker with a local queue of 500 jobs. Completions in batches, as in its own benchmark, are a setting besides. Either way they are
+ * graphile-worker with a local queue of 500 jobs. Completions in batches, as in its own benchmark, are an extra setting. Either way they are
  * committed when `stop` returns. It deletes jobs that have completed, and keeps no history.
  */
 sayReady(async ({ url, queue: name }) => {

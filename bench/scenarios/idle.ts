@@ -16,7 +16,7 @@ export async function idle(environment: Environment): Promise<Figure[]> {
   const transactions = () => countTransactions(environment.database);
   const cpuOf = ({ cpu }: { cpu: NodeJS.CpuUsage }) => (cpu.user + cpu.system) / 1e6;
   const usage = () => node.peer.ask<{ rssBytes: number; cpu: NodeJS.CpuUsage }>({});
-  // PostgreSQL's own transactions, mostly autovacuum, are measured without a node and subtracted. A first node creates the schema.
+  // PostgreSQL's own transactions, usually autovacuum, are measured without a node and subtracted. A first node creates the schema.
   await (await environment.node()).stop();
   const beforeAlone = await transactions();
   await wait(SECONDS * 1000);

@@ -47,7 +47,7 @@ export async function sleepingRuns(environment: Environment): Promise<Figure[]> 
       met: ratio <= BAR_CLAIM,
     },
     {
-      name: "a run wakes beside them: how late its program goes on",
+      name: "a run wakes beside them: how late its program continues",
       measured: late(lateBeside),
       yardstick: `${late(lateAlone)} without`,
       ratio: "",
@@ -67,7 +67,7 @@ async function suspendOne(node: BenchNode, key: string, database: Database): Pro
   });
 }
 
-/** Copies these two runs, with all that they have in the database. Copies go on at any time in the next month. */
+/** Copies these two runs, with all that they have in the database. Copies resume at any time in the next month. */
 async function multiply(database: Database): Promise<void> {
   const copied = async (table: string, idColumn: string, changed: Readonly<Record<string, string>>): Promise<Fragment> => {
     const { columns } = (await row<{ columns: string[] }>(

@@ -1,4 +1,4 @@
-// In an application of Next: app/callback/route.ts
+// In a Next application: app/callback/route.ts
 import { InvalidSignatureError, verifyCallback } from "@tidemill/sdk";
 
 export async function POST(request: Request): Promise<Response> {

@@ -1,4 +1,4 @@
-// In an application of Next: app/tidemill/route.ts
+// In a Next application: app/tidemill/route.ts
 import { nextHandler } from "@tidemill/sdk";
 import { handler } from "./onboard.ts";
 
