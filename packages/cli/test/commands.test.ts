@@ -117,7 +117,7 @@ describe("workspaces and keys from the command line", () => {
     [["schedule", "list", "ws_01m7zf6kffe00a0a7enfysbfm9", "--next", "11"], "whole number from 1 to 10"],
     [["key", "list", "acme"], '"acme" is not the id of a workspace'],
     [["key", "revoke", "ws_01m7zf6kffe00a0a7enfysbfm9"], "Give the id of a key"],
-    [["key", "revoke", "ws_01m7zf6kffe00a0a7enfysbfm9", "deploys"], "A key is named by its id, key_…"],
+    [["key", "revoke", "ws_01m7zf6kffe00a0a7enfysbfm9", "deploys"], "Give the id of the key, key_…"],
     [["down"], "unknown command 'down'"],
     [["up", "there"], "too many arguments"],
   ] as const)("what is wrong with %j is said in one line, and nothing is started for it", async ([args, says], { stage }) => {

@@ -47,6 +47,6 @@ export const invokedTooDeep = (names: readonly string[]): string | null =>
     ? null
     : `At most ${LIMITS.invokeDepth} runs may have invoked one another in a row: ${cycleOf(names).join(" → ")}.`;
 
-/** From the last run of the workflow that comes next again: what invokes itself over and over. All of them if there is none. */
+/** The cycle: the runs from the last one of the workflow that is to be invoked again. All runs if there is no cycle. */
 const cycleOf = (names: readonly string[]): readonly string[] =>
   names.slice(Math.max(names.slice(0, -1).lastIndexOf(names.at(-1) ?? ""), 0));

@@ -11,7 +11,7 @@ export const QUEUE_TYPES = ["standard", "approval"] as const;
 export type QueueType = (typeof QUEUE_TYPES)[number];
 const QueueType = Type.Enum([...QUEUE_TYPES], {
   title: "QueueType",
-  description: "An `approval` queue holds each job until it is approved. It cannot be changed later. Default: `standard`.",
+  description: "An `approval` queue holds each job until it is approved. The type cannot be changed later. Default: `standard`.",
 });
 
 const JobOptions = Type.Object(

@@ -234,7 +234,7 @@ export const PreviewSchedule = Type.Object(
         title: "DayCount",
         minimum: 1,
         maximum: 42,
-        description: "How many days to count runs for, beginning with the day of `from`.",
+        description: "How many days to count runs for, beginning with the day on which the preview begins.",
         examples: [31],
       }),
     ),

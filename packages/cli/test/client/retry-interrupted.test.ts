@@ -22,7 +22,7 @@ async function withDeadLetter(service: Service): Promise<{ queue: string; counts
   return { queue, counts };
 }
 
-test("Ctrl-C while dead letters are retried: code 130, and that the service goes on", async ({ command, service, proxy }) => {
+test("Ctrl-C while dead letters are retried: code 130, and that the service continues", async ({ command, service, proxy }) => {
   const { queue, counts } = await withDeadLetter(service);
   proxy.onRequest = async ({ method }) => void (method === "POST" && process.emit("SIGINT"));
   expect(await command.run("dlq", "retry", "--queue", queue, "--url", proxy.url)).toEqual({
@@ -41,7 +41,7 @@ test("a connection that breaks while dead letters are retried: code 7, and what 
     code: 7,
     stdout: "",
     stderr: expect.stringMatching(
-      /^tidemill: Jobs that were retried stay so\. To retry the rest, run the command again\.\ntidemill: No response .*\n$/,
+      /^tidemill: Jobs that were already retried stay retried\. To retry the rest, run the command again\.\ntidemill: No response .*\n$/,
     ),
   });
   expect(await counts()).toEqual({ failed: 0, waiting: 1 });
@@ -66,7 +66,7 @@ const RUNNING = {
   skipped: 0,
 };
 const MANY = ["job", "cancel-many", "--queue", "emails", "--yes"];
-const GOES_ON = `The service goes on: "tidemill operation get ${RUNNING.id}" shows how far it is.`;
+const GOES_ON = `The service continues: "tidemill operation get ${RUNNING.id}" shows how far it is.`;
 
 /** Responds in place of the service: with an operation that runs, and to a look at it as `look` says. */
 const respondWithOperation = (proxy: FaultyProxy, look: () => Fault) => {

@@ -88,17 +88,17 @@ test("a run is shown with its journal, what it waits for, and what to do next", 
     { STEP: "long", DETAIL: `"${"x".repeat(99)}…` },
     { STEP: "approval", TYPE: "wait", STATUS: "waiting", DETAIL: expect.stringMatching(/^approve 'u1' until 20\S+Z$/) },
   ]);
-  expect(next).toBe("To go on: tidemill signal complete 'approve '\\''u1'\\''' '<payload>'\n");
+  expect(next).toBe("To continue it: tidemill signal complete 'approve '\\''u1'\\''' '<payload>'\n");
   expect(await command.json("run", "get", runId)).toMatchObject({ runId, steps: [{ key: "load" }, {}, {}, {}] });
 });
 
-test("a run that sleeps says when it goes on", async ({ command, service }) => {
+test("a run that sleeps says when it continues", async ({ command, service }) => {
   const { trigger, take, end } = await putWorkflow(service);
   const runId = await trigger();
   const sleep = (key: string, sleepFor: number) => ({ key, type: "sleep", status: "waiting", sleepFor });
   await end(await take(), { outcome: "suspended", steps: [sleep("long", 7_200_000), sleep("short", 3_600_000)] });
   const { waitingFor } = await command.json("run", "get", runId);
-  expect(await command.output("run", "get", runId)).toMatch(`\n\nIt goes on at ${waitingFor[1].until}.\n`);
+  expect(await command.output("run", "get", runId)).toMatch(`\n\nIt continues at ${waitingFor[1].until}.\n`);
 });
 
 test("a run that waits for other code says why, and a run that is kept for another version says for which", async ({
@@ -111,7 +111,7 @@ test("a run that waits for other code says why, and a run that is kept for anoth
   await work({ version: "v1", settle: [{ id: runId, lease_token, outcome: "unfit", step: "load", error: "No step." }] });
   expect(await command.output("run", "get", runId)).toContain(
     "\n\nThe journal does not fit the code of version v1: No step.\n" +
-      `It goes on with a worker of another version. To try it again at once: tidemill run retry ${runId}\n`,
+      `It continues with a worker of another version. To try it again immediately: tidemill run retry ${runId}\n`,
   );
   const kept = await trigger();
   await end(await take({ version: "v1" }), { outcome: "released" });
@@ -119,7 +119,7 @@ test("a run that waits for other code says why, and a run that is kept for anoth
   expect(await command.output("run", "get", kept)).toContain("\n\nIt is due, and kept for a worker of version v1, which started it.\n");
 });
 
-test("a run whose steps are undone does not say how to go on", async ({ command, service }) => {
+test("a run whose steps are undone does not say how to continue", async ({ command, service }) => {
   const { trigger, take } = await putWorkflow(service);
   const runId = await trigger();
   const { lease_token } = await take();
@@ -129,17 +129,17 @@ test("a run whose steps are undone does not say how to go on", async ({ command,
   );
 });
 
-test("a failed run says how to go on, a cancelled one too", async ({ command, service }) => {
+test("a failed run says how to continue it, and so does a cancelled one", async ({ command, service }) => {
   const { trigger, take, end } = await putWorkflow(service, { attempts: 2, backoff: { delay: 60_000 } });
   const runId = await trigger();
   await end(await take(), { outcome: "failed", error: "No answer." });
   expect(await command.output("run", "get", runId)).toMatch(
-    /error\tNo answer\.\n\nAttempt 2 of 2 starts at 20\S+Z\. tidemill run cancel run_/,
+    /error\tNo answer\.\n\nAttempt 2 of 2 starts at 20\S+Z\. "tidemill run cancel run_/,
   );
-  expect(await command.output("run", "cancel", runId)).toContain(`\n\nTo let it go on from its journal: tidemill run retry ${runId}\n`);
+  expect(await command.output("run", "cancel", runId)).toContain(`\n\nTo continue it from its journal: tidemill run retry ${runId}\n`);
   expect(await command.json("run", "retry", runId)).toMatchObject({ runId, status: "running", nextAttemptAt: null });
   await end(await take(), { outcome: "failed", error: "Declined.", retry: false });
-  expect(await command.output("run", "get", runId)).toContain(`When the cause is mended: tidemill run retry ${runId}.`);
+  expect(await command.output("run", "get", runId)).toContain(`When the cause is fixed: tidemill run retry ${runId}.`);
 });
 
 test("what does not exist is code 4, with what was probably meant; a state that does not allow it is code 5", async ({

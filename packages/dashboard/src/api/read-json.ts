@@ -127,7 +127,7 @@ class Reader {
     return found;
   }
 
-  // Between almost all characters there is none: this is asked ten times for each member.
+  // Most characters have no white space between them, and this runs ten times for each member.
   #space(): void {
     for (; this.#text.charCodeAt(this.#at) <= SPACE; this.#at++) {
       if (!" \t\r\n".includes(this.#text.charAt(this.#at))) return;

@@ -61,7 +61,7 @@ function withPasskeys(session: Session): Session {
 /** The session, which the gate has loaded before any page is shown. */
 export function useSession(): Session {
   const { data } = useQuery(sessionQuery);
-  if (!data) throw new Error("useSession is for components inside of the gate.");
+  if (!data) throw new Error(" useSession is for components inside the gate.");
   return data;
 }
 

@@ -21,7 +21,7 @@ function* namesIn(field: string, value: unknown): Generator<string> {
   for (const [name, member] of Object.entries(value)) {
     const isItem = Array.isArray(value);
     if (!isItem && name.includes(OPENING))
-      throw new TypeError(`${field} has a template in the name of a member. Templates stand in values.`);
+      throw new TypeError(`${field} has a template in the name of a member. Use templates only in values.`);
     yield* namesIn(isItem ? `${field}[${name}]` : `${field}.${name}`, member);
   }
 }

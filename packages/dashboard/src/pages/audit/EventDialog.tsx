@@ -8,7 +8,7 @@ import { NamedId } from "./NamedId.tsx";
 import type { ActorNames } from "./use-actor-names.ts";
 import { brokenLink, type ChainedEvent } from "./verify-chain.ts";
 
-/** An event with what was asked for, what came of it, and its place in the chain. */
+/** An event with its request, its outcome, and its place in the chain. */
 export function EventDialog({ event, names, onClose }: { event: ChainedEvent; names: ActorNames; onClose: () => void }) {
   const { event_type, seq, occurred_at, actor_id, resource_type, resource_id, id, input, output, hash, previous } = event;
   const broken = brokenLink(event, null);

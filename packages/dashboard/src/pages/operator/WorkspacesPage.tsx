@@ -130,5 +130,5 @@ export default function WorkspacesPage() {
   );
 }
 
-const kept = (days: number | null): string => (days === null ? "for ever" : `${days.toLocaleString("en")} days`);
+const kept = (days: number | null): string => (days === null ? "forever" : `${days.toLocaleString("en")} days`);
 const limit = (value: number | null): string => (value === null ? "no limit" : value.toLocaleString("en"));

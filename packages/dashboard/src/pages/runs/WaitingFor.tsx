@@ -29,7 +29,7 @@ export function WaitingFor({ run }: { run: RunRecord }) {
           ))}
         </ul>
       )}
-      {/* It stays when the run goes on in the meantime: somebody types in it. */}
+      {/* It stays when the run continues in the meantime, because somebody types in it. */}
       <CompleteSignal signal={signal} onClose={() => setSignal(null)} />
     </>
   );

@@ -84,7 +84,7 @@ function Quota({ usage: { plan, period, executions, attempts }, isNow }: { usage
         facts={[
           ["Plan", plan],
           remaining === null ? null : ["Left", showCount(remaining)],
-          isNow && limit !== null ? ["Counts anew", <Time key="end" at={period.end} />] : null,
+          isNow && limit !== null ? ["Resets", <Time key="end" at={period.end} />] : null,
           ["Jobs that were enqueued", showCount(jobs)],
           ["Jobs of schedules", showCount(schedules)],
           ["Runs of workflows", showCount(workflows)],

@@ -5,7 +5,7 @@ import { useFocusBack } from "../focus-back.ts";
 export interface DialogProps extends Omit<ModalProps, "opened"> {
   /** Left out: the dialog is open as long as it is rendered. */
   readonly opened?: boolean;
-  /** It cannot be closed: a request is under way, whose late response could close or change another dialog, or a dialog stands over it. */
+  /** It cannot be closed: a request is under way, whose late response could close or change another dialog, or another dialog is over it. */
   readonly locked?: boolean;
 }
 

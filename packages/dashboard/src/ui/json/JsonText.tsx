@@ -6,7 +6,7 @@ import { Icon } from "../Icon.tsx";
 import classes from "./JsonText.module.css";
 import { type JsonLine, layoutJson } from "./layout-json.ts";
 
-/** A longer text is shown in part until somebody asks for all of it. Characters. */
+/** A longer text is shown in part until the person requests all of it. Characters. */
 const SHOWN_CHARS = 128 * 1024;
 const SHOWN_LINES = 300;
 
