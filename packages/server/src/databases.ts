@@ -12,13 +12,13 @@ import {
 } from "#kernel";
 
 /**
- * How the connections of a node are divided. The rest is for requests of workspaces. The engine may use two of its own for long: to move
- * jobs that are due, and to look up the longest waiting ones. With one beside them, settles and secrets waited for each other. Secrets may hold
- * two as well, while other nodes append to the audit chains of their workspaces: then settles wait for these. A count of the jobs of a
- * workspace holds one, on one node at a time.
+ * How the connections of a node are divided. The rest is for requests of workspaces. The engine may use two of its own for a long time: to
+ * move jobs that are due, and to look up the longest waiting ones. With only one more, settles and secrets would wait for each other.
+ * Secrets may also hold two, while other nodes append to the audit chains of their workspaces: then settles wait for these. A count of the
+ * jobs of a workspace holds one, on one node at a time.
  */
 const ENGINE_CONNECTIONS = 4;
-/** A node claims for itself with up to two at once. The third is for workers. */
+/** A node uses up to two at the same time for its own claims. The third is for workers. */
 const CLAIM_CONNECTIONS = 3;
 const API_CONNECTIONS = 2;
 const WRITE_CONNECTIONS = 3;
@@ -28,26 +28,29 @@ const LISTEN_CONNECTIONS = 1;
 
 export interface OpenDatabases {
   readonly connection: Connection;
-  /** For short statements of requests that cross workspaces: finding the principal of a key, counting requests. */
+  /** Connections for short statements of requests that cross workspaces: finding the principal of a key, counting requests. */
   readonly api: Database;
-  /** For storing jobs of many callers together. These statements may take long, and wait for locks. */
+  /** Connections for storing jobs of many callers together. These statements may take long, and wait for locks. */
   readonly writes: Database;
-  /** For requests of one workspace, which see only its rows. */
+  /** Connections for requests of one workspace, which see only its rows. */
   readonly tenants: Tenants;
-  /** For the engine and the background loops, so that many requests cannot keep jobs from being settled. */
+  /** Connections for the engine and the background loops, so that many requests cannot keep jobs from being settled. */
   readonly engine: Database;
   /**
-   * For claims, which read the jobs of a lane in order. A new database has no statistics for its first minute: without them the planner
-   * would read and sort all jobs of the lane for each claim.
+   * Connections for claims, which read the jobs of a lane in order. A new database has no statistics for its first minute: without them the
+   * planner would read and sort all jobs of the lane for each claim.
    */
   readonly claims: Database;
-  /** For loops that keep tables small: one connection of `engine` at a time. */
+  /** The connection for loops that keep tables small: one connection of `engine` at a time. */
   readonly housekeeping: Transactional;
-  /** For counts of all jobs, which may take minutes: a connection of `engine` beside that of `housekeeping`, if it has more than these two. */
+  /**
+   * The connection for counting all jobs, which may take minutes: a connection of `engine` beside that of `housekeeping`, if it has more
+   * than these two.
+   */
   readonly recounts: Transactional;
-  /** Only for the lease: if a renewal has to wait for a connection, the node may lose all its jobs in flight. */
+  /** A connection only for the lease: if a renewal had to wait for a connection, the node might lose all its jobs in flight. */
   readonly lease: Database;
-  /** Opens all connections of `api`, `writes` and `tenants`. A request of a burst would wait for each. */
+  /** Opens all connections of `api`, `writes` and `tenants`. Otherwise requests of a burst would wait for them. */
   openForRequests(): Promise<void>;
   close(): Promise<void>;
 }

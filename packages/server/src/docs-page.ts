@@ -53,7 +53,7 @@ export async function mountDocsPage(api: Api): Promise<void> {
   });
 }
 
-/** Paths that leave the directory of files, and malformed ones, name nothing. The module that serves files has other errors for them. */
+/** Paths that leave the directory of files, and malformed paths, name no file. The module that serves files has other errors for them. */
 function refuseFile(error: Error & { statusCode?: number }, request: FastifyRequest): never {
   const { statusCode = 500 } = error;
   throw statusCode >= 400 && statusCode < 500 ? unknownFile(request) : error;

@@ -61,8 +61,8 @@ interface ComposedNode {
 }
 
 /**
- * Composes a node of its modules. Its services start in the order of the list below, and stop in the opposite order: requests first,
- * then attempts, loops, and the lease, which releases what is still claimed.
+ * Composes a node from its modules. Its services start in the order of the list below, and stop in the opposite order: requests first, then
+ * attempts, loops, and the lease, which releases what is still claimed.
  */
 export async function composeNode({
   config,
@@ -189,7 +189,7 @@ export async function composeNode({
   });
 
   const modules = [
-    // First: it watches the requests of the others.
+    // First, because it watches the requests of the other modules.
     live,
     createQueues({ ...shared, guard, waker, aborter, onKeyLimitChanged: () => engine.reassignKeySlots() }),
     createJobs({ ...shared, recounts, waker, aborter, outlet }),
@@ -228,7 +228,7 @@ export async function composeNode({
   const services = new Services(
     [
       listeners.ports,
-      // Not before the ports are ours: its key is shown once, and a start that fails on them would never show it.
+      // Not before the ports are open: the key is shown once, and a start that fails to open them would never show it.
       workspaces.first,
       people.first,
       engine.lease,

@@ -27,9 +27,9 @@ import { VERSION } from "./version.ts";
 export interface Node {
   readonly url: string;
   readonly internalUrl: string;
-  /** The first workspace's key when this start made it, else null. */
+  /** The first workspace's key if this start made it, otherwise null. */
   readonly firstKey: string | null;
-  /** The link for the first person of the dashboard while there is nobody, else null. */
+  /** The link for the first person of the dashboard while there is nobody, otherwise null. */
   readonly setupUrl: string | null;
   /** Finishes what is under way, releases the rest, and closes. */
   stop(): Promise<void>;
@@ -37,7 +37,7 @@ export interface Node {
   wake(): void;
 }
 
-/** What a test replaces. */
+/** What tests can replace. */
 export interface Replacements {
   readonly clock?: DatabaseClock;
   readonly random?: Random;
@@ -45,7 +45,7 @@ export interface Replacements {
 }
 
 /**
- * Starts a node: opens its database, applies migrations, opens the vault, and starts what it is composed of (main.ts).
+ * Starts a node: opens its database, applies migrations, opens the vault, and starts its parts (main.ts).
  *
  * @throws an error whose `code` says what is wrong: `EADDRINUSE`, `UNAVAILABLE`, or one of the embedded PostgreSQL's
  */

@@ -22,7 +22,7 @@ import {
 import type { LaneKey, Waker } from "#lanes";
 import { auditOverdue } from "./audit.ts";
 
-/** Jobs in one transaction, and the workspaces that share it. */
+/** The maximum number of jobs in one transaction, and of the workspaces that share it. */
 const MAX_JOBS = 200;
 const MAX_WORKSPACES = 50;
 const ROUND_MS = 500;
@@ -33,13 +33,13 @@ export interface Deciding {
   readonly clock: Pick<Clock, "elapsedMs">;
   readonly emit: EmitEvent;
   readonly waker: Waker;
-  /** Gets what changes in workspaces. */
+  /** Gets changes of workspaces' records. */
   readonly report?: ReportChange;
 }
 
 /**
- * Decides jobs whose approval timed out, as their queue says now. Every node does so without a leader: it skips what another node has
- * locked. While nothing is due it reads one index entry. Source: contract §5.
+ * Decides jobs whose approval timed out, as their queue says now. All nodes do so, without a leader: each skips what another has locked.
+ * While nothing is due it reads one index entry. Source: contract §5.
  */
 export const decisionsAcrossWorkspaces = (deciding: Deciding): RoundRobinLoop =>
   new RoundRobinLoop({

@@ -9,11 +9,11 @@ export interface PendingPage {
   readonly tags: readonly string[] | null;
   readonly before: JobId | null;
   readonly limit: number;
-  /** Rows to read at most. */
+  /** The maximum number of rows to read. */
   readonly maxScanned?: number;
 }
 
-/** A job that is pending approval, its queue, and when that decides it by itself. */
+/** A job that is pending approval, its queue, and when the queue decides it by itself. */
 export type PendingJobRow = ListedJob & Pick<PendingJob, "queue" | "decide_at" | "on_timeout">;
 
 /**

@@ -2,7 +2,7 @@ import type { FastifyRequest } from "fastify";
 import { actorOf, workspaceOf } from "#http";
 import type { WorkspaceId } from "#kernel";
 
-/** Who makes a change in a workspace. */
+/** The actor of a change in a workspace. */
 export interface Actor {
   readonly workspaceId: WorkspaceId;
   /** The actor's id in the audit log: the id of an API key, `operator`, or `system`. */

@@ -41,13 +41,13 @@ export interface AuditPage {
   readonly actorIds: readonly string[] | null;
   /** The id or name of the resource. Not given or null: any. */
   readonly resourceId?: string | null;
-  /** Occurred at this moment or later. RFC 3339. */
+  /** Events that occurred at this moment or later. RFC 3339. */
   readonly from: string | null;
-  /** Occurred before this moment. RFC 3339. */
+  /** Events that occurred before this moment. RFC 3339. */
   readonly to: string | null;
   readonly before: number | null;
   readonly limit: number;
-  /** Rows to read at most when no index serves the filters. */
+  /** The maximum number of rows to read when no index serves the filters. */
   readonly maxScanned?: number;
 }
 
@@ -69,8 +69,8 @@ const CUT_EVENTS = fragment`
   order by e.seq desc`;
 
 /**
- * Lists the audit log. The filters decide which statement, and so which index, reads the fewest rows that do not match. The scans of a
- * statement read `maxScanned` rows together. Of a time filter, they read only the part of the log with its events.
+ * Lists the audit log. The filters decide which statement, and so which index, reads the fewest rows that do not match. Together, the scans
+ * of a statement read at most `maxScanned` rows. With a time filter, they read only the part of the log with its events.
  */
 export async function listAuditEvents(
   db: Db,

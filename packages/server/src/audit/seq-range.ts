@@ -10,14 +10,14 @@ export interface SeqRange {
 export const WHOLE_LOG: SeqRange = { after: 0, before: Number.MAX_SAFE_INTEGER };
 
 /**
- * An event has the time at which its transaction began, and its number when it is appended. So a later number may have an earlier time, by
- * the length of a transaction and what the database's clock was set back.
+ * An event has the time at which its transaction began, and its number when it is appended. So a later number may have an earlier time: by
+ * the length of a transaction, plus as much as the database's clock was set back.
  */
 const MAX_DISORDER = fragment`interval '10 minutes'`;
 
 /**
- * Finds the part of the log with all events from `from` until `to`; it may include others. A binary search for each: it reads one event
- * per step, which are less than 50. Uses the primary key.
+ * Finds the part of the log with all events from `from` until `to`; it may include others. A binary search for each end, with fewer than 50
+ * steps, reads one event per step. Uses the primary key.
  */
 export async function findSeqRange(
   db: Db,

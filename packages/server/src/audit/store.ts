@@ -47,7 +47,7 @@ const PREVIOUS_EXPIRES_AT = fragment`
   case when isfinite(previous_expires_at) then to_char(previous_expires_at at time zone 'UTC', ${FORMAT})
     else previous_expires_at::text end as previous_expires_at`;
 
-/** What the hash of an event covers besides what every list of events shows, and the hash. */
+/** The hash of an event, and the columns that it covers in addition to those that every list of events shows. */
 export const CHAIN_COLUMNS = fragment`
   to_char(occurred_at at time zone 'UTC', ${FORMAT}) as occurred_us, previous, ${PREVIOUS_EXPIRES_AT}, hash,
   case when isfinite(expires_at) then to_char(expires_at at time zone 'UTC', ${FORMAT}) else expires_at::text end as expires_us`;

@@ -99,8 +99,8 @@ function breakAtEnd(last: Link, head: ChainHead, noted: NotedHead["head"] | null
 }
 
 /**
- * Whether the last events of a chain were dropped before they expired. No event follows them that would vouch for their expiry, and
- * the head is not hashed. So they must also be old enough by the workspace's retention. A change of it records an event, so it held
+ * Whether the last events of a chain were dropped before they expired. No later event confirms their expiry, and the head is not hashed. So
+ * they must also be old enough by the workspace's retention. A change of the retention records an event, so the retention already applied
  * when the last of them was written. That was after the newest event that is left, or after the workspace was created.
  */
 function earlyAtEnd(last: Link, head: ChainHead, newest: ChainedEvent | null): BrokenLink | null {

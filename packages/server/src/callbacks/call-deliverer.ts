@@ -21,7 +21,7 @@ export interface CallDelivererOptions extends Omit<DelivererOptions, "endpoints"
   readonly shares: DelivererOptions["shares"] & { readonly payloadMemory: PayloadMemory };
 }
 
-/** How much of the node's memory for payloads workspaces use. */
+/** The node's memory for payloads, which workspaces share. */
 interface PayloadMemory {
   tryTake(workspaceId: Claim["workspaceId"], characters: number): boolean;
   release(workspaceId: Claim["workspaceId"], characters: number): void;
@@ -126,7 +126,7 @@ class HttpCall {
     this.#options.hosts.begin(host, addresses);
   }
 
-  /** The content with its secrets filled in. From here on, the redactor takes these secrets out of what is kept of the response. */
+  /** The content with its secrets filled in. From here on, the redactor removes these secrets from what is kept of the response. */
   async #fill({ runId, workflow }: CallPayload, { host, secrets: names, fill }: CallTemplates): Promise<CallContent> {
     const { workspaceId, attempt, payload } = this.#claim;
     if (names.length === 0) return this.#inSlices(payload.length, fill(new Map()));
@@ -195,7 +195,7 @@ class HttpCall {
     throw error;
   }
 
-  /** Work that takes long for a large text. It is dropped when the attempt has ended. */
+  /** Runs work that takes long for a large text. It is dropped when the attempt has ended. */
   #inSlices<Result>(characters: number, work: SlicedWork<Result>): Result | Promise<Result> {
     const result = this.#options.shares.loopTime.run(this.#claim.workspaceId, characters, work);
     if (result instanceof Promise) this.#work = work;

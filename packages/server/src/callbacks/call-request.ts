@@ -69,7 +69,7 @@ function* fillBody(body: BodyTemplate, filler: TemplateFiller): SlicedWork<strin
   }
 }
 
-/** The headers of a call. Its own come first. */
+/** The headers of a call. Its own headers take precedence. */
 export function callHeaders(own: Readonly<Record<string, string>>, { idempotencyKey, request: { body } }: CallPayload, version: string) {
   const given = new Set(Object.keys(own).map((name) => name.toLowerCase()));
   const contentType = typeof body === "string" ? "text/plain; charset=utf-8" : "application/json";

@@ -8,14 +8,14 @@ import { excerptOf, isJsonType, jsonIn, retryAfter, unreachable } from "./classi
 
 type Failed = Extract<AttemptResult, { kind: "callFailed" }>;
 
-/** Statuses below 500 that may be others the next time: the request took too long, came too early, or was one of too many. */
+/** Statuses below 500 that may be different the next time: the request took too long, came too early, or was one of too many. */
 const RETRIED = new Set([408, 425, 429]);
 const MEBIBYTE = 1024 * 1024;
 
 /**
  * The result of an attempt to make a call. A status from 200 to 299 is a success, whose output is `{ status, headers, body }`.
  *
- * @param redactor takes the attempt's secrets out of what is kept; null when the attempt used none
+ * @param redactor removes the attempt's secrets from what is kept; null when the attempt used none
  */
 export function* readCallResponse(response: Response, nowMs: number, redactor: Redactor | null): SlicedWork<AttemptResult> {
   if (response.kind === "failed") {
@@ -44,7 +44,7 @@ const failed = (given: Partial<Failed> & Pick<Failed, "message">): Failed => ({
   ...given,
 });
 
-/** The output as JSON text: the body as JSON if it is, else as text. */
+/** The output as JSON text: with the body as JSON if it is JSON, otherwise as text. */
 function* outputOf(status: number, headers: Headers, body: Buffer | null, redactor: Redactor | null): SlicedWork<AttemptResult> {
   const unusable = (why: string) => failed({ status, message: `The response has the status ${status}, but ${why}.` });
   if (body === null) return unusable(`its body is longer than ${LIMITS.payloadBytes / MEBIBYTE} MiB`);

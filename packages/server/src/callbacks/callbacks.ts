@@ -25,7 +25,7 @@ export interface CallbacksOptions {
   readonly emit: EmitEvent;
 }
 
-/** Callbacks: jobs of queues are delivered to the `callback_url` of their queue. And HTTP calls for steps of runs. */
+/** Callbacks: jobs of queues are delivered to the `callback_url` of their queue. Also HTTP calls for steps of runs. */
 export function createCallbacks({
   engine,
   tenants,

@@ -6,7 +6,7 @@ import { PrivateNameError, type Response } from "#outbound";
 import { keepResult, type TextRedactor } from "#redaction";
 import { mayHaveArrived } from "./was-sent.ts";
 
-/** Statuses with which `Retry-After` counts. */
+/** Statuses for which `Retry-After` counts. */
 const RETRY_AFTER = new Set([429, 502, 503, 504]);
 const GONE = 410;
 const TOO_MUCH = "it holds too much to be looked through for secrets";
@@ -26,7 +26,7 @@ export class CallbackTimeoutError extends Error {
 /**
  * The result of an attempt, from the handler's response. Source: contract §4, Callback.
  *
- * @param redactor takes the attempt's secrets out of what is kept; null when the attempt used none
+ * @param redactor removes the attempt's secrets from what is kept; null when the attempt used none
  */
 export function* classify(response: Response, nowMs: number, redactor: TextRedactor | null): SlicedWork<AttemptResult> {
   if (response.kind === "failed") return yield* unreachable(response.error, redactor);
@@ -50,8 +50,8 @@ export function* classify(response: Response, nowMs: number, redactor: TextRedac
 const single = (value: string | string[] | undefined): string | undefined => (Array.isArray(value) ? value[0] : value);
 
 /**
- * The body as JSON text, as it came but without secrets. Null when it is not JSON or has another content type, and when it exceeds
- * 64 KiB (before or after redaction), the limit of depth, or what can be searched for secrets.
+ * The body as JSON text, as received but without secrets. Null when it is not JSON or has another content type, when it exceeds 64 KiB
+ * (before or after redaction) or the limit of depth, and when it cannot be searched for secrets.
  */
 function* resultOf(headers: Headers, body: Buffer | null, redactor: TextRedactor | null): SlicedWork<string | null> {
   if (!body || body.length === 0 || body.length > LIMITS.resultBytes) return null;
@@ -60,11 +60,11 @@ function* resultOf(headers: Headers, body: Buffer | null, redactor: TextRedactor
   return text === null ? null : yield* keepResult(text, redactor);
 }
 
-/** Whether a body is said to be JSON, or nothing is said of it. */
+/** Whether the content type of a body is JSON or missing. */
 export const isJsonType = (headers: Headers): boolean =>
   /^application\/(.+\+)?json\b/i.test(String(headers["content-type"] ?? "application/json"));
 
-/** The text of a body that is one JSON value, without white space around it; else null. A byte order mark is left out. */
+/** The text of a body that is one JSON value, without white space around it; otherwise null. A byte order mark is left out. */
 export function* jsonIn(body: Buffer): SlicedWork<string | null> {
   if (!isUtf8(body)) return null;
   try {
@@ -81,7 +81,7 @@ export function* jsonIn(body: Buffer): SlicedWork<string | null> {
 /** Whether the body is compressed or otherwise encoded. It is not decoded here. */
 const isEncoded = (headers: Headers): boolean => !/^(identity)?$/i.test(single(headers["content-encoding"]) ?? "");
 
-/** The beginning of the body, for the error message. Secrets are taken out first: cutting first could leave half of one. */
+/** The beginning of the body, for the error message. Secrets are removed first: cutting first could leave half of one. */
 export function* excerptOf(headers: Headers, body: Buffer | null, redactor: TextRedactor | null): SlicedWork<string> {
   const bytes = body && !isEncoded(headers) ? body : Buffer.alloc(0);
   if (redactor && !isUtf8(bytes)) return `; what it said is left out: ${NOT_UTF8}.`;
@@ -113,7 +113,7 @@ const CODES: Record<string, Extract<AttemptResult, { kind: "unreachable" }>["cod
   BLOCKED_ADDRESS: "BLOCKED_ADDRESS",
 };
 
-/** The same for names of private addresses as for names that do not exist: tenants must not learn which is which. */
+/** The error is the same for names of private addresses as for names that do not exist: tenants must not learn which is which. */
 const UNRESOLVED = { kind: "unreachable", code: "DNS", message: "The name of the host cannot be resolved.", unsent: true } as const;
 
 export function* unreachable(error: unknown, redactor: TextRedactor | null): SlicedWork<Extract<AttemptResult, { kind: "unreachable" }>> {

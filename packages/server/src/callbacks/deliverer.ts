@@ -89,10 +89,10 @@ class Callback implements Attempt {
   readonly #onPostponed: (error: unknown) => void;
   readonly #settled = Promise.withResolvers<AttemptResult>();
   #abort: Abort | undefined;
-  /** That takes long, and is dropped when the attempt ends. */
+  /** Work that takes long. It is dropped when the attempt ends. */
   #work: SlicedWork<unknown> | undefined;
   #host: string | undefined;
-  /** Made when secrets are read. */
+  /** Created when secrets are read. */
   #withdrawn: AbortController | undefined;
   #redactor: Redactor | null = null;
   #ended = false;
@@ -125,8 +125,8 @@ class Callback implements Attempt {
   }
 
   /**
-   * Awaits nothing unless a name must be looked up or secrets must be read: most callbacks are sent in the same turn of the event loop
-   * in which their claim came.
+   * Awaits nothing unless a name must be looked up or secrets must be read: most callbacks are sent in the same turn of the event loop in
+   * which their claim arrived.
    */
   #prepare(endpoint: Endpoint | null): Promise<void> | undefined {
     if (!endpoint) this.#end({ kind: "withdrawn" });
@@ -169,7 +169,7 @@ class Callback implements Attempt {
     }
   }
 
-  /** The content with its secrets filled in. From here on, the redactor takes these secrets out of what is kept of the response. */
+  /** The content with its secrets filled in. From here on, the redactor removes these secrets from what is kept of the response. */
   async #content(endpoint: Endpoint): Promise<RequestContent> {
     const { payload, workspaceId, attempt } = this.#claim;
     const { queue, host } = endpoint;
@@ -182,7 +182,7 @@ class Callback implements Attempt {
     return this.#inSlices(payload.length, templates.fill(values));
   }
 
-  /** Work that takes long for a large text. It is dropped when the attempt has ended. */
+  /** Runs work that takes long for a large text. It is dropped when the attempt has ended. */
   #inSlices<Result>(characters: number, work: SlicedWork<Result>): Result | Promise<Result> {
     const result = this.#options.shares.loopTime.run(this.#claim.workspaceId, characters, work);
     if (result instanceof Promise) this.#work = work;

@@ -19,8 +19,8 @@ export interface Endpoint extends RequestTarget {
 }
 
 /**
- * The endpoints of queues. That of one without a `callback_url` is null. A `RequestContentError` refuses one with an invalid template, which was
- * stored before templates were checked.
+ * The endpoints of queues. Null for a queue without a `callback_url`. Reading an endpoint throws a `RequestContentError` if it has an
+ * invalid template, which was stored before templates were checked.
  */
 export type Endpoints = LaneCache<Endpoint>;
 

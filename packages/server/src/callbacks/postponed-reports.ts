@@ -1,6 +1,6 @@
 import type { Clock, EmitEvent } from "#kernel";
 
-/** What the node lacks concerns many attempts at once. It is reported this often. Milliseconds. */
+/** When the node lacks something, that concerns many attempts at once. It is reported this often. Milliseconds. */
 const REPORT_EVERY_MS = 10_000;
 
 /** Reports now and then that attempts were postponed: callbacks, calls, webhooks, and executions that are sent. */

@@ -9,13 +9,13 @@ import { signedHeaders } from "./signed-request.ts";
 export interface ReplayDeps {
   readonly audit: AuditLog;
   readonly clock: Clock;
-  /** Of the service. */
+  /** The version of the service. */
   readonly version: string;
 }
 
 /**
- * The request that a handler of the queue would get for a job, signed now. Templates stay as they are, so that it contains no secret.
- * The job does not change. That someone asked for it is audited.
+ * The request that a handler of the queue would get for a job, signed now. Templates stay as they are, so that it contains no secret. The
+ * job does not change. The request is audited.
  *
  * @throws NOT_FOUND for the job, INVALID_STATE for a queue without a callback secret
  */

@@ -25,7 +25,8 @@ export interface ContentTemplates {
 /**
  * Reads the templates of an attempt.
  *
- * @throws {RequestContentError} when a payload from before templates were checked has an invalid one, or they name too many secrets
+ * @throws {RequestContentError} when a payload that was stored before templates were checked has an invalid one, or when they name too many
+ *   secrets
  */
 export function* readTemplates(endpoint: Endpoint, payload: string): SlicedWork<ContentTemplates> {
   const template = yield* payloadTemplateOf(payload);

@@ -18,7 +18,7 @@ export interface RequestTarget {
 /**
  * Reads the templates of an address and of headers.
  *
- * @param place what the address is called in errors
+ * @param place the name of the address in errors
  * @throws {RequestContentError} when one is invalid
  */
 export function readTarget(place: string, url: string, given: Readonly<Record<string, string>>): RequestTarget {
@@ -35,7 +35,7 @@ export function fillTarget(place: string, target: Omit<RequestTarget, "host" | "
   };
 }
 
-/** The path with its values, which stay single components of it. */
+/** The path with its values. Each value stays within one component of the path. */
 function pathOf({ origin, path }: Pick<RequestTarget, "origin" | "path">, filler: TemplateFiller): string {
   const filled = filler.fill(path, asComponent);
   if (path.every((part) => typeof part === "string")) return filled;

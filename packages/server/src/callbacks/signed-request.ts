@@ -7,7 +7,7 @@ interface Signed {
   /** Seconds since 1970. */
   readonly timestamp: number;
   readonly signature: string;
-  /** Of the service. */
+  /** The version of the service. */
   readonly version: string;
 }
 

@@ -1,7 +1,7 @@
 import { systemCode } from "#kernel";
 import { BlockedAddressError, PrivateNameError } from "#outbound";
 
-/** Errors of a request that come before its connection is made. */
+/** Errors of a request that occur before its connection is made. */
 const BEFORE = new Set([
   "ECONNREFUSED",
   "EHOSTUNREACH",
@@ -24,7 +24,7 @@ export const mayHaveArrived = (error: unknown): boolean =>
 /** A connection that breaks has some of these codes, too: EHOSTUNREACH, for example, when a host is gone. */
 const cameBefore = (error: unknown): boolean => BEFORE.has(systemCode(error)) && !isOfOpenConnection(error);
 
-/** Whether an error came while a request was sent, or its response read. */
+/** Whether an error occurred while a request was sent, or while its response was read. */
 export const isOfOpenConnection = (error: unknown): boolean => {
   const { syscall } = (error ?? {}) as { syscall?: unknown };
   return syscall === "read" || syscall === "write";

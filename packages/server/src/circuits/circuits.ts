@@ -12,7 +12,7 @@ const MAX_LANES = 10_000;
 /** The effect of an attempt on the circuit of its lane. */
 export type CircuitEffect =
   | { readonly kind: "none" | "closes" | "releasesProbe" }
-  /** The endpoint failed. The attempt is spared if another node has opened the circuit meanwhile. */
+  /** The endpoint failed. The attempt is spared if another node has opened the circuit in the meantime. */
   | { readonly kind: "fails" }
   | { readonly kind: "opens"; readonly probeInMs: number }
   /** The circuit is open or opening: the attempt is spared, and its job waits for `heldForMs`. */
@@ -46,13 +46,13 @@ export const probeWaitMs = (failed: number, fraction: number): number =>
   Math.round(Math.min(FIRST_PROBE_MS * 2 ** Math.min(failed, 30), MAX_PROBE_MS) * (1 + JITTER * fraction));
 
 /**
- * What this node knows of circuits: how many attempts of each lane failed in a row, in the order in which they ended, and which
- * circuits are open. The database decides whether a circuit is open. A node with old knowledge is wrong by a probe or a few failures.
+ * What this node knows about circuits: how many attempts of each lane failed in a row, in the order in which they ended, and which circuits
+ * are open. The database decides whether a circuit is open. A node whose knowledge is outdated is wrong by one probe or a few failures.
  */
 export class Circuits {
   readonly #lanes = new Map<LaneId, LaneCircuit>();
 
-  /** An attempt starts. One that is not a probe shows that the circuit of its lane has closed. */
+  /** An attempt starts. If it is not a probe, the circuit of its lane has closed. */
   attemptStarted(claim: CircuitClaim): void {
     if (claim.probe) this.#remember(claim, "open");
     else if (this.#lanes.size > 0 && this.#lanes.get(claim.laneId)?.phase === "open") this.#lanes.delete(claim.laneId);

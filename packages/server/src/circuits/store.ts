@@ -32,7 +32,7 @@ export const findCircuitsOf = (
       where workspace_id = ${workspaceId} and lane_id = any(${plainArray(laneIds)}::bigint[])`,
   );
 
-/** Those of some lanes whose circuit is open. Uses the primary key. */
+/** The lanes among these whose circuit is open. Uses the primary key. */
 export const findOpenAcrossWorkspaces = async (db: Db, lanes: readonly LaneKey[]): Promise<ReadonlySet<LaneId>> => {
   const open = await rows<{ lane_id: LaneId }>(
     db,
@@ -118,7 +118,7 @@ export const RECORD_SPENT_PROBES = fragment`
   from spent_probe p
   where c.workspace_id = any(array[p.workspace_id]) and c.lane_id = p.lane_id`;
 
-/** Deletes what is known of circuits past the retention of their workspace, and past a year. */
+/** Deletes changes of circuits that are older than the retention of their workspace, or than a year. */
 export const deleteOldCircuitChangesAcrossWorkspaces = (db: Db): Promise<unknown> =>
   row(
     db,

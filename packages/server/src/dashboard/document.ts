@@ -3,12 +3,12 @@ const NONCE = /TIDEMILL_NONCE/g;
 /** Addresses of files, which the build makes relative to the document. */
 const FILES = /(src|href)="\.\/assets\//g;
 
-/** No page is so deep. */
+/** No page has a deeper path. */
 const MAX_DEPTH = 8;
 
 /**
- * The way from a page back to `/dashboard/`: `./` for `/dashboard/`, `../../` for `/dashboard/w/ws_…/`. It holds whatever prefix a proxy
- * has taken off the path. Null if the path is deeper than any page.
+ * The way from a page back to `/dashboard/`: `./` for `/dashboard/`, `../../` for `/dashboard/w/ws_…/`. It is right whatever prefix a proxy
+ * has removed from the path. Null if the path is deeper than any page.
  */
 export function wayToRoot(url: string): string | null {
   const [path = ""] = url.split("?");

@@ -16,7 +16,7 @@ export interface PageFile {
 export interface Pages {
   /** The one document of all pages, with placeholders for its nonce and for the way to its files. */
   readonly document: string;
-  /** By their names in `assets`. */
+  /** The files by their names in `assets`. */
   readonly files: ReadonlyMap<string, PageFile>;
 }
 

@@ -9,7 +9,7 @@ import { type PageFile, type Pages, readPages } from "./read-pages.ts";
 const PREFIX = "/dashboard";
 const NONCE_BYTES = 16;
 
-/** What stands under the prefix and is no page: unknown paths there are errors of an API, not a document. */
+/** Paths under the prefix that are not pages: unknown paths there are errors of an API, not a document. */
 const NOT_PAGES = /^(api|auth|assets)(\/|$)/;
 
 const HIDDEN = { schema: { hide: true } as object };
@@ -25,7 +25,7 @@ export function mountPages(api: Api, random: Random): void {
     return reading;
   };
 
-  // Relative, because a proxy may have taken off a prefix.
+  // Relative, because a proxy may have removed a prefix.
   api.get(PREFIX, HIDDEN, (_request, reply) => reply.headers(PAGE_HEADERS).redirect("dashboard/", 308));
 
   api.get(`${PREFIX}/assets/:name`, HIDDEN, async (request, reply) => {

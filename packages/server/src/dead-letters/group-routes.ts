@@ -16,7 +16,7 @@ export function mountGroups(api: Api, tenants: Tenants): void {
         description:
           "Returns the jobs of the dead-letter queue in groups: by error code, HTTP status, host, and message without what differs from one " +
           "job to the next. The group that a job joined last comes first. " +
-          "A workspace has at most about 1,000 groups: beyond, jobs that fail in new ways are grouped by their error code alone.",
+          "A workspace has at most about 1,000 groups: beyond that, jobs that fail in new ways are grouped by their error code alone.",
         operationId: "listDeadLetterGroups",
         querystring: ListDeadLetterGroups,
         response: replies({ 200: Page(DeadLetterGroupSchema) }),

@@ -1,19 +1,20 @@
 import type { AttemptError } from "@tidemill/contract";
 import { type Db, type JobId, row, rows, sql, type Timestamp, type WorkspaceId } from "#kernel";
 
-/** Hours of which the trend is kept. */
+/** The number of hours for which the trend is kept. */
 const TREND_HOURS = 24;
-/** The most rows in one statement. */
+/** The maximum number of rows in one statement. */
 const CHUNK = 10_000;
-/** Nodes fold one after the other: each adds to the same rows. */
+/** With this lock, nodes fold one after the other: they add to the same rows. */
 export const FOLD_LOCK = 7305512015;
 
 /**
- * Moves rows of `dead_letter_delta` into the groups and their hours. One statement does it, so counts never change. One node does it at a
- * time; the others leave it to that one. Groups of workspaces that are gone are dropped.
+ * Moves rows of `dead_letter_delta` into the groups and their hours. One statement does this, so counts never change. One node at a time
+ * does it; the others leave it to that node. Groups of workspaces that are gone are dropped.
  *
- * A job that joins a known group does not say how it failed. If the group was swept meanwhile, or is empty and may be swept while this statement
- * runs, or began with a job that left it, one of its jobs says so. Until then its code is UNKNOWN. Uses index job_fingerprint.
+ * A job that joins a known group does not store how it failed. If the group was swept in the meantime, or is empty and may be swept while
+ * this statement runs, or began with a job that has left it, this is read from one of its jobs. Until then the group's code is UNKNOWN.
+ * Uses index job_fingerprint.
  *
  * @returns 0 when there may be more to do, in milliseconds
  */
@@ -103,7 +104,7 @@ export interface GroupsPage {
 }
 
 /**
- * Groups of dead letters, with what is not folded yet. A workspace has about a thousand groups. The newest job of each is looked up by
+ * Groups of dead letters, including what is not folded yet. A workspace has about a thousand groups. The newest job of each is looked up by
  * index job_fingerprint.
  */
 export const listGroups = (db: Db, { workspaceId, after, limit }: GroupsPage): Promise<GroupRow[]> =>

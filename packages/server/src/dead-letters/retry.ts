@@ -5,7 +5,7 @@ import type { Db, JobId, Transactional } from "#kernel";
 import type { LaneKey } from "#lanes";
 import { readMoment } from "./store.ts";
 
-/** Who requested it, and how the audit log records the request. The query names the workspace. */
+/** The actor of a request, and how the audit log records the request. The query names the workspace. */
 export interface AuditedRequest extends Pick<Actor, "actorId"> {
   readonly audit: AuditLog;
   readonly resourceType: "dlq" | "queue";
@@ -14,13 +14,13 @@ export interface AuditedRequest extends Pick<Actor, "actorId"> {
 }
 
 /**
- * Rows that one transaction reads, whether they match the filters or not: a million jobs must not hold locks, or a connection, for a
- * minute.
+ * The maximum number of rows that one transaction reads, whether they match the filters or not: a million jobs must not hold locks, or a
+ * connection, for a minute.
  */
 const MAX_ROWS = 5_000;
 
 /**
- * Moves failed jobs back to `waiting` with fresh attempts. Jobs that fail again meanwhile are not retried twice. Each transaction that
+ * Returns failed jobs to `waiting` with fresh attempts. Jobs that fail again in the meantime are not retried twice. Each transaction that
  * moves jobs writes its own audit event. Source: contract §3.
  *
  * @param onRetried called with the lanes in which jobs wait, after each transaction

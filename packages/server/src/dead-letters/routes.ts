@@ -31,7 +31,7 @@ export function mountDeadLetters(api: Api, { tenants, audit, waker }: DeadLetter
         security,
         summary: "Retry the failed jobs of a queue",
         description:
-          "Moves the failed jobs that match every given filter back to `waiting`, with a fresh set of attempts. Without a body it is all " +
+          "Moves the failed jobs that match every given filter back to `waiting`, with a fresh set of attempts. Without a body, these are all " +
           "failed jobs of the queue. Jobs that fail again during the request are not retried twice.",
         operationId: "retryAll",
         params: QueuePath,
@@ -96,8 +96,8 @@ export function mountDeadLetters(api: Api, { tenants, audit, waker }: DeadLetter
         security,
         summary: "Retry failed jobs of all queues",
         description:
-          "Moves the failed jobs that match every given filter back to `waiting`, with a fresh set of attempts. Without a body it is " +
-          "every failed job of the workspace. `NOT_FOUND` means that there is no queue of the given name.",
+          "Moves the failed jobs that match every given filter back to `waiting`, with a fresh set of attempts. Without a body, these are " +
+          "all failed jobs of the workspace. `NOT_FOUND` means that there is no queue of the given name.",
         operationId: "retryDeadLetters",
         body: DeadLetterFilter,
         response: replies({ 200: Retried }, "NOT_FOUND", "PAYLOAD_TOO_LARGE"),
@@ -115,7 +115,7 @@ export function mountDeadLetters(api: Api, { tenants, audit, waker }: DeadLetter
         security,
         summary: "Remove failed jobs of all queues",
         description:
-          "Removes the failed jobs that match every given filter. Without a body it is every failed job of the workspace. This cannot be " +
+          "Removes the failed jobs that match every given filter. Without a body, these are all failed jobs of the workspace. This cannot be " +
           "undone. `NOT_FOUND` means that there is no queue of the given name.",
         operationId: "purgeDeadLetters",
         body: DeadLetterFilter,

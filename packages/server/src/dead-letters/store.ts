@@ -18,7 +18,7 @@ export interface FailedPage {
   readonly fingerprint?: string | null;
   readonly before: JobId | null;
   readonly limit: number;
-  /** Rows to read at most. */
+  /** The maximum number of rows to read. */
   readonly maxScanned?: number;
 }
 

@@ -6,7 +6,7 @@ import type { ExplainedJob } from "./store.ts";
 const MINUTE_MS = 60_000;
 
 /**
- * Estimates when the job will start if everything goes on as now. Each gate that holds the job is estimated by itself; the latest one
+ * Estimates when the job will start if everything continues as now. Each gate that holds the job is estimated by itself; the latest one
  * counts.
  *
  * - `due`: at its `run_at`.
@@ -16,7 +16,7 @@ const MINUTE_MS = 60_000;
  *   of the queue's pace: all jobs in flight share that equally, and the key counts with its limit. While the job is not due, a gate whose
  *   pace is not known does not count.
  * - `rate_limit`: when the jobs before it have started and one more start is free. Starts become free in the order in which they were used.
- * - No gate holds it: now if it is first in line, else when the jobs before it have finished at the pace of the last minute.
+ * - No gate holds it: now if it is first in line, otherwise when the jobs before it have finished at the pace of the last minute.
  *
  * @returns milliseconds since 1970, never before now. Null when it cannot be known: when a pause, a plan, a missing handler or a pending
  *   approval holds the job, or the workspace's share is in use; when it is due and no job finished in the last minute; or when the job has

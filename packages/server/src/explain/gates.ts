@@ -8,7 +8,7 @@ import { describeState } from "./summary.ts";
 export type Quota = Awaited<ReturnType<typeof readQuota>>;
 
 type Description<Name extends GateName> = Omit<Extract<ExplainedGate, { gate: Name }>, "gate" | "holds">;
-/** The message and figures of a gate. The message applies while the gate does not hold the job; else the reason replaces it. */
+/** The message and figures of a gate. The message applies while the gate does not hold the job. Otherwise the reason replaces it. */
 type Descriptions = { [Name in GateName]: (job: ExplainedJob, quota: Quota) => Description<Name> };
 
 /** All gates in their order: whether each holds the job, and the figures that decide it. */

@@ -21,7 +21,7 @@ export function mountExplain(api: Api, { tenants, shares }: ExplainOptions): voi
         summary: "Explain why a job is not running",
         description:
           "Checks every gate that a job has to pass before it starts, and says which of them hold it, with figures. `estimated_start` " +
-          "says when the job will start if everything goes on as it does now.",
+          "says when the job will start if everything continues as it does now.",
         operationId: "explainJob",
         params: JobPath,
         response: replies({ 200: Explanation }, "NOT_FOUND"),

@@ -3,9 +3,9 @@ import type { JobKey } from "#jobs";
 import { type Db, row, sql, type Timestamp } from "#kernel";
 import type { Queue } from "#queues";
 
-/** Jobs ahead are counted up to this, unless a limit of the queue needs a higher count. */
+/** Jobs ahead are counted up to this number, unless a limit of the queue needs a higher count. */
 const MAX_COUNTED = 10_000;
-/** A worker waits up to 30 s for a job, and when it called is written up to 30 s later. */
+/** A worker waits up to 30 s for a job, and the time of its call is written up to 30 s later. */
 const WORKER_GONE_SECONDS = 90;
 
 /** A job with everything that decides whether it starts, read in one snapshot. */
@@ -31,7 +31,7 @@ export interface JobSnapshot {
   readonly plan: Plan;
   readonly paused: boolean;
   readonly has_callback_url: boolean;
-  /** When a worker last asked for jobs of the queue, accurate to half a minute; and whether that is so long ago that none does now. */
+  /** When a worker last polled the queue, accurate to half a minute; and whether that is so long ago that no worker does now. */
   readonly worker_seen_at: Timestamp | null;
   readonly no_worker_asks: boolean;
   readonly concurrency: number | null;
@@ -80,7 +80,7 @@ export const findExplained = (db: Db, { workspaceId, laneId, id }: JobKey): Prom
         select r.id, r.state, r.priority, r.attempt, r.attempts + r.spared as attempts, r.run_at, r.run_at > moment() as run_at_is_ahead,
           r.started_at, r.finished_at, r.concurrency_key, lane_key(r.lane_id, r.concurrency_key) as lane_key, r.approval, live.key_slot, live.decide_at,
           r.state in ('waiting', 'delayed', 'pending_approval') as waits,
-          -- An approval would put it in line behind the jobs that are due now.
+          -- An approval would put it in line after the jobs that are due now.
           case when r.state = 'pending_approval' then greatest(r.run_at, moment()) else r.run_at end as in_line_at
         from job_record r
         left join job live on live.workspace_id = ${workspaceId} and live.lane_id = ${laneId} and live.id = r.id

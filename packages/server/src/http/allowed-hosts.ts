@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import { invalid } from "#kernel";
 import { readHost } from "./host.ts";
 
-/** For which names a listener serves requests. */
+/** The names for which a listener serves requests. */
 export interface AllowedHosts {
   /** The address that the listener is bound to. */
   readonly bound: string;
@@ -19,7 +19,7 @@ export type CheckHost = (host: string | undefined) => void;
  * Refuses requests whose `Host` is a foreign name. A browser sends one when a web page has its own name resolve to this node (DNS
  * rebinding). IP literals and `localhost` are always served, because no foreign page has them as its name.
  *
- * A listener on a loopback address always checks. Any other one has names that the node cannot know, so it checks only if names are
+ * A listener on a loopback address always checks. Any other listener has names that the node cannot know, so it checks only if names are
  * given.
  */
 export function checkHostOf({ bound, names, publicUrl }: AllowedHosts): CheckHost {
@@ -28,7 +28,8 @@ export function checkHostOf({ bound, names, publicUrl }: AllowedHosts): CheckHos
   if (allowed.has("*") || (names.length === 0 && !isLoopback(bound))) return () => {};
   let lastServed: string | undefined;
   return (host) => {
-    // Only HTTP/1.0 has no Host, and browsers do not speak it. Most requests have the same as the one before, which is not parsed again.
+    // Only HTTP/1.0 has no Host, and browsers do not speak it. Most requests have the same Host as the one before, which is not parsed
+    // again.
     if (host === undefined || host === lastServed) return;
     const name = nameOf(host);
     if (name === null || !(isLiteral(name) || isLocalhost(name) || allowed.has(name))) throw invalid("host", REFUSAL);

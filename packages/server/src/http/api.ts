@@ -7,34 +7,34 @@ import type { RefusedPaths } from "./refused-paths.ts";
 /** A listener on which modules mount their routes. */
 export type Api = FastifyInstance<RawServerDefault, IncomingMessage, ServerResponse, FastifyBaseLogger, TypeBoxTypeProvider>;
 
-/** Who reads an open stream. */
+/** The reader of an open stream. */
 export interface StreamReader {
   /**
-   * Authenticates them again, and checks their role.
+   * Authenticates the reader again, and checks their role.
    *
-   * @throws UNAUTHORIZED, FORBIDDEN or NOT_FOUND, as for a new request; UNAVAILABLE while the database is away
+   * @throws UNAUTHORIZED, FORBIDDEN or NOT_FOUND, as for a new request; UNAVAILABLE while the database is unavailable
    */
   readonly reauthenticate: () => Promise<void>;
   /** Null for the holder of a key. */
   readonly personId: Uuid | null;
 }
 
-/** Makes sure, in a transaction, that the sender of a request still may do what it is about to do (`lockAccess`). */
+/** Makes sure, in a transaction, that the sender of a request still has the right to do what it is about to do (`lockAccess`). */
 export type LockAccess = (tx: Db) => Promise<void>;
 
 declare module "fastify" {
   interface FastifyInstance {
     /** Requests that have arrived completely and are not answered yet. */
     inFlight: Set<FastifyRequest>;
-    /** What refuses the methods that no route has. */
+    /** Paths that refuse the methods that no route has. */
     refusedPaths: RefusedPaths;
-    /** Who reads the stream that a request opens. */
+    /** The reader of the stream that a request opens. */
     readerOf(request: FastifyRequest): StreamReader;
-    /** For changes that give somebody rights. */
+    /** Returns the check for changes that give somebody rights. */
     lockAccess(request: FastifyRequest): LockAccess;
   }
   interface FastifyRequest {
-    /** Whether no route has its path. */
+    /** Whether no route has the request's path. */
     isUnknown: boolean;
     /** `routeOptions`, of which Fastify makes a new object each time that it is read. */
     route: FastifyRequest["routeOptions"];
@@ -42,7 +42,7 @@ declare module "fastify" {
   interface FastifyContextConfig {
     /** The member of the body whose values stay raw text (`RawJson`). */
     rawMember?: string;
-    /** The member of the body whose objects have raw members, too. `jobs` unless given. */
+    /** The member of the body whose objects also have raw members. Default: `jobs`. */
     rawList?: string;
     /** The body is any JSON value, and stays raw text (`RawJson`). No body counts as null. */
     rawBody?: boolean;

@@ -11,9 +11,9 @@ export type Access = Role | "operator";
 export interface Authenticator {
   /** Null when there is no dashboard, or none on this listener. */
   readonly pages?: PageAuthenticator | null;
-  /** A promise, unless the principal is known at once. */
+  /** Returns a promise unless the principal is cached. */
   readonly findPrincipal: (key: string) => Promise<Principal | null> | Principal | null;
-  /** Locks a key until the transaction ends: it cannot be revoked before. Returns false if it is not valid any more. */
+  /** Locks a key until the transaction ends: it cannot be revoked before. Returns false if it is no longer valid. */
   readonly lockKey?: (tx: Db, workspaceId: WorkspaceId, keyId: Uuid) => Promise<boolean>;
   /** Null closes the operator API. */
   readonly operatorToken: string | null;
@@ -31,8 +31,8 @@ declare module "fastify" {
 }
 
 /**
- * Finds out who sent a request: by its cookie if it is one of the dashboard's pages to the API, otherwise by its bearer token. Returns
- * undefined when that is known at once.
+ * Finds out who sent a request: by its cookie if a page of the dashboard sent it to the API, otherwise by its bearer token. Returns
+ * undefined when the sender is known immediately.
  *
  * Throws UNAUTHORIZED, FORBIDDEN or NOT_FOUND, or returns a promise that rejects with it.
  */
@@ -48,7 +48,7 @@ async function authenticatePage(pages: PageAuthenticator, request: FastifyReques
   const { person, principal } = await pages.authenticate(request, scope);
   request.person = person;
   request.principal = principal;
-  // A page reaches only routes of the API, and those of operators only as one.
+  // A page reaches only routes of the API, and routes of the operator API only with that scope.
   if (!request.isUnknown && (config.access === undefined || (config.access === "operator") !== (scope.kind === "operator"))) {
     throw problem("FORBIDDEN", {}, { message: "Pages cannot use this route." });
   }
@@ -82,7 +82,7 @@ function identifyAs(request: FastifyRequest, principal: Principal | null): void 
 }
 
 /**
- * Authenticates a request again that has taken long, or whose stream is still open, and checks its role.
+ * Authenticates a request that has taken long, or whose stream is still open, again, and checks its role.
  *
  * @throws UNAUTHORIZED, FORBIDDEN or NOT_FOUND, as for a new request
  */
@@ -93,8 +93,8 @@ export async function reauthenticate(authenticator: Authenticator, request: Fast
 
 /**
  * Authenticates a request again, in the transaction of a change that gives somebody rights, and locks the person or key that sent it. A
- * change that ends the sender's rights takes the same locks: it finds what the sender has given to others, or this change is refused. Call it before the
- * transaction locks anything but people.
+ * change that ends the sender's rights takes the same locks: either it sees the rights that the sender has given, or this change is
+ * refused. Call it before the transaction locks anything but people.
  *
  * @throws UNAUTHORIZED, FORBIDDEN or NOT_FOUND, as for a new request
  */
@@ -132,9 +132,9 @@ export function checkRole(request: FastifyRequest): void {
 }
 
 /**
- * For routes of which only some requests need it (`confirm` is for all).
+ * Requires confirmation, for routes where only some requests need it (`confirm` is for all requests of a route).
  *
- * @throws FORBIDDEN for a person who has not proven lately that it is them
+ * @throws FORBIDDEN for a person who has not confirmed lately who they are
  */
 export function requireConfirmedPerson({ person }: FastifyRequest): void {
   if (person && !person.confirmed) throw problem("FORBIDDEN", { confirm: true }, { message: CONFIRM });

@@ -4,7 +4,7 @@ import { type EmitEvent, problem, RECENT_MS, stalls } from "#kernel";
 import { JSON_TYPE } from "./json-text.ts";
 import { closeLater } from "./linger.ts";
 
-/** Of a request that does not arrive in time. */
+/** Node's error code for a request that does not arrive in time. */
 const LATE = "ERR_HTTP_REQUEST_TIMEOUT";
 
 /** Messages for common errors of Node's HTTP parser. */
@@ -15,19 +15,19 @@ const MESSAGES: Record<string, string> = {
   [LATE]: "The request did not arrive in time.",
 };
 
-/** Connections over which a client was sent such a refusal. */
+/** Connections over which a client was sent a refusal. */
 const refused = new WeakSet<object>();
 /** The last request of each connection. */
 const requests = new WeakMap<object, IncomingMessage>();
 
-/** Takes note of a request. Returns false, and it is not to be served, if its client was sent a refusal over the same connection. */
+/** Records a request. Returns false if its client was sent a refusal over the same connection: then the request must not be served. */
 export function expectRequest(request: IncomingMessage): boolean {
   if (refused.has(request.socket)) return false;
   requests.set(request.socket, request);
   return true;
 }
 
-/** Whether the client was sent a refusal over this connection: nothing more that comes is served. */
+/** Whether the client was sent a refusal over this connection: nothing that arrives later is served. */
 export const wasRefused = (socket: object): boolean => refused.has(socket);
 
 /** Answers requests that are not valid HTTP. They reach no route, but get the error envelope and a request id like all others. */
@@ -56,14 +56,14 @@ export const refuseBadHttp = (emit: EmitEvent, nextRequestId: () => string) => {
   return (error: Error & { code?: string }, socket: Socket): void => {
     if (error.code === "ECONNRESET") return;
     if (error.code === LATE && stalls.isRecent) {
-      // The rest of the request may have come in time. Node does not look at it again.
+      // The rest of the request may have come in time. Node does not check again.
       const isStillLate = lateRequest(socket);
       setTimeout(() => isStillLate() && refuse(error, socket), RECENT_MS).unref();
     } else refuse(error, socket);
   };
 };
 
-/** Returns whether what a connection waits for now, the head of a request or its body, has not come yet. */
+/** Returns a function that says whether what a connection waits for now (the head of a request, or its body) has still not come. */
 function lateRequest(socket: Socket): () => boolean {
   const request = requests.get(socket);
   const waitsForBody = request !== undefined && !request.complete;

@@ -1,29 +1,30 @@
 const PAGE_BYTES = 4096;
 
-/** A part of the memory, from its first byte to the one after its last. */
+/** A part of the memory, from its first byte up to, but not including, `end`. */
 interface Range {
   readonly start: number;
   readonly end: number;
 }
 
 /**
- * Memory for large bodies that are being received and parsed. V8 begins to collect its whole heap once buffers have grown by 64 MiB. It does not
- * count shared memory, which this is, though nothing shares it. V8 may take it back when no body is in it (decision 63).
+ * Memory for large bodies that are being received and parsed. V8 begins to collect its whole heap once buffers have grown by 64 MiB. It
+ * does not count shared memory. So this memory is allocated as shared, although nothing shares it. V8 may take it back when no body is in
+ * it (decision 63).
  */
 export class BodyMemory {
   #bytes: number;
-  /** Where bodies are, in order. */
+  /** The ranges of the bodies, in order. */
   readonly #taken: Range[] = [];
-  /** While bodies are in it. */
+  /** Set while bodies are in it. */
   #memory: SharedArrayBuffer | undefined;
   #unused: WeakRef<SharedArrayBuffer> | undefined;
 
-  /** @param bytes how much there is at most. Memory that was never written to takes none. */
+  /** @param bytes the maximum size. Parts that were never written to use no memory of the machine */
   constructor(bytes: number) {
     this.#bytes = bytes;
   }
 
-  /** Takes memory, whose contents are undefined. It is of a buffer's own if there is no room. */
+  /** Takes memory, whose contents are undefined. If there is no room, the buffer gets memory of its own. */
   take(bytes: number): Buffer {
     const length = Math.ceil(bytes / PAGE_BYTES) * PAGE_BYTES;
     let start = 0;
@@ -37,7 +38,7 @@ export class BodyMemory {
     try {
       this.#memory ??= this.#unused?.deref() ?? new SharedArrayBuffer(this.#bytes);
     } catch {
-      // The system does not promise so much memory at once. It would not the next time.
+      // The system does not grant this much memory at once, and would not the next time.
       this.#bytes = 0;
       return Buffer.allocUnsafeSlow(bytes);
     }
@@ -45,7 +46,7 @@ export class BodyMemory {
     return Buffer.from(this.#memory as unknown as ArrayBuffer, start, bytes);
   }
 
-  /** Gives memory back that was taken. Nothing may read it from now on: others write to it. */
+  /** Releases memory that was taken. Nothing may read it from now on: others write to it. */
   release({ buffer, byteOffset }: Buffer): void {
     if (buffer !== (this.#memory as unknown)) {
       (buffer as ArrayBuffer).transfer(0);

@@ -4,9 +4,9 @@ import type { FastifyRequest } from "fastify";
 import { stalls } from "#kernel";
 import type { Api } from "./api.ts";
 
-/** Larger bodies have the time of a request. */
+/** Larger bodies may take as long as a request. */
 const MAX_SMALL_BYTES = 64 * 1024;
-/** How many times a body is looked for in the time that it has. */
+/** How many times the arrival of a body is checked in the time that it has. */
 const LOOKS = 5;
 
 interface Started {
@@ -18,14 +18,14 @@ interface Started {
 export type ExpectBody = (request: FastifyRequest) => void;
 
 /**
- * Ends a request whose small body does not arrive in time, as Node does with a request that takes too long. One timer looks after all
- * requests: nearly every body arrives together with its head, and a timer of its own would cost more than reading it.
+ * Ends a request whose small body does not arrive in time, as Node does with a request that takes too long. One timer serves all requests:
+ * nearly every body arrives together with its head, and a timer of its own would cost more than reading it.
  */
 export function limitBodyTime(api: Api, maxMs: number): ExpectBody {
-  /** The last request of each connection. One whose body has arrived stays until the next look. */
+  /** The last request of each connection. A request whose body has arrived stays until the next check. */
   const requests = new Map<Socket, Started>();
   const look = () => {
-    // Bodies may have come that are not read yet.
+    // Bodies may have arrived that are not read yet.
     if (stalls.isRecent) return;
     for (const [socket, { raw, atMs }] of requests) {
       const isOver = raw.complete || raw.destroyed;

@@ -1,27 +1,27 @@
 import type { Readable } from "node:stream";
 import { RoundRobinQueue, type WorkspaceId } from "#kernel";
 
-/** What is read of all bodies together in one turn of the event loop. Bytes: 1 MiB takes about a millisecond. */
+/** How much is read from all bodies together in one turn of the event loop. 1 MiB takes about a millisecond. Bytes. */
 const TURN_BYTES = 1024 * 1024;
-/** What is read at a time. Bytes. */
+/** How much is read at a time. Bytes. */
 const PIECE_BYTES = 64 * 1024;
 
 interface Reading {
   readonly workspaceId: WorkspaceId;
   readonly payload: Readable;
-  /** What may be read of it in this turn. Bytes. */
+  /** How much may still be read of it in this turn. Bytes. */
   left: number;
 }
 
 /**
- * Shares the reading of bodies among workspaces. Node reads up to 2 MiB of each connection in one turn of the event loop, which ten large
- * bodies would hold for 20 ms or more.
+ * Shares the reading of bodies among workspaces. Node reads up to 2 MiB from each connection in one turn of the event loop, so ten large
+ * bodies would hold the event loop for 20 ms or more.
  */
 export class BodyTurns {
   /** Bodies of which no more is read until their next turn. */
   readonly #line = new RoundRobinQueue<Reading>();
 
-  /** Returns what is to be called with the length of each piece that has come, unless it is the last. */
+  /** Returns a function to call with the length of each piece that has arrived, except the last. */
   begin(workspaceId: WorkspaceId, payload: Readable): (bytes: number) => void {
     const reading = { workspaceId, payload, left: PIECE_BYTES };
     return (bytes) => {

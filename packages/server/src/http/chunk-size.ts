@@ -1,12 +1,12 @@
 import type { IncomingMessage, Server } from "node:http";
 
-/** A body may come in so many chunks whatever their size, and in more if they have at least `MIN_MEAN_BYTES` on average. */
+/** A body may come in this many chunks of any size, and in more if they have at least `MIN_MEAN_BYTES` on average. */
 const FREE_CHUNKS = 1_000;
 const MIN_MEAN_BYTES = 64;
 
 /**
- * Refuses a body that comes in very many very small chunks. Node makes an object of each, which takes a hundred times the memory that
- * the bytes are counted with, and holds the event loop.
+ * Refuses a body that comes in very many very small chunks. Node makes an object for each chunk, which takes a hundred times the memory
+ * that is counted for the bytes, and holds the event loop.
  */
 export function refuseSmallChunks(server: Server, request: IncomingMessage): void {
   if (request.headers["transfer-encoding"] === undefined) return;

@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 
-/** A longer text is sent in chunks: encoding 16 MB at once holds the event loop for 40 ms. Characters. */
+/** A longer text is sent in chunks: encoding 16 MB in one piece holds the event loop for 40 ms. Characters. */
 export const MAX_CHUNK = 256 * 1024;
 /** A longer part of a text has chunks of its own. Characters. */
 const MAX_JOINED = 64 * 1024;
@@ -8,7 +8,7 @@ const MAX_JOINED = 64 * 1024;
 /**
  * Cuts a text into chunks.
  *
- * @param parts of the text. Only short ones are joined, as that copies them
+ * @param parts parts of the text. Only short parts are joined, because joining copies them
  */
 export function* chunksOf(parts: Iterable<string>): Generator<string, void> {
   let short: string[] = [];

@@ -6,8 +6,8 @@ import { compileSchema, type Validator, type ValidatorCompiler } from "./validat
 const COMPILE_EVERY_MS = 20;
 
 /**
- * Compiles the schemas of an API's routes one by one when it listens. Otherwise the first request of each route would wait for that, and all others
- * beside it.
+ * Compiles the schemas of an API's routes one by one when it listens. Otherwise the first request of each route would wait for the
+ * compilation, and so would all other requests at that time.
  */
 export function compileAhead(api: Api): void {
   const validators: Validator[] = [];

@@ -5,17 +5,17 @@ import type { Clock, EmitEvent, SharedResource, WorkspaceId } from "#kernel";
 
 export interface ConnectionsOptions {
   readonly listener: "public" | "internal";
-  /** The most connections that are open at once. */
+  /** The maximum number of open connections. */
   readonly max: number;
   readonly clock: Pick<Clock, "elapsedMs">;
   readonly emit: EmitEvent;
-  /** Connections with a request in progress, by workspace. Without it, one workspace may have all. */
+  /** Limits connections with a request in progress, by workspace. Without it, one workspace may use all of them. */
   readonly share?: SharedResource;
 }
 
 interface Connection {
   readonly socket: Socket;
-  /** Whether it sent a valid key, or the operator's token. */
+  /** Whether the connection sent a valid key, or the operator's token. */
   authenticated: boolean;
   /** The workspace of the requests in progress. */
   workspaceId: WorkspaceId | null;
@@ -25,11 +25,14 @@ interface Connection {
   line: Set<Connection> | null;
 }
 
-/** An unauthenticated request takes less, unless its body does not come or its response is not read. Milliseconds. */
+/**
+ * The maximum duration of an unauthenticated request. It takes longer only if its body does not come or its response is not read.
+ * Milliseconds.
+ */
 const MAX_UNAUTHENTICATED_MS = 5_000;
 /**
  * How many requests of a connection may be in progress. A client that sends more before it has read responses is disconnected: thousands
- * fit into what is read at once, and would all be served before any request of others.
+ * fit into one read, and would all be served before any request of others.
  */
 const MAX_PIPELINED = 16;
 /** Milliseconds. */
@@ -42,7 +45,7 @@ const REPORT_EVERY_MS = 10_000;
 export class Connections {
   readonly #options: ConnectionsOptions;
   readonly #open = new Map<Socket, Connection>();
-  /** Each in the order in which its connections entered it. */
+  /** Lines of idle connections, each in the order in which the connections became idle. */
   readonly #idleUnauthenticated = new Set<Connection>();
   readonly #busyUnauthenticated = new Set<Connection>();
   readonly #idleAuthenticated = new Set<Connection>();
@@ -80,7 +83,7 @@ export class Connections {
     }
   }
 
-  /** Requests that came with others of a connection that has ended are not served. */
+  /** Begins a request. Pipelined requests of a connection that has ended are not served. */
   #begin({ socket }: IncomingMessage, response: ServerResponse): boolean {
     const connection = this.#open.get(socket);
     if (socket.destroyed || !connection) return false;
@@ -89,7 +92,7 @@ export class Connections {
       return false;
     }
     this.#beginRequest(connection);
-    // `on`, as it is emitted once: `once` would wrap the listener and remove it.
+    // `on` suffices, because the event is emitted once. `once` would wrap the listener and remove it.
     response.on("close", () => this.#endRequest(connection));
     return true;
   }

@@ -16,7 +16,7 @@ export function sealNumber(key: Buffer, list: SealedList, number: number): strin
   return Buffer.concat([cipher.update(block), cipher.final()]).toString("base64url");
 }
 
-/** The number in a cursor; null for a text that is no cursor of this list with this key. */
+/** The number in a cursor; null if the text is not a cursor of this list with this key. */
 export function openNumber(key: Buffer, list: SealedList, cursor: string): number | null {
   if (!/^[A-Za-z0-9_-]{22}$/.test(cursor)) return null;
   const cipher = createDecipheriv("aes-128-ecb", key, null).setAutoPadding(false);

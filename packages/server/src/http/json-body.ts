@@ -32,7 +32,7 @@ export interface JsonBodyOptions {
   readonly maxDepth: number;
   /** The member whose values stay text. Null when the body has none. */
   readonly rawMember: string | null;
-  /** The top-level member whose objects have raw members, too. `jobs` unless given. */
+  /** The top-level member whose objects also have raw members. Default: `jobs`. */
   readonly rawList?: string | undefined;
 }
 
@@ -41,8 +41,8 @@ export interface JsonBodyOptions {
  * {@link RawJson} in the top-level object, and in the objects of a top-level array or of the top-level member `rawList`,
  * but nowhere deeper. Of duplicate members the last one counts. The nesting of a raw member is counted separately.
  *
- * Outside raw members, `__proto__` and a `constructor` with a `prototype` in it are refused, because copying or merging them is
- * unsafe. Numbers there are parsed as JavaScript does: 1e400 becomes Infinity, which the schemas have to refuse.
+ * Outside of raw members, `__proto__` and a `constructor` with a `prototype` in it are refused, because copying or merging them is unsafe.
+ * Numbers there are parsed as JavaScript does: 1e400 becomes Infinity, which the schemas have to refuse.
  *
  * @throws {JsonBodyError}
  */
@@ -61,7 +61,7 @@ export function* parseJsonBody(bytes: Buffer, { maxDepth, rawMember, rawList = "
 }
 
 /**
- * Checks a request body, and keeps it as the client wrote it. An empty one is null.
+ * Checks a request body, and keeps it as the client wrote it. An empty body is null.
  *
  * @throws {JsonBodyError}
  */

@@ -6,17 +6,17 @@ import { type LongResponse, sendingTurns } from "./sending-turns.ts";
 /** The media type of responses that are JSON, for those that are sent as text. */
 export const JSON_TYPE = "application/json; charset=utf-8";
 
-/** Whose response it is, when it is no workspace's. */
+/** Stands for the workspace of a response that belongs to none. */
 const NO_WORKSPACE = "" as WorkspaceId;
 
 /**
- * A long JSON text. Its chunks are strings, which Node encodes into memory that it frees at once. Buffers would wait for a garbage collection,
- * and make it begin earlier.
+ * A long JSON text. Its chunks are strings, which Node encodes into memory that it frees immediately. Buffers would wait for a garbage
+ * collection, and make it begin earlier.
  */
 export class JsonStream extends Readable implements LongResponse {
-  /** Of the whole text. */
+  /** The length of the whole text. */
   readonly characters: number;
-  /** Whose turn it is when a chunk is sent. It stays so from the first one on. */
+  /** The workspace whose turn it is when a chunk is sent. It does not change after the first chunk. */
   workspaceId: WorkspaceId = NO_WORKSPACE;
   readonly #chunks: Iterator<string, void>;
 

@@ -4,8 +4,8 @@ import type { Duplex } from "node:stream";
 const LINGER_MS = 1_000;
 
 /**
- * Closes a connection after its last response. Closed at once it would be reset, perhaps before the client has read the response; left
- * open it would stay until the client closes it, too.
+ * Closes a connection after its last response. If it were closed immediately, it would be reset, perhaps before the client has read the
+ * response. If it were left open, it would stay until the client closes it.
  */
 export function closeLater(socket: Duplex): void {
   socket.end();

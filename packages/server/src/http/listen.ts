@@ -4,11 +4,11 @@ import { createServer, type ListenOptions, type Server } from "node:net";
 import type { Api } from "./api.ts";
 
 /**
- * Connections that wait to be accepted. A client whose connection does not fit tries again after 1, 3, 7 and 15 s. With many more, requests
- * that nobody waits for any more would be served before those of others. The kernel may allow fewer.
+ * Connections that wait to be accepted. A client whose connection does not fit tries again after 1, 3, 7 and 15 s. With a much longer
+ * queue, requests that nobody waits for any more would be served before others. The kernel may allow fewer.
  */
 const BACKLOG = 1_024;
-/** Elsewhere a port has one socket. */
+/** Only on Linux may several sockets share a port. */
 const SHARES_PORTS = process.platform === "linux";
 const IDLE_LOOK_MS = 50;
 const UNFINISHED_MS = 1_000;
@@ -20,15 +20,17 @@ export async function closeImmediately(api: Api): Promise<void> {
   await api.close().finally(() => clearInterval(cutting));
 }
 
-/** Given `localhost` itself, Fastify opens a second server for its other address, to which what was added to the first does not apply. */
+/**
+ * Resolves `localhost`. For the name itself, Fastify would open a second server for its other address, without what was added to the first.
+ */
 const oneLocalhost = async (): Promise<string> => (await lookup("localhost", { order: "ipv4first" })).address;
 
 /**
  * Listens. Returns the URL at which the listener can be reached.
  *
- * @param sockets of the port, among which the kernel divides new connections. Node accepts one connection of a socket in each turn of the event
- *   loop, in about 65 µs. With one socket, a client behind 600 new connections of others waits for 600 turns, and with eight for 75: on a busy
- *   node, where turns take 25 ms and more, that is 2 s.
+ * @param sockets number of sockets of the port, among which the kernel divides new connections. Node accepts one connection per socket in
+ *   each turn of the event loop, in about 65 µs. With one socket, a client after 600 new connections of others waits for 600 turns; with
+ *   eight sockets it waits for 75. On a busy node, where turns take 25 ms and more, that is 2 s.
  * @throws an error with the code `EADDRINUSE` when another program has the port
  */
 export async function listen(api: Api, host: string, port: number, sockets = 1): Promise<string> {
@@ -42,12 +44,12 @@ export async function listen(api: Api, host: string, port: number, sockets = 1):
   const address = api.server.address();
   const bound = typeof address === "object" && address ? address.port : port;
   while (SHARES_PORTS && others.length < sockets - 1) others.push(await openAnother(api, { ...options, port: bound }));
-  // The address for all interfaces is not one to connect to. The loopback address is.
+  // Clients cannot connect to the address for all interfaces. They can connect to the loopback address.
   const shown = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
   return `http://${shown.includes(":") ? `[${shown}]` : shown}:${bound}`;
 }
 
-/** @throws an error with the code `EADDRINUSE` when a socket listens there, also one that shares its port */
+/** @throws an error with the code `EADDRINUSE` when a socket listens there, even one that shares its port */
 async function ensureFree(place: ListenOptions): Promise<void> {
   const server = createServer().listen(place);
   await once(server, "listening");
@@ -73,8 +75,8 @@ function closeWith(api: Api, servers: readonly Server[]): void {
 }
 
 /**
- * Closes a listener. Ends connections when they become idle. After a second, when all complete requests are answered, it ends the other
- * connections too: a client that does not finish its request must not keep a node from stopping.
+ * Closes a listener. Ends connections when they become idle. After a second, when all complete requests are answered, it also ends the
+ * other connections: a client that does not finish its request must not keep a node from stopping.
  */
 export async function closeGently(api: Api): Promise<void> {
   const startedMs = performance.now();

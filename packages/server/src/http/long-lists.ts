@@ -9,15 +9,15 @@ interface List {
   readonly data: readonly unknown[];
 }
 
-/** About how much is made at once. It takes less than a millisecond. */
+/** About how much text is made in one slice, in less than a millisecond. Characters. */
 const SLICE_CHARACTERS = 64 * 1024;
 
 const isList = (payload: unknown): payload is List =>
   typeof payload === "object" && payload !== null && "data" in payload && Array.isArray(payload.data);
 
-/** Makes lists of records into JSON text in slices of the event loop's time, one record after the other, and sends long ones in chunks. */
+/** Turns lists of records into JSON text in slices of the event loop's time, one record after the other, and sends long lists in chunks. */
 export function sliceLongLists(api: Api, loopTime: LoopTime): void {
-  // Fastify sends a stream as well, but says that a serializer returns a string.
+  // Fastify also sends a stream, although its types say that a serializer returns a string.
   const useText = (reply: FastifyReply, text: string | JsonStream) => void reply.serializer(() => text as string);
   api.addHook("preSerialization", (request, reply, payload, done) => {
     if (!isList(payload) || !request.principal) return done(null, payload);

@@ -2,9 +2,9 @@ import type { FastifyRequest } from "fastify";
 import type { LoopTime, SlicedWork, WorkspaceId } from "#kernel";
 
 /**
- * Runs work on a request in slices. It is dropped when the connection ends, with what it holds.
+ * Runs work on a request in slices. The work, and what it holds, is dropped when the connection ends.
  *
- * @param characters how long the text is that is worked on
+ * @param characters the length of the text that is processed
  * @throws {WorkDroppedError}, and what the work throws
  */
 export function runForRequest<Result>(

@@ -7,7 +7,7 @@ import type { Access } from "./authenticate.ts";
  * returns afterwards.
  *
  * Routes refuse only the methods that some other path has. `refusedPaths` refuses all others: Fastify keeps a tree of routes for each
- * method, and to fill those of the 28 methods that no path has took a third of the processor time of a node's start.
+ * method. To fill the trees of the 28 methods that no path has took a third of the processor time of a node's start.
  */
 export function refuseOtherMethods(api: Api): () => void {
   const paths = new Map<string, { methods: Set<HTTPMethods>; access: Access | undefined }>();

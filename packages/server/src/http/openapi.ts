@@ -83,7 +83,7 @@ export async function describeApi(api: Api): Promise<void> {
       return document;
     },
   });
-  // The same bytes for all, so that responses that nobody reads hold no memory of their own.
+  // All responses share the same bytes, so that responses that nobody reads use no memory of their own.
   let document: Buffer | undefined;
   api.get("/doc", { schema: { hide: true } as object }, (_request, reply) => {
     document ??= Buffer.from(JSON.stringify(api.swagger()));
@@ -102,7 +102,7 @@ function describeOperation(components: Components, schema: FastifySchema, { empt
     ...parametersIn("query", schema.querystring),
     ...parametersIn("header", schema.headers),
   ];
-  /** A text of another type than JSON says which. */
+  /** The content of a response. A text that is not JSON has its own media type. */
   const contentOf = (of: Schema) => {
     if (of.title === undefined) throw new Error(`A schema of ${schema.operationId} has no title.`);
     return { [of.contentMediaType ?? "application/json"]: { schema: components.schema(of), example: of.examples?.[0] } };

@@ -15,13 +15,13 @@ export interface Authenticated {
 /** Authenticates requests of the dashboard's pages by the session in their cookie, and by nothing else. */
 export interface PageAuthenticator {
   /**
-   * @throws UNAUTHORIZED without a valid session; NOT_FOUND for a workspace that the person does not belong to; FORBIDDEN when they are no
-   *   operator
+   * @throws UNAUTHORIZED without a valid session; NOT_FOUND for a workspace that the person does not belong to; FORBIDDEN when they are not
+   *   an operator
    */
   authenticate(request: FastifyRequest, scope: PageScope): Promise<Authenticated>;
   /** The same, in a transaction. Until it ends, the person's rights cannot change. */
   hold(tx: Db, request: FastifyRequest, scope: PageScope): Promise<Authenticated>;
-  /** Where clients reach this service, if the operator said so. Requests of pages may come from there. */
+  /** The origin at which clients reach this service, if the operator set it. Requests of pages may come from there. */
   readonly publicOrigin: string | null;
 }
 
@@ -35,15 +35,15 @@ declare module "fastify" {
     page?: boolean;
     /** Browsers are sent to this route by another site. */
     fromAnySite?: boolean;
-    /** A person must have proven within the last ten minutes that it is them. A key need not. */
+    /** A person must have confirmed within the last ten minutes who they are. A key need not. */
     confirm?: boolean;
   }
 }
 
 /*
  * The paths under which pages call the API. They are compared with the request's target as it was sent: a target that only means the same
- * (`/%64ashboard/…`, `//dashboard/…`, `http://host/dashboard/…`) is no such request. So whether a request is authenticated by its cookie
- * or by its bearer token depends on these expressions alone, never on what the router makes of a path.
+ * (`/%64ashboard/…`, `//dashboard/…`, `http://host/dashboard/…`) is not such a request. So whether a request is authenticated by its cookie
+ * or by its bearer token depends on these expressions alone, never on how the router interprets a path.
  */
 const OPERATOR = /^\/dashboard\/api(\/admin\/v1\/.*)$/s;
 const WORKSPACE = /^\/dashboard\/api\/([A-Za-z0-9_]{1,64})(\/v1\/.*)$/s;
@@ -65,10 +65,10 @@ export function rewritePageUrl(request: IncomingMessage): string {
   return path;
 }
 
-/** What a marked request is for. Null for all others, which never are authenticated by a cookie. */
+/** What a marked request is for. Null for all others, which are never authenticated by a cookie. */
 export const pageScopeOf = (request: FastifyRequest): PageScope | null => scopes.get(request.raw) ?? null;
 
-/** The header that pages send with each request that may change something. Other sites cannot, without leave of this one. */
+/** The header that pages send with each request that may change something. Other sites cannot send it without permission of this one. */
 const PAGE_HEADER = "x-tidemill-dashboard";
 
 /**

@@ -7,7 +7,7 @@ const DEFAULT_LIMIT = 50;
 
 /** What the description of a list says about pages that end early. */
 export const PAGE_END =
-  "A page ends early, also without records, after 10,000 records that the filters left out, or with 4 MiB of payloads and results: only " +
+  "A page ends early, even without records, after 10,000 records that the filters left out, or with 4 MiB of payloads and results: only " +
   "a `next_cursor` of null means the end.";
 
 /** A page as JSON text. */

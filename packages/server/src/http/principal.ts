@@ -5,11 +5,14 @@ import type { Timestamp, Uuid, WorkspaceId } from "#kernel";
 export interface SignedIn {
   readonly personId: Uuid;
   readonly sessionId: Uuid;
-  /** Whether they proved within the last minutes that it is them. */
+  /** Whether they confirmed within the last minutes who they are. */
   readonly confirmed: boolean;
 }
 
-/** The holder of a valid workspace key, or a person in a workspace of theirs. The plan and limits may be as old as the cache of keys allows (`find-principal.ts`). */
+/**
+ * The holder of a valid workspace key, or a person in one of their workspaces. The plan and limits may be as old as the cache of keys
+ * allows (`find-principal.ts`).
+ */
 export interface Principal {
   /** Null for a person. */
   readonly keyId: Uuid | null;

@@ -4,7 +4,7 @@ import { JsonBodyError } from "./json-body.ts";
 import { JSON_TYPE } from "./json-text.ts";
 import { closeLater } from "./linger.ts";
 
-/** Refusals of Fastify and PostgreSQL as problems of the catalogue, matched by their error codes. Null for any other error. */
+/** Errors of Fastify and PostgreSQL as problems of the catalogue, matched by their error codes. Null for any other error. */
 function asProblem(error: unknown, request: FastifyRequest): ProblemError | null {
   if (error instanceof ProblemError) return error;
   if (error instanceof JsonBodyError) return invalid("", error.message);
@@ -19,7 +19,7 @@ function asProblem(error: unknown, request: FastifyRequest): ProblemError | null
   return null;
 }
 
-/** More of an unread body than this is not worth reading to keep a connection. */
+/** A longer rest of an unread body is not worth reading to keep the connection. */
 const MAX_DUMPED_BYTES = 64 * 1024;
 
 /** Whether the request is refused before its body, a large one, was read. */
@@ -28,25 +28,25 @@ function isUnread({ raw, headers }: FastifyRequest): boolean {
   return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > MAX_DUMPED_BYTES;
 }
 
-/** Closes the connection after the response, in place of reading the rest of the body, however long it is. */
+/** Closes the connection after the response, instead of reading the rest of the body, however long it is. */
 function closeUnread({ raw }: FastifyRequest, reply: FastifyReply): void {
   const { socket } = raw;
-  // Node reads the rest of a body that nobody began to read. This takes what is there, and no more.
+  // Node would read the rest of a body that nobody began to read. This takes what is there, and no more.
   raw.pause();
   raw.read();
   void reply.header("connection", "close");
   socket.destroySoon = () => closeLater(socket);
 }
 
-/** The URL of a request without what lets its reader in: tokens of links, and what an identity provider answers. */
+/** The URL of a request without credentials: tokens of links, and the response of an identity provider. */
 function urlToLog({ url, routeOptions }: FastifyRequest): string {
   const isOfSignIn = routeOptions?.config?.page === true;
   return isOfSignIn ? (routeOptions.url ?? "") : url.replace(/^(\/dashboard\/link\/).*/s, "$1…");
 }
 
 /**
- * Replies to every error with the error envelope. An unknown error is a fault of the service: it is logged, and callers see INTERNAL. A deadlock
- * is one, too, which a caller may try again.
+ * Replies to every error with the error envelope. An unknown error is a fault of the service: it is logged, and callers see INTERNAL. A
+ * deadlock is such a fault, too, but the caller may try again.
  */
 export const replyProblem =
   (emit: EmitEvent) =>

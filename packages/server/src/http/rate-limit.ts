@@ -14,7 +14,7 @@ export interface RateLimitDecision {
 export interface RateLimiter {
   /** Takes one request from the limit of a workspace. Never rejects. */
   take(workspaceId: WorkspaceId, requestsPerMinute: number): Promise<RateLimitDecision>;
-  /** Whether a worker may report what it does with its jobs though the limit of its workspace is used up. */
+  /** Whether a worker may report what it does with its jobs although the limit of its workspace is used up. */
   takeReport(workspaceId: WorkspaceId, requestsPerMinute: number): boolean;
 }
 
@@ -22,7 +22,7 @@ export interface RateLimiter {
 export interface OverLimit {
   /** Makes its error. */
   readonly refuse: () => ProblemError;
-  /** Whether it may still report what a worker does with its jobs. */
+  /** Returns whether the request may still report what a worker does with its jobs. */
   readonly mayReport: () => boolean;
 }
 
@@ -33,7 +33,7 @@ declare module "fastify" {
   }
   interface FastifyContextConfig {
     /**
-     * What is done with a request over the limit of its workspace. Jobs that workers hold would be lost if their reports were refused:
+     * What happens to a request over the limit of its workspace. Jobs that workers hold would be lost if their reports were refused:
      * "reports" takes these, up to a limit of their own. With "partly" the route decides. Default: it is refused.
      */
     overLimit?: "reports" | "partly";

@@ -8,7 +8,7 @@ interface Separated {
   readonly raw: readonly string[];
 }
 
-/** Limits of what is outside of raw members, which is parsed at once. A batch of 1,000 jobs with all their fields needs less. */
+/** Limits on everything outside of raw members, which is parsed in one piece. A batch of 1,000 jobs with all their fields needs less. */
 const MAX_VALUES = 16_000;
 const MAX_REST_BYTES = 3 * 1024 * 1024;
 
@@ -17,8 +17,9 @@ const [QUOTE, COMMA, COLON, BACKSLASH] = [0x22, 0x2c, 0x3a, 0x5c];
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /**
- * Takes the raw members `name` out of a body, and checks their syntax and depth, in one pass. They are those of its object and, if it is an
- * array or has an array `list`, of the objects in that. The syntax of the rest is not checked: `JSON.parse` does it. Every body passes through here, so it scans bytes, which are read faster than the characters of a string.
+ * Takes the raw members `name` out of a body, and checks their syntax and depth, in one pass. Raw members are members of the body's object
+ * and, if the body is an array or has an array `list`, of the objects in that array. The syntax of the rest is not checked: `JSON.parse`
+ * does that. Every body passes through here, so this scans bytes, which are read faster than the characters of a string.
  *
  * @throws {JsonSyntaxError}, {JsonDepthError}, {JsonLimitError}
  */
@@ -77,7 +78,7 @@ export function* takeOutRawMembers(bytes: Buffer, maxDepth: number, name: string
 /** The text of a body in which numbers replace some values. */
 class Rest {
   readonly #bytes: Buffer;
-  /** What stands before `#from`. */
+  /** The text before `#from`. */
   #text = "";
   #length = 0;
   #from = 0;
@@ -86,12 +87,12 @@ class Rest {
     this.#bytes = bytes;
   }
 
-  /** How many bytes the rest has up to an index of the body. */
+  /** The number of bytes that the rest has up to an index of the body. */
   lengthUntil(at: number): number {
     return this.#length + at - this.#from;
   }
 
-  /** Replaces the bytes from `start` to `end` by a number. */
+  /** Replaces the bytes from `start` to `end` with a number. */
   replace(start: number, end: number, index: number): void {
     // The space keeps what follows apart.
     const number = `${index} `;
@@ -107,7 +108,7 @@ class Rest {
 
 const outside = (name: string | null): string => (name === null ? "" : ` outside of "${name}"`);
 
-/** The index of the quote that ends a string, or an index from `limit` on if the string goes on there. */
+/** The index of the quote that ends a string, or an index from `limit` on if the string continues there. */
 function closingQuote(bytes: Buffer, start: number, limit: number): number {
   let at = start;
   for (; at < limit; at += 1) {

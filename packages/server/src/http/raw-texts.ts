@@ -1,15 +1,15 @@
 import { isAscii } from "node:buffer";
 import { JSON_SLICE_BYTES, type SlicedWork } from "#kernel";
 
-/** A smaller body is gone before garbage is collected twice. */
+/** A smaller body is gone before two garbage collections. */
 const MIN_SHARED_BYTES = 256 * 1024;
 /** Garbage collection does not move strings of this length. */
 const SHARED_BYTES = 256 * 1024;
 
 /**
- * Reads parts of a body as texts. Those of a large body are slices of longer strings: a thousand strings of 16 KB would be copied by
- * collections of garbage, which hold the event loop for 10 to 40 ms, while the body is worked on. Each string is of about 256 KiB, so that
- * a part that is kept longer than its body does not keep all of it.
+ * Reads parts of a body as texts. The texts of a large body are slices of longer strings: garbage collections would copy a thousand strings
+ * of 16 KB while the body is processed, and hold the event loop for 10 to 40 ms. Each string has about 256 KiB, so that a part that is kept
+ * longer than its body does not keep all of the body.
  */
 export class RawTexts {
   readonly all: string[] = [];
@@ -61,7 +61,7 @@ export class RawTexts {
   }
 }
 
-/** How many characters (UTF-16 units) the bytes of a valid UTF-8 text are. */
+/** The number of characters (UTF-16 units) in the bytes of a valid UTF-8 text. */
 function* charactersOf(bytes: Buffer, start: number, end: number): SlicedWork<number> {
   let count = 0;
   for (let at = start, pauseAt = start + JSON_SLICE_BYTES; at < end; at += 1) {

@@ -2,13 +2,13 @@ import type { Readable } from "node:stream";
 import { problem } from "#kernel";
 import type { BodyMemory } from "./body-memory.ts";
 
-/** Smaller bodies are kept in the pieces in which they come. Most come in one. */
+/** Smaller bodies are kept in the pieces in which they arrive. Most arrive in one. */
 const MIN_GATHERED_BYTES = 64 * 1024;
 
 interface Expected {
   /** Bytes. */
   readonly limit: number;
-  /** How long the body is, or NaN. */
+  /** The announced length of the body, or NaN. Bytes. */
   readonly announced: number;
   /** Where a large body is received. */
   readonly memory: BodyMemory;
@@ -19,8 +19,8 @@ interface Expected {
 type Done = (error: Error | null, body?: Buffer) => void;
 
 /**
- * Receives a body. A large one is written into one buffer as it comes: to put it together at its end would hold the event loop for 10 ms,
- * and need its memory twice.
+ * Receives a body. A large body is written into one buffer as it arrives: to put it together at the end would hold the event loop for 10
+ * ms, and would need its memory twice.
  */
 export function receiveBody(payload: Readable, { limit, announced, memory, onPiece }: Expected, done: Done): void {
   if (announced > limit) {
@@ -34,7 +34,7 @@ export function receiveBody(payload: Readable, { limit, announced, memory, onPie
     const before = length;
     const pieceLength = piece.length;
     length += pieceLength;
-    // Nobody may wait for a turn to read more of it.
+    // Checked first: a body that is too large must not wait for a turn to be read further.
     if (length > limit) return end(tooLarge(limit));
     if (whole) move(piece, whole, before);
     else if (pieces.push(piece) && length > MIN_GATHERED_BYTES) {
@@ -59,15 +59,18 @@ export function receiveBody(payload: Readable, { limit, announced, memory, onPie
   payload.on("data", onData).on("end", onEnd).on("error", end).on("close", onClose);
 }
 
-/** Copies a piece into its body, and gives its memory back now: V8 counts it, and would begin to collect its heap because of it. Returns its length. */
+/**
+ * Copies a piece into its body, and releases the piece's memory now: V8 counts that memory, and would begin to collect its heap because of
+ * it. Returns its length.
+ */
 function move(piece: Buffer, whole: Buffer, at: number): number {
   const length = piece.copy(whole, at);
-  // Not one that shares its memory with others.
+  // Not if the piece shares its memory with others.
   if (piece.buffer.byteLength === length) (piece.buffer as ArrayBuffer).transfer(0);
   return length;
 }
 
-/** Gives the memory of a large body back. Nothing may read it from now on. */
+/** Releases the memory of a large body. Nothing may read it from now on. */
 export function freeBody(body: Buffer, memory: BodyMemory): void {
   if (body.length > MIN_GATHERED_BYTES) memory.release(body);
 }

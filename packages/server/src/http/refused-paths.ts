@@ -1,13 +1,13 @@
 import type { FastifyContextConfig, FastifyRequest } from "fastify";
 import findMyWay, { type HTTPMethod } from "find-my-way";
 
-/** As long as the parameter of a path may be. */
+/** The maximum length of a path parameter. */
 export const MAX_PARAM_LENGTH = 512;
 
-/** Under which all paths are kept, whatever their methods. */
+/** The method under which all paths are kept, whatever their methods are. */
 const ANY: HTTPMethod = "GET";
 
-/** What refuses a method, by path. */
+/** Paths, each with the route that refuses a method. */
 export class RefusedPaths {
   readonly #router = findMyWay({ maxParamLength: MAX_PARAM_LENGTH });
 

@@ -13,20 +13,20 @@ declare module "fastify" {
   }
   interface FastifyReply {
     /**
-     * Counts what the response will hold, before it is made: until the client has taken it, or the exchange is over. A negative
-     * number reduces it. Not on listeners that workspaces do not share.
+     * Counts what the response will hold, before it is made: until the client has taken it, or the exchange is over. A negative number
+     * reduces it. Absent on listeners that workspaces do not share.
      */
     holdBytes?: (bytes: number) => void;
     /**
-     * As `holdBytes`, but waits until the workspace has any room. Call it before what the response will hold is read. The response counts
-     * whole, even if that exceeds the room. The next one waits until there is room again.
+     * Like `holdBytes`, but waits until the workspace has any room. Call it before reading what the response will hold. The whole response
+     * is counted, even if that exceeds the room. The next one waits until there is room again.
      *
      * @throws UNAVAILABLE when that takes too long, or when the client is gone by then
      */
     holdBytesInTurn?: (bytes: number) => Promise<void>;
   }
   interface FastifyContextConfig {
-    /** How large the route's response may be, if it is large. Bytes. */
+    /** The maximum size of the route's response, if it may be large. Bytes. */
     responseBytes?: number;
   }
 }
@@ -49,10 +49,10 @@ export class RequestMemory {
   }
 
   /**
-   * Takes memory for a request's body, or for the response of its route if that may be larger. A large one waits for its turn: as long
-   * as nobody reads its body, its client has to wait, too.
+   * Takes memory for a request's body, or for the response of its route if that may be larger. A large body or response waits for its turn:
+   * as long as nobody reads the body, the client has to wait, too.
    *
-   * @throws UNAVAILABLE when that takes too long, or responses of the workspace that no one takes fill its share
+   * @throws UNAVAILABLE when that takes too long, or when responses that nobody takes fill the workspace's share
    */
   admit(request: FastifyRequest, reply: FastifyReply): Promise<void> | undefined {
     const workspaceId = request.principal?.workspaceId;
@@ -62,7 +62,7 @@ export class RequestMemory {
     return bytes < MIN_COUNTED_BYTES ? undefined : this.#take(request, reply, workspaceId, bytes);
   }
 
-  /** Counts a response in place of the request's body, which is no longer needed. */
+  /** Counts a response instead of the request's body, which is no longer needed. */
   respond(request: FastifyRequest, reply: FastifyReply, payload: unknown): void {
     const workspaceId = request.principal?.workspaceId;
     if (workspaceId === undefined) return;
@@ -117,13 +117,13 @@ export class RequestMemory {
   }
 }
 
-/** How long a response is. Null when that is not known. */
+/** The length of a response. Null when that is not known. */
 function lengthOf(payload: unknown): number | null {
   if (typeof payload === "string") return payload.length;
   return payload instanceof JsonStream ? payload.characters : null;
 }
 
-/** How long the body will be: as announced, or as long as the route allows. 0 without a body. */
+/** The length that the body will have: as announced, or the maximum of the route. 0 without a body. */
 function bodyBytes({ headers, route }: FastifyRequest): number {
   const limit = route.bodyLimit ?? 0;
   const announced = headers["content-length"];

@@ -10,7 +10,10 @@ export interface LongResponse {
 /** How many chunks of all long responses are sent in one turn of the event loop. They take about 2 ms. */
 const CHUNKS_IN_A_TURN = 4;
 
-/** Shares the event loop's time for long responses: clients that read fast would take all of it in one turn. Workspaces take turns. */
+/**
+ * Shares the event loop's time for long responses: clients that read fast would otherwise take all of it in one turn. Workspaces take
+ * turns.
+ */
 class SendingTurns {
   readonly #waiting = new RoundRobinQueue<LongResponse>();
   #left = CHUNKS_IN_A_TURN;
@@ -47,5 +50,5 @@ class SendingTurns {
   };
 }
 
-/** Of all responses of the process. */
+/** The turns of all responses of the process. */
 export const sendingTurns = new SendingTurns();

@@ -43,13 +43,13 @@ import { MAX_ISSUES } from "./validate.ts";
 
 const REQUEST_TIMEOUT_MS = 120_000;
 const KEEP_ALIVE_MS = 72_000;
-/** A connection that has not sent a complete head by then is closed, also one that sends nothing. */
+/** A connection that has not sent a complete head by then is closed, even if it sends nothing. */
 const HEAD_TIMEOUT_MS = 10_000;
 const STALLED_RESPONSE_MS = 30_000;
-/** Of requests that anybody may send, to sign in. No workspace's share limits how much of the node they take. */
+/** The maximum body of requests that anybody may send, to sign in. No workspace's share limits how much of the node they take. */
 const SIGN_IN_BODY_BYTES = 64 * 1024;
 const SMALL_BODY_TIMEOUT_MS = 10_000;
-/** When its body took longer, a request is authenticated again: the sender's key or role may have ended meanwhile. */
+/** If its body took longer than this, a request is authenticated again: the sender's key or role may have ended in the meantime. */
 const MAX_BODY_WAIT_MS = 500;
 
 export interface ApiOptions {
@@ -60,11 +60,11 @@ export interface ApiOptions {
   readonly random: Random;
   /** Without it, nothing is shared among workspaces. */
   readonly shares?: Pick<Shares, "requestMemory" | "loopTime">;
-  /** How long a client may take nothing of a response. Milliseconds. */
+  /** How long a client may take nothing of a response before it is disconnected. Milliseconds. */
   readonly stalledResponseMs?: number;
   /** How long a body of 64 KiB or less may take. Milliseconds. */
   readonly smallBodyTimeoutMs?: number;
-  /** When its body has taken longer, a request is authenticated again. Milliseconds. */
+  /** If its body has taken longer than this, a request is authenticated again. Milliseconds. */
   readonly maxBodyWaitMs?: number;
   readonly isServing?: () => boolean;
   /** Without it, connections are not limited. */
@@ -195,7 +195,7 @@ export function createApi(options: ApiOptions): Api {
   };
   const admitBody = (request: FastifyRequest, reply: FastifyReply): Promise<void> | undefined => {
     checkRole(request);
-    // Here and not in the handler, which runs when the body was read.
+    // Here and not in the handler, which runs only after the body was read.
     if (request.isUnknown) throw unknownRoute(request);
     const { allow } = request.route.config;
     if (allow !== undefined) throw problem("METHOD_NOT_ALLOWED", {}, { headers: { Allow: allow } });
@@ -204,7 +204,7 @@ export function createApi(options: ApiOptions): Api {
     expectBody(request);
     return undefined;
   };
-  /** Returns undefined when nothing has to be waited for, which is so for most requests: they are spared the promises. */
+  /** Returns undefined when there is nothing to wait for. So most requests need no promises. */
   const receive = (request: FastifyRequest, reply: FastifyReply): Promise<void> | undefined => {
     request.route = request.routeOptions;
     const refused = request.is404 ? refusedPaths.find(request) : null;
@@ -217,7 +217,7 @@ export function createApi(options: ApiOptions): Api {
     if (!anyHost) checkHost(request.headers.host);
     if (!isServing() && (access !== undefined || page)) throw unavailable("The node is starting or stopping.");
     const ofPage = pageScopeOf(request) !== null;
-    // The operator API of the public listener is for pages only. For all others it is not there.
+    // The operator API of the public listener is for pages only. For all others it does not exist.
     if (authenticator.pages && access === "operator" && !ofPage) throw unknownRoute(request);
     const authenticating = authenticate(authenticator, request);
     if (authenticating) return authenticating.then(() => admit(request, reply));
@@ -245,7 +245,7 @@ export function createApi(options: ApiOptions): Api {
   return api as unknown as Api;
 }
 
-/** Returns what makes the error for a request of an unknown route. */
+/** Returns a function that makes the error for a request of an unknown route. */
 function unknownRoutes(api: Api): (request: FastifyRequest) => ProblemError {
   const routes = new Set<string>();
   // Names of the operator API are not suggested.
@@ -263,7 +263,7 @@ function trackInFlight(api: Api): void {
   api.decorate("inFlight", inFlight);
   api.addHook("preHandler", (request, reply, done) => {
     inFlight.add(request);
-    // Not `onResponse`, which does not come for a stream that the client does not read to its end.
+    // Not `onResponse`, which is not called for a stream that the client does not read to its end.
     reply.raw.on("close", () => inFlight.delete(request));
     done();
   });

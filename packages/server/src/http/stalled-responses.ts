@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 
-/** Setting a timeout costs a small response more than it is worth: of those, a connection holds few that are not taken. */
+/** For small responses a timeout costs more than it is worth: a connection holds only few of them that are not taken. */
 const MIN_WATCHED_LENGTH = 4 * 1024;
 
 /** Disconnects a client that takes nothing of a response for `stalledMs`. Node replaces the timeout when the response is sent. */

@@ -4,7 +4,7 @@ import { cut, type Issue, malformed, nearest } from "#kernel";
 import { FORMATS } from "./formats.ts";
 import { messageOf } from "./schema-messages.ts";
 
-/** The most issues that one error lists. */
+/** The maximum number of issues that one error lists. */
 export const MAX_ISSUES = 20;
 /** Longer names are cut in the paths of issues. */
 const MAX_NAME_LENGTH = 100;
@@ -16,7 +16,7 @@ const options = {
   verbose: true,
   formats: FORMATS,
   validateSchema: false,
-  // To optimize the code takes as long as to generate it, and what it saves is too little to be measured.
+  // Optimizing the code takes as long as generating it, and saves too little to be measured.
   code: { optimize: false },
 } as const;
 /** Values are validated as they are: nothing is coerced or dropped. */
@@ -25,7 +25,10 @@ const texts = new Ajv2020({ ...options, useDefaults: true });
 
 type Validated = { value: unknown } | { error: Error };
 
-/** Validates values of one part of requests. Its schema is compiled with the first of them, unless it was before: all schemas together take 0.2 s. */
+/**
+ * Validates values of one part of requests. Its schema is compiled with the first value, unless it was compiled before: all schemas
+ * together take 0.2 s.
+ */
 export interface Validator {
   (value: unknown): Validated;
   compile(): void;
@@ -50,7 +53,7 @@ export const compileSchema: ValidatorCompiler = ({ schema, httpPart }) => {
   return Object.assign(validate, { compile });
 };
 
-/** Documented header names have their usual capitals. Node's are in lower case, so the schema for validation is too. */
+/** Documented header names have their usual capitals. Node's are in lower case, so the schema for validation is in lower case, too. */
 const inLowerCase = ({ properties = {}, ...schema }: { properties?: object }): object => ({
   ...schema,
   properties: Object.fromEntries(Object.entries(properties).map(([name, one]) => [name.toLowerCase(), one])),
@@ -68,7 +71,9 @@ function withIntegers(texts: Record<string, unknown>, names: readonly string[]):
   return texts;
 }
 
-/** For a body that is either an array or an object. Each has its own schema, so that the paths of issues exist in the body. */
+/**
+ * Compiles schemas for a body that is either an array or an object. Each has its own schema, so that the paths of issues exist in the body.
+ */
 export const compileArrayOr =
   (arraySchema: object, objectSchema: object): ValidatorCompiler =>
   (route) => {
@@ -150,7 +155,7 @@ function dotted(pointer: string): string {
     .reduce((path, part) => (/^\d+$/.test(part) ? `${path}[${part}]` : join(path, part)), "");
 }
 
-/** A name of a pointer, as much of it as is shown. An escaped character is two long. */
+/** The beginning of a name in a pointer, as much as is shown. An escaped character has two characters. */
 const unescapedStart = (part: string): string =>
   part
     .slice(0, 2 * (MAX_NAME_LENGTH + 1))

@@ -98,8 +98,8 @@ export function mountEnqueue(api: Api, { clock, tenants, enqueuer, shares }: Enq
         summary: "Enqueue several jobs",
         description:
           "Stores 1 to 1,000 jobs, all of them or none, and returns them in the order sent. Jobs with a known idempotency key are " +
-          "returned as they are now, and so are all jobs of a batch with a known key. The status is 200 when that is so for every job of " +
-          "the batch, else 201. An error leaves nothing stored.",
+          "returned as they are now, and so are all jobs of a batch with a known key. The status is 200 when every job was known before, " +
+          "otherwise 201. After an error, nothing is stored.",
         operationId: "enqueueBatch",
         params: QueuePath,
         headers: EnqueueBatchHeaders,

@@ -18,7 +18,7 @@ export function mountSearch(api: Api, tenants: Tenants): void {
         summary: "List the jobs of all queues",
         description:
           "Returns jobs of all queues, live and finished, newest first, that match every given filter. " +
-          "A page ends early, also without records, after 10,000 jobs or 32 MiB of payloads that the filters left out, or with 4 MiB of " +
+          "A page ends early, even without records, after 10,000 jobs or 32 MiB of payloads that the filters left out, or with 4 MiB of " +
           "payloads and results. `searched_until` says how far a search got. Only a `next_cursor` of null means the end.",
         operationId: "listAllJobs",
         querystring: ListAllJobs,

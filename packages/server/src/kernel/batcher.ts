@@ -3,13 +3,13 @@ import type { WorkspaceId } from "./ids.ts";
 import { RoundRobinQueue } from "./shares/round-robin-queue.ts";
 
 export interface BatcherOptions<Item, Done> {
-  /** The most weight in one write. Each item weighs 1 unless `weigh` is given. */
+  /** The maximum weight in one write. Without `weigh`, each item weighs 1. */
   readonly maxWeight: number;
   /** How many writes may run at the same time. */
   readonly writers: number;
   /**
-   * With several writers: whether no workspace has items in two writes at once. One with many items then leaves the other writers to others.
-   * An item whose result is a promise counts as being written until that is settled.
+   * With several writers: whether no workspace may have items in two writes at once. Then a workspace with many items leaves the other
+   * writers to others. An item whose result is a promise counts as being written until that is settled.
    */
   readonly oneWriteEach?: boolean;
   readonly weigh?: (item: Item) => number;
@@ -52,7 +52,10 @@ export class Batcher<Item, Done> {
     });
   }
 
-  /** Adds items of one caller, who waits for all of them: one promise, where hundreds would be kept until the database responds. */
+  /**
+   * Adds items of one caller that waits for all of them. This takes one promise, instead of hundreds that would be kept until the database
+   * responds.
+   */
   addAll(items: readonly Item[]): Promise<Done[]> {
     return new Promise((resolve, reject) => {
       const done: Done[] = new Array(items.length);
@@ -83,7 +86,10 @@ export class Batcher<Item, Done> {
     void this.#drain();
   }
 
-  /** Waits until no write is under way, and no item can be written: of workspaces for whose items something is left to do, some may wait. */
+  /**
+   * Waits until no write is under way and no item can be written. Items may still wait if results of their workspace's last write are
+   * unsettled promises.
+   */
   async settled(): Promise<void> {
     if (this.#writing === 0) return;
     await new Promise<void>((resolve) => this.#idle.push(resolve));

@@ -19,8 +19,8 @@ export class DatabaseClock implements Clock {
   }
 
   /**
-   * Sets the clock by the database's time, which was read between `sentMs` (by `elapsedMs`) and now. It changes no more than this proves: when a
-   * response took seconds, the time may have been read at any moment of them.
+   * Sets the clock by the database's time, which was read between `sentMs` (by `elapsedMs`) and now. It changes the clock no more than this
+   * proves: if a response took seconds, the time may have been read at any moment within them.
    */
   follow(databaseMs: number, sentMs: number): void {
     this.#offsetMs = Math.min(Math.max(this.#offsetMs, databaseMs - performance.now()), databaseMs - sentMs);
@@ -52,5 +52,5 @@ export const momentMs = (moment: string): number => Date.parse(moment);
 
 export const toMoment = (ms: number): string => new Date(ms).toISOString();
 
-/** For libraries that require a `Date`. */
+/** Converts a time for libraries that require a `Date`. */
 export const dateAt = (ms: number): Date => new Date(ms);

@@ -76,7 +76,7 @@ const dnsServers: Read<readonly string[]> = (text) => {
     .map((entry) => entry.trim())
     .filter((entry) => entry !== "");
   for (const entry of given) {
-    if (!isDnsServer(entry)) throw new Error(`must be IP addresses, with or without ports, separated by commas; "${entry}" is none`);
+    if (!isDnsServer(entry)) throw new Error(`must be IP addresses, with or without ports, separated by commas; "${entry}" is not one`);
   }
   return given;
 };
@@ -102,7 +102,7 @@ const groupRoles: Read<readonly string[]> = (text) => {
   const given = text.split(",").map((rule) => rule.trim());
   const rules = given.filter((rule) => rule !== "");
   const odd = rules.find((rule) => !/^[^=]+=(operator|ws_[0-7][0-9a-hjkmnp-tv-z]{25}:(admin|write|read))$/.test(rule));
-  if (odd !== undefined) throw new Error(`must be rules like group=ws_…:write or group=operator, separated by commas; "${odd}" is none`);
+  if (odd !== undefined) throw new Error(`must be rules like group=ws_…:write or group=operator, separated by commas; "${odd}" is not one`);
   return rules;
 };
 const hosts: Read<readonly string[]> = (text) => {
@@ -130,7 +130,7 @@ export const SETTINGS = {
     "TIDEMILL_ALLOWED_HOSTS",
     hosts,
     [] as readonly string[],
-    "Host names for which requests are served, separated by commas; `*` for all. A listener on a loopback address always checks the name, any other one only if this is set.",
+    "Host names for which requests are served, separated by commas; `*` for all. A listener on a loopback address always checks the name. Any other listener checks it only if this is set.",
   ),
   dataDir: setting("TIDEMILL_DATA_DIR", directory, path.resolve(".tidemill"), "Directory in which the embedded PostgreSQL keeps its data."),
   databaseUrl: setting("DATABASE_URL", postgresUrl, null, "URL of a PostgreSQL (15 or later) to use instead of the embedded one.", {
@@ -153,7 +153,7 @@ export const SETTINGS = {
     "TIDEMILL_DATABASE_CONNECTIONS",
     integer({ min: 7, max: 500 }),
     24,
-    "The most database connections that a node opens.",
+    "The maximum number of database connections that a node opens.",
   ),
   statementTimeoutMs: setting(
     "TIDEMILL_STATEMENT_TIMEOUT_MS",
@@ -164,14 +164,14 @@ export const SETTINGS = {
   adminToken: setting("TIDEMILL_ADMIN_TOKEN", token, null, "Bearer token of the operator API. If empty, the operator API is closed.", {
     secret: true,
   }),
-  bootstrapKey: setting("TIDEMILL_BOOTSTRAP_KEY", workspaceKey, null, "Key of the first workspace. If empty, a random key is made.", {
+  bootstrapKey: setting("TIDEMILL_BOOTSTRAP_KEY", workspaceKey, null, "Key of the first workspace. If empty, a random key is generated.", {
     secret: true,
   }),
   trustedProxies: setting(
     "TIDEMILL_TRUSTED_PROXIES",
     addresses,
     [] as readonly string[],
-    "Proxies in front of the nodes: addresses or CIDR blocks, separated by commas. What they say of clients' addresses in `X-Forwarded-For` is used to limit attempts to sign in.",
+    "Proxies in front of the nodes: addresses or CIDR blocks, separated by commas. The client addresses that they report in `X-Forwarded-For` are used to limit sign-in attempts.",
   ),
   smtpUrl: setting(
     "TIDEMILL_SMTP_URL",
@@ -192,7 +192,7 @@ export const SETTINGS = {
     "closed",
     "With `open`, anybody with a mail address may sign up and gets a workspace on the plan Free. It needs `TIDEMILL_SMTP_URL`.",
   ),
-  oidcIssuer: setting("TIDEMILL_OIDC_ISSUER", httpUrl, null, "URL of an identity provider (OpenID Connect) by which people sign in."),
+  oidcIssuer: setting("TIDEMILL_OIDC_ISSUER", httpUrl, null, "URL of an identity provider (OpenID Connect) with which people sign in."),
   oidcClientId: setting("TIDEMILL_OIDC_CLIENT_ID", string, "", "Id of this service at the identity provider."),
   oidcClientSecret: setting(
     "TIDEMILL_OIDC_CLIENT_SECRET",
@@ -207,13 +207,13 @@ export const SETTINGS = {
     "single sign-on",
     "What people call the identity provider. The button says `Sign in with …`.",
   ),
-  oidcScopes: setting("TIDEMILL_OIDC_SCOPES", string, "openid profile email", "What is asked of the identity provider."),
+  oidcScopes: setting("TIDEMILL_OIDC_SCOPES", string, "openid profile email", "The scopes that are requested from the identity provider."),
   oidcGroupsClaim: setting("TIDEMILL_OIDC_GROUPS_CLAIM", string, "groups", "The claim that lists a person's groups."),
   oidcRoles: setting(
     "TIDEMILL_OIDC_ROLES",
     groupRoles,
     [] as readonly string[],
-    "What groups may do: `group=ws_…:role` or `group=operator`, separated by commas. Roles: `admin`, `write`, `read`. A group `*` is everybody.",
+    "What groups may do: `group=ws_…:role` or `group=operator`, separated by commas. Roles: `admin`, `write`, `read`. The group `*` means everybody.",
   ),
   defaultPlan: setting("TIDEMILL_DEFAULT_PLAN", oneOf(PLAN_NAMES), "enterprise", "Plan of the first workspace."),
   env: setting(
@@ -268,13 +268,13 @@ export const SETTINGS = {
     "TIDEMILL_MAX_CONNECTIONS",
     maxConnections,
     null,
-    "The most open connections of clients. If empty: what callbacks leave of the process's limit of open files, at most 10000.",
+    "The maximum number of open client connections. If empty: what callbacks leave of the process's open-file limit, at most 10000.",
   ),
   callbacksInFlight: setting(
     "TIDEMILL_CALLBACKS_IN_FLIGHT",
     integer({ min: 2 }),
     4_096,
-    "The most callbacks that a node has in flight. One workspace gets at most three quarters of them, one queue half.",
+    "The maximum number of callbacks that a node has in flight. One workspace gets at most three quarters of them, one queue half.",
   ),
   enqueueBacklog: setting(
     "TIDEMILL_ENQUEUE_BACKLOG",

@@ -30,7 +30,7 @@ export class DeadlineLoop implements Service {
     this.#loop = new PeriodicLoop({ name, everyMs: MAX_TIMER_MS, pass }, emit, random);
   }
 
-  /** Makes no pass yet. The first pass of `DuePoll` wakes the loop if something is due. */
+  /** Starts without a pass. The first poll of `DuePoll` wakes the loop if something is due. */
   start(): void {
     this.#loop.start(MAX_TIMER_MS);
   }

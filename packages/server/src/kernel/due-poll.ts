@@ -9,20 +9,20 @@ import type { Service } from "./service.ts";
 
 /** A kind of work that becomes due, and the loop that does it. */
 export interface DueSource {
-  /** Selects the time when the next is due, or no row if there is none. It must read only one index entry. */
+  /** Selects the time at which the next work is due, or no row if there is none. It must read only one index entry. */
   readonly nextDue: Fragment;
   readonly loop: Pick<DeadlineLoop, "wakeUnlessFailed" | "expectIn">;
 }
 
-/** What a node caches, and learns the changes of from the poll. */
+/** Something that a node caches. It learns about changes from the poll. */
 export interface PolledChanges {
   /** Selects a text for each change that was committed after the snapshot `last.snapshot`, which is at most 5 minutes old. */
   readonly sinceLast: Fragment;
   /**
    * Called after each poll.
    *
-   * @param changes those committed since the last poll. Null: not known, so that anything may have changed.
-   * @param sentMs all changes committed before this moment of the elapsed clock are known now
+   * @param changes the changes committed since the last poll. Null: they are not known, so anything may have changed
+   * @param sentMs all changes that were committed before this moment of the elapsed clock are known now
    */
   readonly receive: (changes: readonly string[] | null, sentMs: number) => void;
 }
@@ -53,9 +53,8 @@ interface Polled {
 }
 
 /**
- * Reads in one statement when the next work of each source is due, and wakes the loops of sources that are due. If the statement fails,
- * all loops look for themselves: one source that cannot be read must not stop the others. It also reads what has changed of what the node
- * caches.
+ * Reads in one statement when the next work of each source is due, and wakes the loops of sources that are due. If the statement fails, all
+ * loops look for themselves: one source that cannot be read must not stop the others. It also reads the changes of what the node caches.
  */
 export class DuePoll implements Service {
   readonly #options: DuePollOptions;
@@ -71,8 +70,8 @@ export class DuePoll implements Service {
   }
 
   /**
-   * Returns when the first poll has ended: what a node caches after it need not be forgotten because changes before it are not known. If
-   * PostgreSQL does not respond, it returns before: a node that does not start would not say why.
+   * Returns when the first poll has ended. So what a node caches afterwards need not be forgotten because earlier changes are unknown. If
+   * PostgreSQL does not respond, it returns earlier: a node that does not start could not say why.
    */
   async start(): Promise<void> {
     this.#loop.start();
@@ -108,8 +107,8 @@ export class DuePoll implements Service {
   }
 
   /**
-   * Another server, after a failover, may lack transactions that the last snapshot has seen, and give their numbers to others. The clock of
-   * the database counts too: that of the node is stalled while its machine is suspended.
+   * Another server, after a failover, may lack transactions that the last snapshot has seen, and assign their ids to others. The database's
+   * clock counts, too, because the node's clock stops while its machine is suspended.
    */
   #isNext({ server, server_ms }: Polled, sentMs: number): boolean {
     const last = this.#last;

@@ -13,7 +13,7 @@ export type EventMetric<Numbers extends string = string, Labels extends string =
 } & (
   | { readonly type: "counter"; readonly increment?: Numbers; readonly labels?: readonly Labels[] }
   | { readonly type: "gauge"; readonly set: Numbers }
-  /** In seconds, from a field in milliseconds. */
+  /** A histogram in seconds, from a field in milliseconds. */
   | { readonly type: "histogram"; readonly observeMs: Numbers; readonly buckets: readonly number[] }
 );
 
@@ -36,7 +36,7 @@ export const EVENTS = {
   node_started: event("info", "The node serves requests.", { leaseId: "number?", url: "string", version: "string" }),
   node_drain_started: event("info", "The node stops. It claims no more jobs and waits for callbacks in flight.", { inFlight: "number" }),
   node_stopped: event("info", "The node has closed everything."),
-  node_lease_lost: event("warn", "The node could not renew its lease in time. It ended its attempts and registers anew.", {
+  node_lease_lost: event("warn", "The node could not renew its lease in time. It ended its attempts and registers again.", {
     leaseId: "number?",
   }),
   setup_link_made: event(
@@ -44,17 +44,17 @@ export const EVENTS = {
     "Nobody can sign in to the dashboard yet. The first to open this link becomes its first person. It can be used once, within 72 hours.",
     { url: "string" },
   ),
-  oidc_failed: event("warn", "Signing in by the identity provider failed.", { error: "error" }),
+  oidc_failed: event("warn", "Signing in with the identity provider failed.", { error: "error" }),
   identity_linked: event("info", "A person added an account of the identity provider to their own.", {
     personId: "string",
     issuer: "string",
   }),
   mail_disabled: event("warn", "`TIDEMILL_SMTP_URL` is set but no mail is sent: links in mail need `TIDEMILL_PUBLIC_URL`."),
-  mail_sent: event("info", "The SMTP server took a mail.", { subject: "string" }, [
-    { type: "counter", name: "tidemill_mails_sent_total", help: "Mails that the SMTP server took." },
+  mail_sent: event("info", "The SMTP server accepted a mail.", { subject: "string" }, [
+    { type: "counter", name: "tidemill_mails_sent_total", help: "Mails that the SMTP server accepted." },
   ]),
-  mail_failed: event("warn", "The SMTP server did not take a mail. It is not sent again.", { subject: "string", error: "error" }, [
-    { type: "counter", name: "tidemill_mails_failed_total", help: "Mails that the SMTP server did not take." },
+  mail_failed: event("warn", "The SMTP server did not accept a mail. It is not sent again.", { subject: "string", error: "error" }, [
+    { type: "counter", name: "tidemill_mails_failed_total", help: "Mails that the SMTP server did not accept." },
   ]),
   person_signed_in: event("info", "A person signed in to the dashboard.", { personId: "string", method: "string", address: "string" }, [
     { type: "counter", name: "tidemill_sign_ins_total", help: "Sign-ins of people.", labels: ["method"] },
@@ -78,7 +78,7 @@ export const EVENTS = {
   migrations_ran: event("info", "The schema was brought up to date.", { names: "strings" }),
   migration_postponed: event(
     "warn",
-    "Other statements hold locks that bringing the schema up to date needs: those of nodes of an older version, or of a session that was left open. The start tries again, and says so once a minute or so.",
+    "A migration waits for locks that other statements hold: those of nodes of an older version, or of a session that was left open. The start tries again, and logs this about once a minute.",
   ),
   listener_lost: event("warn", "The connection that receives notifications broke. The node polls until it has a new one.", {
     error: "error",
@@ -86,7 +86,7 @@ export const EVENTS = {
   notify_failed: event("warn", "Other nodes could not be notified of new work. They find it when they poll.", { error: "error" }),
   counts_corrected: event(
     "warn",
-    "The number of jobs that is kept was wrong in some queues, and was corrected: nodes of an older version ran beside newer ones, or jobs were changed by hand.",
+    "The stored number of jobs of some queues was wrong and was corrected. The cause: nodes of an older version ran beside newer ones, or jobs were changed by hand.",
     { lanes: "number" },
     [{ type: "counter", name: "tidemill_counts_corrected_total", help: "Queues whose number of jobs was corrected.", increment: "lanes" }],
   ),
@@ -96,12 +96,12 @@ export const EVENTS = {
   history_dropped: event("debug", "Partitions of months whose rows have all expired were dropped.", { partitions: "strings" }),
   partition_failed: event(
     "warn",
-    "A partition of a month could not be created or dropped, or expired rows not be deleted. It is tried again: after 5 minutes if a lock was held, else after an hour.",
+    "A partition of a month could not be created or dropped, or expired rows could not be deleted. It is tried again: after 5 minutes if a lock was held, otherwise after an hour.",
     { table: "string", error: "error" },
   ),
   partition_skipped: event(
     "warn",
-    "Months have no partition, because their rows in the default partition are too many to move while history cannot be read or written. They stay there.",
+    "Months have no partition: the default partition has too many of their rows. To move them would block reads and writes of history for too long. They stay in the default partition.",
     { table: "string", months: "strings" },
   ),
   lane_sweep_failed: event(
@@ -161,20 +161,20 @@ export const EVENTS = {
   ),
   share_refused: event(
     "debug",
-    "A workspace was refused more of a resource that workspaces share (503).",
+    "A workspace could not get more of a resource that workspaces share (503).",
     { resource: "string", workspaceId: "string" },
     [
       {
         type: "counter",
         name: "tidemill_share_refusals_total",
-        help: "Requests that were refused more of a shared resource.",
+        help: "Requests that could not get more of a shared resource.",
         labels: ["resource"],
       },
     ],
   ),
   connections_refused: event(
     "warn",
-    "New connections were closed: as many were open as `TIDEMILL_MAX_CONNECTIONS` allows, all with a request in progress. Reported at most every 10 seconds: `count` are the refusals since the last report, and those after the last one are not yet in the metric.",
+    "New connections were closed, because as many were open as `TIDEMILL_MAX_CONNECTIONS` allows, all with a request in progress. Reported at most every 10 seconds: `count` is the number of refusals since the last report. Refusals after the last report are not yet in the metric.",
     { listener: ["public", "internal"], max: "number", count: "number" },
     [
       {
@@ -245,7 +245,7 @@ export const EVENTS = {
   }),
   job_kind_not_found: event(
     "error",
-    "A job is of a kind that this node does not know, one of a later version for example. It is left to other nodes.",
+    "A job is of a kind that this node does not know, for example one of a later version. It is left to other nodes.",
     {
       jobId: "string",
       kind: "string",
@@ -312,12 +312,16 @@ export const EVENTS = {
   worker_release_failed: event("warn", "Jobs that a worker did not get could not be released. Their attempts fail when their leases end.", {
     error: "error",
   }),
-  worker_record_failed: event("warn", "When workers last called could not be written. It is tried again with their next calls.", {
-    error: "error",
-  }),
+  worker_record_failed: event(
+    "warn",
+    "The times of workers' last calls could not be written. The node tries again with their next calls.",
+    {
+      error: "error",
+    },
+  ),
   lane_holders_read_failed: event(
     "warn",
-    "It could not be looked up which workers held jobs of a deleted queue or workflow. They learn of it when they extend or settle.",
+    "The node could not look up which workers held jobs of a deleted queue or workflow. The workers find out when they extend or settle.",
     { error: "error" },
   ),
 
@@ -330,16 +334,16 @@ export const EVENTS = {
       {
         type: "histogram",
         name: "tidemill_schedule_lateness_seconds",
-        help: "How late the oldest tick was, of those that fired in one transaction.",
+        help: "How late the oldest tick was among those that fired in one transaction.",
         observeMs: "lateMs",
         buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600, 3600],
       },
     ],
   ),
   schedule_jobs_made: event("debug", "Schedules made jobs.", { count: "number" }, [
-    { type: "counter", name: "tidemill_schedule_jobs_total", help: "Jobs that schedules made.", increment: "count" },
+    { type: "counter", name: "tidemill_schedule_jobs_total", help: "Jobs that schedules created.", increment: "count" },
   ]),
-  schedule_parse_failed: event("error", "This node cannot read a schedule, its time zone for example. It is tried again in an hour.", {
+  schedule_parse_failed: event("error", "This node cannot read a schedule, for example its time zone. It is tried again in an hour.", {
     workspaceId: "string",
     schedule: "string",
     cron: "string",
@@ -384,7 +388,7 @@ export const EVENTS = {
   ),
   delivery_cancel_failed: event(
     "warn",
-    "Pending deliveries of a webhook that was switched off could not be cancelled at once. They are cancelled later.",
+    "Pending deliveries of a webhook that was switched off could not be cancelled immediately. They are cancelled later.",
     { webhook: "string", error: "error" },
   ),
   webhook_disabled: event("warn", "A webhook was switched off: no delivery succeeded for five days.", {
@@ -397,12 +401,12 @@ export const EVENTS = {
     uses: "number",
     error: "error",
   }),
-  secret_decrypt_failed: event("warn", "A secret does not decrypt. Jobs that need it fail.", {
+  secret_decrypt_failed: event("warn", "A secret could not be decrypted. Jobs that need it fail.", {
     workspaceId: "string",
     secret: "string",
     error: "error",
   }),
-  keyring_read_failed: event("error", "The node could not read the master keys again. It goes on with those it has.", { error: "error" }),
+  keyring_read_failed: event("error", "The node could not read the master keys again. It continues with those it has.", { error: "error" }),
   master_key_not_found: event("error", "The node does not have a master key that is in use.", { masterKeyId: "string" }),
   key_file_update_failed: event("warn", "A rotation is over, but the node could not rename its key files.", { error: "error" }),
 };

@@ -1,17 +1,18 @@
-/** How often it looks at the time. Milliseconds. */
+/** How often the time is checked. Milliseconds. */
 const LOOK_MS = 250;
-/** A look that is this late: the event loop was stalled. Milliseconds. */
+/** A check that is at least this late means that the event loop was stalled. Milliseconds. */
 const LATE_MS = 1_000;
-/** How long it takes at most to read what has arrived meanwhile. Milliseconds. */
+/** The maximum time that it takes to read what has arrived in the meantime. Milliseconds. */
 export const RECENT_MS = 1_000;
 
 /**
- * Notices that the event loop was stalled, since the process was stopped or one turn took long. Afterwards, timers come before what has arrived in
- * sockets meanwhile: data, and the ends of connections. It does not notice that the machine was suspended, if its clock was stopped with it.
+ * Notices that the event loop was stalled, because the process was stopped or one turn took long. Afterwards, timers run before sockets are
+ * read: data, and the ends of connections, that have arrived in the meantime. A suspended machine is not noticed if its clock was stopped
+ * with it.
  */
 class EventLoopStalls {
   #seenMs = performance.now();
-  /** Whether the time since the last look is counted already. */
+  /** Whether the time since the last check has already been counted. */
   #isCounted = false;
   #endedMs = Number.NEGATIVE_INFINITY;
   #count = 0;
@@ -25,13 +26,16 @@ class EventLoopStalls {
     setInterval(look, LOOK_MS).unref();
   }
 
-  /** How often it was stalled. */
+  /** How often the event loop was stalled. */
   get count(): number {
     this.#notice();
     return this.#count;
   }
 
-  /** Whether timers are late, since it was stalled until less than a second ago: what has arrived may not be read yet. */
+  /**
+   * Whether the event loop was stalled until less than a second ago. Then timers are late, and data that has arrived may not have been read
+   * yet.
+   */
   get isRecent(): boolean {
     this.#notice();
     return performance.now() - this.#endedMs < RECENT_MS;

@@ -7,15 +7,15 @@ interface Waiting {
 
 export interface FairQueueOptions {
   readonly maxConcurrent: number;
-  /** How many may wait. By default any number. */
+  /** How many may wait. Default: any number. */
   readonly maxWaiting?: number;
   /** The message of the error when too many wait. */
   readonly message?: string;
 }
 
 /**
- * Lets a few do something at once, while others wait in lines. The lines take turns, so that a long one delays the others by one turn. When
- * too many wait, the longest line loses its last one.
+ * Lets a few callers do something at the same time, while others wait in lines. The lines take turns, so that a long one delays the others
+ * by one turn. When too many wait, the last caller of the longest line is refused.
  */
 export class FairQueue {
   readonly #options: Required<FairQueueOptions>;
@@ -59,7 +59,7 @@ export class FairQueue {
     const first = line.shift();
     this.#size -= 1;
     this.#lines.delete(of);
-    // Behind the others.
+    // The line goes to the end.
     if (line.length > 0) this.#lines.set(of, line);
     first?.start();
     return true;

@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 
-/** Where the limit is not known. It is the lowest among the usual ones. */
+/** The limit that is assumed where it is not known: the lowest of the usual ones. */
 const DEFAULT_FILES = 1_024;
-/** An idle connection takes memory too, some 10 kB. */
+/** An idle connection takes memory, too: about 10 kB. */
 const MAX_CONNECTIONS = 10_000;
 /** Connections and sockets of the internal listener, the log, name servers, files that are being read. */
 const OWN_FILES = 184;
-/** Sockets of the clients' port, if there are files for them, and otherwise. */
+/** How many sockets the clients' port has, if there are enough files for them, and otherwise. */
 const MANY_SOCKETS = 64;
 const FEW_SOCKETS = 8;
 /** Callbacks in flight have a connection each, and some more are kept open for the next callbacks. */
@@ -17,7 +17,7 @@ export interface FileUse {
   readonly databaseConnections: number;
 }
 
-/** How many sockets the clients' port has, of a process that may have so many files open. */
+/** How many sockets the clients' port has in a process that may have this many files open. */
 export const portSockets = (files: number): number => (files >= DEFAULT_FILES ? MANY_SOCKETS : FEW_SOCKETS);
 
 /** How many of a process's files its clients' connections may take: what other parts leave, but a quarter in any case. */
@@ -27,7 +27,7 @@ export function defaultMaxConnections(files: number, { callbacksInFlight, databa
   return Math.max(1, Math.min(MAX_CONNECTIONS, Math.max(left, Math.floor(shared / 4))));
 }
 
-/** The most files and sockets that this process may have open. Node raises it as far as it may when it starts. */
+/** The maximum number of files and sockets that this process may have open. Node raises it as far as allowed when it starts. */
 export function readFileLimit(path = "/proc/self/limits"): number {
   try {
     return parseFileLimit(readFileSync(path, "utf8"));

@@ -14,13 +14,13 @@ export interface LoopDelays {
 /** A metric of the node itself, which no event changes. */
 export const LOOP_DELAY = {
   name: "tidemill_event_loop_delay_seconds",
-  help: "How late the event loop was since the last scrape, looked at every 10 ms. Quantile 1 is the maximum.",
+  help: "How late the event loop was since the last scrape, measured every 10 ms. Quantile 1 is the maximum.",
   quantiles: [0.5, 0.99, 1],
 };
 
 /**
  * Adds the delay of the event loop to a node's metrics. Each scrape shows the time since the one before it. The first scrape begins the
- * measurement: its timer takes 0.4 % of a core, which a node that nobody scrapes is spared.
+ * measurement: its timer takes 0.4 % of a core, which is saved while nobody scrapes the node.
  *
  * @param delays times between the runs of a timer, which include its interval of 10 ms
  */

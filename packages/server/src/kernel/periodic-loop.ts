@@ -12,7 +12,10 @@ export interface LoopOptions {
   readonly everyMs: number;
   /** One pass. If it returns a number of milliseconds that is shorter than `everyMs`, the next pass starts after that. */
   readonly pass: () => Promise<unknown>;
-  /** Whether a pass that comes late because the event loop was stalled lets what has arrived meanwhile come first (`setStallTolerantTimeout`). */
+  /**
+   * Whether a pass that is late because the event loop was stalled lets the data that has arrived in the meantime be read first
+   * (`setStallTolerantTimeout`).
+   */
   readonly isPatient?: boolean;
 }
 
@@ -76,7 +79,7 @@ export class PeriodicLoop implements Service {
       this.#again = false;
       waitMs = await this.#passOnce();
     } while (this.#again && !this.#stopped && this.#failures === 0);
-    // At once: what wakes it from now on begins a pass.
+    // Cleared immediately: a wake-up from now on begins a pass.
     this.#running = undefined;
     if (!this.#stopped) this.#wakeIn(waitMs);
   }

@@ -9,11 +9,11 @@ import type { Service } from "./service.ts";
 const LOCKED_MS = 50;
 /** The wait when what is due failed. Milliseconds. */
 const FAILED_MS = 1_000;
-/** The wait when only workspaces have something due that took too long: when others have is not known. Milliseconds. */
+/** The wait when only workspaces that took too long have something due. When others will have is not known. Milliseconds. */
 const SLOW_MS = 250;
-/** When so many workspaces in a row take too long, the database may, and not their rows: the round ends. */
+/** When this many workspaces in a row take too long, the cause may be the database and not their rows: the round ends. */
 const MAX_TIMEOUTS = 3;
-/** After a try that took too long beside the rounds, the next one comes after so many times as long. */
+/** After a try beside the rounds that took too long, the next one waits for this many times its duration. */
 const SLOW_REST = 3;
 
 /** What one transaction did for a batch of workspaces. */
@@ -28,14 +28,14 @@ export interface ServedBatch {
 
 interface Turn extends Omit<ServedBatch, "restMs"> {
   readonly failed: boolean;
-  /** Whether it is of one workspace, which took too long. */
+  /** Whether the batch has one workspace, which took too long. */
   readonly timedOut?: boolean;
 }
 
 /** Due work of many workspaces, and how to do a share of it. */
 export interface DueWork {
   readonly clock: Pick<Clock, "elapsedMs">;
-  /** Workspaces in one transaction. */
+  /** The maximum number of workspaces in one transaction. */
   readonly maxBatch: number;
   /** How long the workspaces that were found take turns, before `findWorkspaces` runs again. Milliseconds. */
   readonly roundMs: number;
@@ -52,9 +52,9 @@ export interface DueWork {
 }
 
 /**
- * Does due work of all workspaces, in rounds. Workspaces take turns in batches, so that none waits for another's thousands. When a batch
- * fails or takes too long, its workspaces are served one by one, so that one workspace's bad or locked row does not keep the others from
- * being served. One that takes too long alone is tried beside the rounds from then on, until it no longer does.
+ * Does due work of all workspaces, in rounds. Workspaces take turns in batches, so that none waits for thousands of jobs of another. When a
+ * batch fails or takes too long, its workspaces are served one by one, so that one workspace's bad or locked row does not keep the others
+ * from being served. A workspace that takes too long alone is from then on tried beside the rounds, until it no longer does.
  */
 export class RoundRobinLoop implements Service {
   readonly #work: DueWork;
@@ -70,15 +70,15 @@ export class RoundRobinLoop implements Service {
 
   start(): void {}
 
-  /** Begins no more tries beside rounds, and waits for one that is under way. */
+  /** Begins no more tries beside the rounds, and waits for one that is under way. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     await this.#tryingSlow;
   }
 
   /**
-   * @returns the wait until there is more to do, in milliseconds: 0 at once, undefined when nothing is planned
-   * @throws UNAVAILABLE when the database is away, or too slow for several workspaces in a row
+   * @returns the wait until there is more to do, in milliseconds: 0 when there is more now, undefined when nothing is planned
+   * @throws UNAVAILABLE when the database is unavailable, or too slow for several workspaces in a row
    */
   async round(): Promise<number | undefined> {
     const { clock, maxBatch, roundMs, findNextInMs, findWorkspaces } = this.#work;
@@ -96,7 +96,8 @@ export class RoundRobinLoop implements Service {
       const beganMs = clock.elapsedMs();
       const { served, failed, more } = await this.#serveOrSplit(line.splice(0, maxBatch));
       line.push(...more);
-      // The others have all of their time. Those that fail are the longest waiting, and the first of each round.
+      // The time of a failed batch does not count, so that the others have all of the round's time. Workspaces that fail wait the longest,
+      // and are first in each round.
       if (failed) untilMs += clock.elapsedMs() - beganMs;
       hasServed ||= served;
       hasFailed ||= failed;
@@ -104,7 +105,7 @@ export class RoundRobinLoop implements Service {
     return hasServed ? 0 : hasFailed ? FAILED_MS : idleMs;
   }
 
-  /** Tries those that took too long, one after the other, until one does again. */
+  /** Tries the slow workspaces one after the other, until one takes too long again. */
   #trySlow(): void {
     if (this.#slow.size === 0 || this.#tryingSlow || this.#isStopped || this.#work.clock.elapsedMs() < this.#trySlowFromMs) return;
     this.#tryingSlow = this.#trySlowOnes().finally(() => {
@@ -112,7 +113,7 @@ export class RoundRobinLoop implements Service {
     });
   }
 
-  /** Never rejects: the next round finds out if the database is away. */
+  /** Never rejects: the next round finds out if the database is unavailable. */
   async #trySlowOnes(): Promise<void> {
     const { clock } = this.#work;
     for (const workspaceId of [...this.#slow]) {
@@ -121,7 +122,7 @@ export class RoundRobinLoop implements Service {
       const turn = await this.#serveOrSplit([workspaceId]).catch(() => null);
       if (turn && !turn.timedOut) this.#slow.delete(workspaceId);
       else {
-        // It keeps a connection from others.
+        // A slow try keeps a connection from others, so a rest follows.
         const tookMs = clock.elapsedMs() - beganMs;
         this.#trySlowFromMs = beganMs + tookMs * (1 + SLOW_REST);
         return;

@@ -4,7 +4,7 @@ export interface Service {
   stop(): Promise<unknown>;
   /** Looks for work now. */
   wake?(): void;
-  /** Looks for what other nodes may have announced, since some of their messages may be lost. */
+  /** Looks for what other nodes may have announced, because some of their messages may be lost. */
   missed?(): void;
 }
 

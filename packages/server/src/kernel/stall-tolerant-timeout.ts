@@ -1,4 +1,4 @@
-/** A timer that is this late: the event loop was stalled. Milliseconds. */
+/** A timer that is at least this late means that the event loop was stalled. Milliseconds. */
 const LATE_MS = 10;
 const MAX_GRACE_MS = 1_000;
 
@@ -7,10 +7,11 @@ export interface StallTolerantTimeout {
 }
 
 /**
- * As `setTimeout`, for what is over when nothing has come in time. After the event loop was stalled, timers come before what has arrived in
- * sockets meanwhile. Then it waits once more, for as long as it was late, at most a second. packages/sdk/src/stall-tolerant-timeout.ts does the same.
+ * Like `setTimeout`, for deadlines on incoming data. After the event loop was stalled, timers run before the data that has arrived in the
+ * meantime is read. So if this timer is late, it waits once more for as long as it was late, at most a second. The SDK has a copy of its
+ * own (packages/sdk/src/stall-tolerant-timeout.ts), because it contains no code of other packages.
  *
- * @param latestMs how long after its time it comes at most, if the event loop does not stall again
+ * @param latestMs how late it fires at most, if the event loop does not stall again
  */
 export function setStallTolerantTimeout(
   callback: () => void,

@@ -3,8 +3,8 @@ import { isAway } from "./problem.ts";
 /**
  * Writes items together. If the database refuses that, each is written alone, so that an item that it refuses does not fail the others.
  *
- * @param onSplit called with why they are written alone
- * @returns for each item what came of it, or why it could not be written
+ * @param onSplit called with the error because of which they are written alone
+ * @returns for each item its result, or the error for which it could not be written
  */
 export async function writeBatchOrEach<Item, Done>(
   items: readonly Item[],

@@ -3,12 +3,12 @@ import type { Clock } from "#kernel";
 import type { LiveStream } from "./live-stream.ts";
 import { PacedKinds } from "./paced-kinds.ts";
 
-/** Between two events of a workspace's readers. Source: contract §13. Milliseconds. */
+/** The time between two events for a workspace's readers. Source: contract §13. Milliseconds. */
 const EVENT_EVERY_MS = 1_000;
-/** Between two messages to other nodes about a workspace. Milliseconds. */
+/** The time between two messages to other nodes about a workspace. Milliseconds. */
 const MESSAGE_EVERY_MS = 500;
 
-/** A workspace that somebody follows: readers of this node, other nodes, or both. */
+/** A workspace that readers of this node, other nodes, or both follow. */
 export class FollowedWorkspace {
   readonly streams = new Set<LiveStream>();
   readonly #clock: Pick<Clock, "elapsedMs">;
@@ -30,7 +30,7 @@ export class FollowedWorkspace {
     });
   }
 
-  /** Another node says that it follows the workspace. What has changed before this node knew may have been anything. */
+  /** Another node says that it follows the workspace. Anything may have changed before this node knew. */
   followedElsewhere(node: string, forMs: number): void {
     const isNew = !this.#elsewhere.has(node);
     this.#elsewhere.set(node, this.#clock.elapsedMs() + forMs);

@@ -4,13 +4,13 @@ import type { Changes, Clock, PersonId, Random, Shares, WorkspaceId } from "#ker
 import { FollowedWorkspace } from "./followed-workspace.ts";
 import { LiveStream } from "./live-stream.ts";
 
-/** How often a node says which workspaces its readers follow, and how long others believe it. Milliseconds. */
+/** How often a node reports which workspaces its readers follow, and how long a report is valid. Milliseconds. */
 const ANNOUNCE_EVERY_MS = 20_000;
 const BELIEVED_MS = 50_000;
-/** A client waits at least so long before it connects again, and up to twice as long. Milliseconds. */
+/** A client waits at least this long before it connects again, and up to twice as long. Milliseconds. */
 const RETRY_MS = 1_500;
 
-/** What nodes tell each other. */
+/** Messages between nodes. */
 export type LiveMessage =
   | { readonly kind: "workspaceFollowed"; readonly workspaceId: WorkspaceId; readonly node: string }
   | { readonly kind: "recordsChanged"; readonly workspaceId: WorkspaceId; readonly node: string; readonly kinds: readonly RecordKind[] }
@@ -30,8 +30,8 @@ export interface FollowedWorkspacesOptions {
 }
 
 /**
- * The workspaces that somebody follows. A node tells the others which ones its readers follow, again and again. Only about those do the
- * others tell it what they change. So a change of a workspace that nobody follows costs one look-up in memory.
+ * The workspaces that readers follow. Each node repeatedly reports to the others which workspaces its readers follow. The others notify it
+ * of changes of these workspaces only. So a change of a workspace that nobody follows costs one look-up in memory.
  */
 export class FollowedWorkspaces {
   readonly #options: FollowedWorkspacesOptions;
@@ -92,7 +92,7 @@ export class FollowedWorkspaces {
     for (const stream of this.#followed.get(workspaceId)?.streams ?? []) void stream.checkAccess();
   }
 
-  /** Sessions or rights of a person have changed: who still may connects again. */
+  /** Sessions or rights of a person have changed: their streams end. A reader who still may read connects again. */
   personChanged(personId: PersonId): void {
     for (const { streams } of this.#followed.values()) for (const stream of streams) if (stream.isReadBy(personId)) stream.finish();
   }

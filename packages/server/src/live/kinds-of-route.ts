@@ -1,6 +1,6 @@
 import type { RecordKind } from "@tidemill/contract";
 
-/** What requests that change something change, by the first part of their path. More than they do is harmless: a page asks again. */
+/** What requests that change something change, by the first part of their path. To name too many is harmless: a page then reads again. */
 const KINDS: Readonly<Record<string, readonly RecordKind[]>> = {
   queues: ["queues", "jobs", "approvals", "schedules", "circuits"],
   jobs: ["jobs", "queues", "approvals"],
@@ -21,7 +21,7 @@ const KINDS: Readonly<Record<string, readonly RecordKind[]>> = {
   work: ["workers"],
 };
 
-/** Reported by what writes them (`jobs/enqueue.ts`), so that a request costs nothing. */
+/** Enqueued jobs are reported where they are written (`jobs/enqueue.ts`), so that a request costs nothing. */
 const ENQUEUE = /^\/v1\/queues\/:\w+\/jobs(\/batch)?$/;
 
 /** The kinds of records that a route changes. Empty for one that only reads. */

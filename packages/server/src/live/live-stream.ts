@@ -26,7 +26,7 @@ export class LiveStream extends Readable {
   #isOver = false;
 
   constructor(options: LiveStreamOptions) {
-    // So that it is read only when the response has room.
+    // With this, the stream is read only when the response has room.
     super({ highWaterMark: 0 });
     this.#options = options;
     this.#timer = setInterval(() => this.#beat(), BEAT_MS).unref();
@@ -34,7 +34,7 @@ export class LiveStream extends Readable {
       this.#isOver = true;
       clearInterval(this.#timer);
     });
-    // Something at once, so that proxies pass on the head of the response.
+    // Something is sent immediately, so that proxies pass on the head of the response.
     this.push(`retry: ${options.retryMs}\n\n`);
   }
 
@@ -48,8 +48,8 @@ export class LiveStream extends Readable {
   }
 
   /**
-   * Ends it if its reader is no longer authenticated, or no longer has the role. Breaks it off if the database is away, so that this is
-   * unknown.
+   * Ends the stream if its reader is no longer authenticated, or no longer has the role. Breaks the connection if the database is
+   * unavailable, so that this is unknown.
    */
   async checkAccess(): Promise<void> {
     try {
@@ -60,7 +60,7 @@ export class LiveStream extends Readable {
     }
   }
 
-  /** Ends it as if all was said: the client connects again, and learns why if it is refused. */
+  /** Ends the stream as if it were complete: the client connects again, and learns why if it is refused. */
   finish(): void {
     if (this.#isOver) return;
     this.#isOver = true;

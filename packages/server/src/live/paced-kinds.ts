@@ -5,7 +5,7 @@ import type { Clock } from "#kernel";
 const GATHER_MS = 50;
 
 export interface PacedKindsOptions {
-  /** Between two calls of `onDue`. Milliseconds. */
+  /** The time between two calls of `onDue`. Milliseconds. */
   readonly everyMs: number;
   readonly clock: Pick<Clock, "elapsedMs">;
   readonly onDue: (kinds: readonly RecordKind[]) => void;

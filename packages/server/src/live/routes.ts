@@ -16,8 +16,8 @@ export function mountLive(api: Api, followed: FollowedWorkspaces): void {
         summary: "Follow changes",
         description:
           "Sends the kinds of records that change in the workspace (server-sent events), at most once a second. It does not send records: " +
-          "a reader asks again for what it shows. Changes that happen while a reader is not connected are not sent later, so a reader asks " +
-          "again when it has connected, too. The reader is authenticated again every 15 seconds.",
+          "a reader reads again what it shows. Changes that happen while a reader is not connected are not sent later, so a reader also reads " +
+          "again after it has connected. The reader is authenticated again every 15 seconds.",
         operationId: "watchWorkspace",
         querystring: LiveQuery,
         response: replies({ 200: LiveEvents }),

@@ -4,16 +4,15 @@ import { type Db, invalid, momentMs, toMoment, type WorkspaceId } from "#kernel"
 import { findTerms, listCircuitChanges, listDeploys } from "./store.ts";
 
 const HOUR_MS = 3_600_000;
-/** Types of changes that are types of audit events, too. Pauses of queues are `queue.updated`. */
+/** Types of changes that are also types of audit events. Pauses of queues are `queue.updated`. */
 const AUDITED = CHANGE_TYPES.filter(
   (type) => !["deploy", "circuit.opened", "circuit.closed", "queue.paused", "queue.resumed"].includes(type),
 );
 
 /**
- * What changed in a range: deploys, circuits, and what the audit log has of pauses and settings. Readers see names of settings, not their
- * values.
+ * What changed in a range: deploys, circuits, and pauses and settings from the audit log. Readers see names of settings, not their values.
  *
- * @throws VALIDATION_ERROR for a range that is none
+ * @throws VALIDATION_ERROR for an invalid range
  */
 export async function readChanges(db: Db, workspaceId: WorkspaceId, query: ChangesQuery): Promise<Changes> {
   // What happens in this millisecond is in the range.

@@ -15,7 +15,7 @@ export function mountDeploys(api: Api, { tenants, audit, ids }: MetricRoutes): v
       schema: {
         ...routeDefaults("Status"),
         summary: "Mark a deploy",
-        description: "Marks that something of yours was deployed now: on the charts of the dashboard, and in the audit log.",
+        description: "Records that you have deployed something now: on the charts of the dashboard, and in the audit log.",
         operationId: "markDeploy",
         body: NewDeploy,
         response: replies({ 201: Deploy }, "PAYLOAD_TOO_LARGE"),

@@ -3,7 +3,7 @@ import type { Actor, AuditLog } from "#audit";
 import { type Transactional, typeId, type UuidSource } from "#kernel";
 import { type DeployRow, insertDeploy } from "./store.ts";
 
-/** Marks that something of the tenant's was deployed now. */
+/** Records that the tenant has deployed something now. */
 export const markDeploy = (
   db: Transactional,
   { audit, ids }: { readonly audit: AuditLog; readonly ids: UuidSource },

@@ -13,7 +13,7 @@ export interface MetricsOptions extends MetricRoutes {
   readonly emit: EmitEvent;
 }
 
-/** What happened over time, and what changed meanwhile. */
+/** What happened over time, and what changed during that time. */
 export function createMetrics({ housekeeping, random, emit, ...routes }: MetricsOptions): Module {
   const forget = async () => {
     await deleteOldDeploysAcrossWorkspaces(housekeeping);

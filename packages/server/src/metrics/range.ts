@@ -8,21 +8,21 @@ export interface MetricRange {
   readonly stepSeconds: number;
   /** The length of the kept steps that these are made of. Seconds. */
   readonly span: 60 | 3600;
-  /** Since when those are kept. Null: without end. */
+  /** Since when these steps are kept. Null: for ever. */
   readonly keptFromMs: number | null;
 }
 
 const HOUR = 3_600;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
-/** As many as a chart shows. */
+/** The number of steps that a chart shows. */
 const USUAL_STEPS = 200;
 
 /**
  * Decides which steps answer a query.
  *
- * @param retentionDays of the workspace's plan; null: without end
- * @throws VALIDATION_ERROR for a range without steps, with too many of them, or with steps that are not kept for so long
+ * @param retentionDays retention of the workspace's plan; null: for ever
+ * @throws VALIDATION_ERROR for a range without steps, with too many steps, or with steps that are not kept for that long
  */
 export function rangeOf(query: MetricsQuery, nowMs: number, retentionDays: number | null): MetricRange {
   // What happens in this millisecond is in the range.
@@ -47,7 +47,7 @@ export function rangeOf(query: MetricsQuery, nowMs: number, retentionDays: numbe
   return { fromMs, toMs, stepSeconds, span, keptFromMs };
 }
 
-/** The shortest step that does not make too many of the range; by the hour when minutes are not kept for so long. */
+/** The shortest step that does not divide the range into too many; at least an hour when minutes are not kept for that long. */
 function usualStep(fromMs: number, toMs: number, minutesFromMs: number): number {
   const kept = METRIC_STEPS.filter((step) => step >= HOUR || fromMs >= minutesFromMs);
   return kept.find((step) => toMs - fromMs <= step * 1_000 * USUAL_STEPS) ?? 86_400;

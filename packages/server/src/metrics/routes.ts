@@ -55,7 +55,7 @@ export function mountMetrics(api: Api, { tenants }: MetricRoutes): void {
         description:
           "Returns what changed in a range, to be marked on charts: deploys, circuits that opened or closed, pauses, and settings of queues, " +
           "schedules and workflows, by their names without their values. With `queue`, the changes of this queue, and deploys. The " +
-          `range is the last hour unless given. It returns the newest ${MAX_CHANGES}.`,
+          `range is the last hour by default. It returns the newest ${MAX_CHANGES}.`,
         operationId: "listChanges",
         querystring: ChangesQuery,
         response: replies({ 200: Changes }),

@@ -11,12 +11,12 @@ export interface MetricPart {
   readonly completed: number;
   readonly failed: number;
   readonly retried: number;
-  /** As an array of JSON. */
+  /** A JSON array. */
   readonly latencies: string;
   readonly oldest_seconds: number | null;
 }
 
-/** The database's time, in milliseconds since 1970, and for how many days the workspace keeps what has finished; null: without end. */
+/** The database's time, in milliseconds since 1970, and for how many days the workspace keeps what has finished; null: for ever. */
 export async function findTerms(db: Db, workspaceId: WorkspaceId): Promise<{ nowMs: number; retentionDays: number | null }> {
   const terms = await row<{ nowMs: number; retentionDays: number | null }>(
     db,

@@ -5,7 +5,7 @@ import type { OperationRow } from "./store.ts";
 
 export const showOperationId = (id: OperationId): string => typeId("op", id);
 
-/** Records that an actor asked for an operation, and how many jobs matched. */
+/** Records that an actor requested an operation, and how many jobs matched. */
 export const auditStart = (tx: Db, audit: AuditLog, operation: OperationRow): Promise<void> =>
   record(tx, audit, operation, "operation.started", operation.actor_id, { matched: operation.matched });
 

@@ -36,7 +36,7 @@ export interface Execution {
 
 const CHANGED: readonly RecordKind[] = ["jobs", "queues", "approvals"];
 
-/** Jobs that are changed together. A transaction holds their locks. */
+/** The maximum number of jobs that are changed together. A transaction holds their locks. */
 const PORTION = 500;
 
 /** The states from which an action moves a job. */
@@ -54,7 +54,7 @@ const cancelKeyed: Step = async (tx, many) => {
   return jobs.length === 0 ? [] : cancelMany(tx, { ...many, jobs }, true);
 };
 
-/** What an action does, one after the other. */
+/** The steps of an action, in order. */
 const STEPS: Record<OperationAction, readonly Step[]> = {
   retry: [retryManyFailed, restoreMany],
   cancel: [(tx, many) => cancelMany(tx, many, false), cancelKeyed],
@@ -62,8 +62,8 @@ const STEPS: Record<OperationAction, readonly Step[]> = {
 };
 
 /**
- * Changes the next portion of the operation whose turn it is. What was picked is stored first and taken out in the transaction that
- * changes it, so another node goes on after a crash, and no job is changed twice.
+ * Changes the next portion of the operation whose turn it is. What was picked is stored first and taken out in the transaction that changes
+ * it, so another node continues after a crash, and no job is changed twice.
  *
  * @returns whether there was an operation
  */
@@ -103,7 +103,7 @@ async function nextJobs(tx: Db, { workspace_id, action, filter, before_id, until
   return { found: records.map(({ lane_id, id }) => ({ laneId: lane_id, id })), next };
 }
 
-/** Changes the jobs of a portion, until none is left that can be changed. Several nodes may be at it. */
+/** Changes the jobs of a portion, until none is left that can be changed. Several nodes may work on it. */
 async function changePortion(execution: Execution, portion: RunningOperation): Promise<void> {
   for (let moved = 1; moved > 0; ) {
     moved = 0;

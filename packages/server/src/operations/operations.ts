@@ -14,7 +14,7 @@ export interface OperationsOptions extends Omit<OperationRoutes, "onStarted">, O
 
 const HOUR_MS = 3_600_000;
 
-/** Changes of many jobs at once: their routes, and the loop that executes them. Any node goes on with what another one left. */
+/** Changes of many jobs at once: their routes, and the loop that executes them. Any node continues what another one left. */
 export function createOperations({ tenants, ids, config, housekeeping, clock, emit, random, ...execution }: OperationsOptions): Module {
   const executing = { ...execution, database: housekeeping };
   // A pass is one portion, so that a node that stops does not wait for all of them.

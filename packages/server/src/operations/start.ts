@@ -8,16 +8,16 @@ import { auditStart } from "./audit.ts";
 import { MOVABLE } from "./execute.ts";
 import { countRunning, insertOperation, type OperationRow } from "./store.ts";
 
-/** Operations of a workspace that may run at once. */
+/** The maximum number of operations of a workspace that run at the same time. */
 const MAX_RUNNING = 10;
-/** Ids that are looked up in one statement. */
+/** The maximum number of ids that one statement looks up. */
 const IDS_AT_ONCE = 100;
 
 /**
  * Starts an operation: it counts the jobs that match now. Nodes change them in the background.
  *
- * @throws VALIDATION_ERROR for a request without a filter and without ids, or with both, or with states that the action changes no job of;
- *   INVALID_STATE when too many operations run
+ * @throws VALIDATION_ERROR for a request without a filter and without ids, or with both, or with states in which the action changes no
+ *   jobs; INVALID_STATE when too many operations run
  */
 export async function startOperation(
   database: Transactional,

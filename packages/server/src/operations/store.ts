@@ -87,8 +87,8 @@ export const listOperations = (db: Db, workspaceId: WorkspaceId, before: Operati
   );
 
 /**
- * Takes the turn of the running operation that has waited longest, unless another node has locked it, and puts it behind the others: one that
- * cannot be executed does not hold them up. Uses index operation_turn.
+ * Takes the turn of the running operation that has waited longest, unless another node has locked it, and puts it after the others: an
+ * operation that cannot be executed does not delay them. Uses index operation_turn.
  */
 export const takeTurnAcrossWorkspaces = (db: Db): Promise<OperationKey | null> =>
   row(

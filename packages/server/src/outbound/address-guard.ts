@@ -13,13 +13,13 @@ export type Resolve = (
 export interface AddressGuard {
   allows(address: string): boolean;
   /**
-   * Whether a URL's hostname is refused without a lookup: the literal of a refused address, or a name that always stands for one,
-   * such as `localhost`. Other names are checked when they are resolved.
+   * Whether a URL's hostname is refused without a look-up: the literal of a refused address, or a name that always stands for one, such as
+   * `localhost`. Other names are checked when they are resolved.
    */
   refusesHost(hostname: string): boolean;
   /** The error for a name that resolves to a refused address, or to none; null when all addresses may be reached. */
   check(hostname: string, addresses: readonly LookupAddress[]): PrivateNameError | null;
-  /** For `connect: { lookup }`. Sockets do not call it for hosts that are IP literals: see {@link AddressGuard.refusesHost}. */
+  /** A function for `connect: { lookup }`. Sockets do not call it for hosts that are IP literals: see {@link AddressGuard.refusesHost}. */
   lookup: LookupFunction;
 }
 
@@ -82,7 +82,7 @@ export function createAddressGuard(
 const resolveNothing: Resolve = (hostname, _options, callback) =>
   callback(Object.assign(new Error(`The name ${hostname} is not resolved.`), { code: "ENOTFOUND" }), []);
 
-/** The IP address that a URL's hostname spells, or null for a name. Sockets connect to a literal address without a lookup. */
+/** The IP address that a URL's hostname spells, or null for a name. Sockets connect to a literal address without a look-up. */
 export function literalAddress(hostname: string): string | null {
   const bare = hostname.startsWith("[") && hostname.endsWith("]") ? hostname.slice(1, -1) : hostname;
   return isIP(bare) === 0 ? null : bare;

@@ -22,7 +22,7 @@ export function isOwnAddress(address: string): boolean {
   return addressSet([...LOOPBACK, ...UNSPECIFIED, ...own])(address);
 }
 
-/** A lookup for calls to one of the node's own ports: it fails for names of this machine. */
+/** A look-up for calls to one of the node's own ports: it fails for names of this machine. */
 export const lookupElsewhere =
   (lookup: LookupFunction, port: number): LookupFunction =>
   (hostname, options, callback) =>

@@ -6,7 +6,7 @@ export type Response =
 export type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 export interface Request {
-  /** `POST` unless given. */
+  /** Default: `POST`. */
   readonly method?: string;
   readonly origin: string;
   /** Path and query. */

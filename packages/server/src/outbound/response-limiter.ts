@@ -5,9 +5,9 @@ import { type ReadConnection, ResponseTurns } from "./response-turns.ts";
 /** Limits of what may come before a response's body: its head, and the hints and empty lines before the head. */
 const MAX_HEAD_BYTES = 16 * 1024;
 const MAX_HEAD_LINES = 128;
-/** After the head, the parser gets at most this many bytes at once, unless they are those of a body whose length the head has said. */
+/** After the head, the parser gets at most this many bytes at once, unless they belong to a body whose length the head has announced. */
 const SLICE_BYTES = 1024;
-/** The most bytes after the head that do not belong to the body: chunk extensions and trailers. */
+/** The maximum number of bytes after the head that do not belong to the body: chunk extensions and trailers. */
 const MAX_EXTRA_BYTES = 1024;
 /** The frame of a chunk: its length in 16 digits, and two line ends. */
 const CHUNK_FRAME_BYTES = 16 + "\r\n\r\n".length;
@@ -24,10 +24,10 @@ export class InvalidResponseError extends Error {
 }
 
 /**
- * Passes the bytes of a connection to the HTTP parser in small slices. Closes the connection when too many bytes are not part of a
- * body, or when the body arrives in pieces that are too small. The parser itself has no limit for either. It makes two buffers
- * for each line of a head or a trailer, and one for each chunk: 64 KiB at once can cost 4 MB and 7 ms. A body without chunks passes as it comes:
- * in slices, 60 kB take a third more of the processor for the whole response.
+ * Passes the bytes of a connection to the HTTP parser in small slices. Closes the connection when too many bytes are not part of a body, or
+ * when the body arrives in pieces that are too small. The parser itself has no limit for either. It makes two buffers for each line of a
+ * head or a trailer, and one for each chunk: 64 KiB at once can cost 4 MB and 7 ms. A body without chunks passes as it comes: in slices, a
+ * response of 60 kB would take a third more processor time.
  */
 export class ResponseLimiter {
   readonly #socket: Socket;
@@ -35,13 +35,13 @@ export class ResponseLimiter {
   /** Bytes that were read and not yet passed to the parser. */
   #rest: Buffer = EMPTY;
   #inBody = false;
-  /** How many more bytes the body has whose length the head has said. It has no chunks. */
+  /** How many more bytes the body has, if the head has announced its length. Such a body has no chunks. */
   #bodyBytesLeft = 0;
-  /** In a head, all bytes that came. In a body, the bytes that are not known to be part of it. */
+  /** In a head, the number of all bytes so far. In a body, the number of bytes that are not known to be part of it. */
   #bytes = 0;
   #lines = 0;
   #pieces = 0;
-  /** What the connection had sent when its last response ended. */
+  /** How much the connection had sent when its last response ended. */
   #sentBefore = 0;
 
   constructor(socket: Socket, read: () => Buffer | null) {
@@ -50,8 +50,9 @@ export class ResponseLimiter {
   }
 
   /**
-   * Whether to read on now, also if other connections wait for their turns. What was read already must be passed on before the parser sees the
-   * end of the connection. And if nothing was sent since the last response, what comes unasked must be seen before the next request is sent.
+   * Whether to read on now, even if other connections wait for their turns. What has already been read must be passed on before the parser
+   * sees the end of the connection. And if nothing was sent since the last response, unrequested data must be seen before the next request
+   * is sent.
    */
   get isUrgent(): boolean {
     return this.#rest.length > 0 || this.#socket.bytesWritten === this.#sentBefore;
@@ -66,7 +67,7 @@ export class ResponseLimiter {
     return this.#socket.destroyed ? null : slice;
   }
 
-  /** @param length of the body, if the head has said it. Bytes. */
+  /** @param length length of the body, if the head has announced it. Bytes */
   beginBody(length: number | null): void {
     this.#inBody = true;
     this.#bodyBytesLeft = length ?? 0;
@@ -89,7 +90,7 @@ export class ResponseLimiter {
     this.#sentBefore = this.#socket.bytesWritten;
   }
 
-  /** The slice ends after an empty line: what follows may be a body, whose lines do not count. */
+  /** The end of a slice of a head: after an empty line, because what follows may be a body, whose lines do not count. */
   #headSliceEnd(): number {
     const end = this.#headEnd();
     this.#bytes += end;

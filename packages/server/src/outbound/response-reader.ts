@@ -18,7 +18,7 @@ export class ResponseReader implements Dispatcher.DispatchHandler {
   #aborted: Error | undefined;
   #isStale: (() => boolean) | undefined;
   #sendAgain: (() => void) | undefined;
-  /** Whether it is to be sent again, since nothing of it was. */
+  /** Whether the request must be sent again, because nothing of it was sent. */
   #isUnsent = false;
   #status = 0;
   #headers: Headers = {};
@@ -122,7 +122,7 @@ export class ResponseReader implements Dispatcher.DispatchHandler {
   #finish(response: Response): void {
     if (this.#done) return;
     this.#done = true;
-    // The caller's abort function keeps this object alive. These fields would keep the connection and the parser's buffers alive too.
+    // The caller's abort function keeps this object alive. These fields would also keep the connection and the parser's buffers alive.
     this.#controller = undefined;
     this.#isStale = undefined;
     this.#sendAgain = undefined;
@@ -138,7 +138,7 @@ function bodyLengthOf(headers: Headers): number | null {
   return typeof length === "string" && /^\d{1,15}$/.test(length) && coding === undefined ? Number(length) : null;
 }
 
-/** The HTTP client's own errors, in words for the owner of the handler. */
+/** The HTTP client's own errors, worded for the owner of the handler. */
 function explained(error: Error & { code?: string; reason?: string }): Error {
   if (error.code === "ERR_ASSERTION") return new InvalidResponseError("The response is not valid HTTP.", { cause: error });
   if (error.code === "UND_ERR_SOCKET")

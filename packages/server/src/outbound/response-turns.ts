@@ -3,15 +3,15 @@ const TURN_MS = 4;
 
 /** A connection whose response is read. */
 export interface ReadConnection {
-  /** Where it leads to. */
+  /** The origin to which it leads. */
   readonly origin: string;
-  /** Reads on. */
+  /** Continues to read. */
   readonly resume: () => void;
 }
 
 /**
- * Shares the event loop's time for reading responses. Hundreds that come at once would hold it for 100 ms or more. Those that are left wait for later
- * turns, and origins take turns at them.
+ * Shares the event loop's time for reading responses. Hundreds that come at once would hold it for 100 ms or more. The rest waits for later
+ * turns, in which origins take turns.
  */
 export class ResponseTurns {
   readonly #nowMs: () => number;
@@ -19,7 +19,7 @@ export class ResponseTurns {
   readonly #waiting = new Map<string, Set<ReadConnection>>();
   /** When the time of this turn is over. Null: nothing was read in it yet. */
   #untilMs: number | null = null;
-  /** Whether anything was read in this turn: each reads something, however late it is. */
+  /** Whether anything was read in this turn: something is read in each turn, however late it is. */
   #hasRead = false;
 
   constructor(nowMs: () => number = () => performance.now()) {
@@ -63,7 +63,7 @@ export class ResponseTurns {
       const [first] = line;
       if (!first) continue;
       line.delete(first);
-      // Behind the others.
+      // The origin goes to the end.
       if (line.size > 0) this.#waiting.set(origin, line);
       return first;
     }

@@ -16,10 +16,10 @@ export type OwnPorts = () => readonly number[];
 export class Sender {
   readonly #makeAgent: () => Agent;
   #agent: Agent;
-  /** How many requests of each agent have not ended: of the present one, and of those of before. */
+  /** How many requests of each agent have not ended: of the current agent and of earlier ones. */
   readonly #unfinished = new Map<Agent, number>();
   #isClosed = false;
-  /** How often the event loop had was stalled when the agent was made. */
+  /** How often the event loop had been stalled when the agent was made. */
   #stalls = stalls.count;
   #limiter: ResponseLimiter | null = null;
 
@@ -74,7 +74,10 @@ export class Sender {
     return (reason) => reader.abort(reason);
   }
 
-  /** Once the event loop was stalled, idle connections may have been closed, without that being read yet: uses new ones. */
+  /**
+   * Switches to new connections after the event loop was stalled: idle connections may have been closed in the meantime, which may not have
+   * been read yet.
+   */
   #leaveStale(): void {
     const { count } = stalls;
     if (this.#isClosed || this.#stalls === count) return;
@@ -84,7 +87,10 @@ export class Sender {
     if (!this.#unfinished.has(stale)) void stale.close();
   }
 
-  /** Counts requests that have not ended. An agent of before is closed after its last one: undici does not destroy the requests of a closed one. */
+  /**
+   * Counts requests that have not ended. An earlier agent is closed after its last request: undici does not destroy the requests of a
+   * closed agent.
+   */
   #count(agent: Agent, change: 1 | -1): void {
     const unfinished = (this.#unfinished.get(agent) ?? 0) + change;
     if (unfinished > 0) this.#unfinished.set(agent, unfinished);
@@ -100,7 +106,7 @@ export class Sender {
   }
 }
 
-/** Sockets call the guard's lookup for names only, so literals are checked before the connection is made. */
+/** Sockets call the guard's `lookup` for names only, so literals are checked before the connection is made. */
 function guardedConnector(guard: AddressGuard, ownPorts: OwnPorts): buildConnector.connector {
   const connectorWith = (lookup: LookupFunction) => buildConnector({ allowH2: false, lookup, timeout: CONNECT_TIMEOUT_MS });
   const connect = connectorWith(guard.lookup);

@@ -21,7 +21,7 @@ export async function announceAll(tx: Db, events: readonly NewEvent[]): Promise<
   );
 }
 
-/** Says which types of events webhooks of a workspace want from now on. The caller has locked the workspace. Uses the primary key. */
+/** Replaces the types of events that webhooks of a workspace want. The caller has locked the workspace. Uses the primary key. */
 export const replaceTopics = (tx: Db, workspaceId: WorkspaceId, types: readonly string[]): Promise<unknown> =>
   rows(
     tx,
@@ -37,7 +37,7 @@ export const replaceTopics = (tx: Db, workspaceId: WorkspaceId, types: readonly 
 export const findWaitingAcrossWorkspaces = async (db: Db): Promise<number | null> =>
   (await row(db, sql`select from event_outbox order by id limit 1`)) === null ? null : 0;
 
-/** The workspaces with events that wait, the longest waiting first, by one lookup per workspace. Uses index event_outbox_share. */
+/** The workspaces with events that wait, the longest waiting first, by one look-up per workspace. Uses index event_outbox_share. */
 export const findSendersAcrossWorkspaces = async (db: Db): Promise<WorkspaceId[]> =>
   (
     await rows<{ id: WorkspaceId }>(
@@ -62,10 +62,10 @@ export interface TakenEvent {
   readonly data: string;
 }
 
-/** How much a transaction takes of the events of a workspace. */
+/** How many of a workspace's events a transaction takes. */
 export interface EventShare {
   readonly workspaceId: WorkspaceId;
-  /** Of data. The event that reaches it is the last one, so that at least one is taken. */
+  /** The maximum size of data. The event that reaches it is the last one, so that at least one is taken. */
   readonly maxBytes: number;
 }
 

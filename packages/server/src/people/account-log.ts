@@ -18,7 +18,7 @@ export class AccountLog {
     this.#clientAddress = clientAddress;
   }
 
-  /** Records what the person, or somebody who acts as them, did. In the transaction of the change. */
+  /** Records what the person, or somebody who acts as them, did, in the transaction of the change. */
   async record(db: Db, request: FastifyRequest, personId: PersonId, type: AccountEventType, detail: string | null = null): Promise<void> {
     const { address, userAgent } = this.from(request);
     const event = { event_type: type, actor_id: typeId("usr", personId), address, user_agent: userAgent, detail };
@@ -32,7 +32,7 @@ export class AccountLog {
   }
 }
 
-/** Records what an operator or the service itself did. In the transaction of the change. */
+/** Records what an operator or the service itself did, in the transaction of the change. */
 export async function recordFor(
   db: Db,
   { ids }: { readonly ids: UuidSource },

@@ -1,6 +1,6 @@
 /** Where people reach the dashboard. Null: at whatever name they used. */
 export interface PublicUrl {
-  /** Without a slash at its end, like `https://jobs.example.com/tidemill`. */
+  /** The URL without a slash at its end, like `https://jobs.example.com/tidemill`. */
   readonly base: string | null;
   readonly origin: string | null;
   /** The path in front of `/dashboard`, empty for most. A proxy removes it. */

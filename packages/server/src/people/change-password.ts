@@ -10,10 +10,10 @@ import { notSignedIn, type OpenedSession } from "./sessions/sessions.ts";
 import { verifyPassword } from "./verify-password.ts";
 
 /**
- * Changes the password of somebody who is signed in, or gives them one. All their sessions end but the one that asks, which gets another
- * token.
+ * Changes the password of a person who is signed in, or gives them one. All their sessions end except the one of the request, which gets a
+ * new token.
  *
- * @throws FORBIDDEN when the old password is wrong, or they have none and have not confirmed that it is them; RATE_LIMITED
+ * @throws FORBIDDEN when the old password is wrong, or when they have none and have not confirmed who they are; RATE_LIMITED
  */
 export async function changePassword(
   context: PeopleContext,

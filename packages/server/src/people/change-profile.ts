@@ -13,8 +13,8 @@ import { throttle } from "./sessions/throttle.ts";
 const VERIFY_HOURS = 24;
 
 /**
- * Changes the name and the mail address of somebody who is signed in. Where mail is sent, an address changes when its owner has opened
- * a link that is sent there; elsewhere at once, and nobody knows whether it is theirs.
+ * Changes the name and the mail address of a person who is signed in. If mail is sent, an address changes when its owner has opened a link
+ * that is sent to it. Otherwise it changes immediately, and nobody knows whether it is theirs.
  *
  * @throws FORBIDDEN to change the address without having confirmed; CONFLICT for an address that is taken
  */
@@ -38,7 +38,7 @@ async function changeEmail(context: PeopleContext, request: FastifyRequest, sess
     });
   }
   const owner = await findPersonByEmail(database, email);
-  // Who asks does not learn that somebody has it.
+  // The caller must not learn that somebody has this address.
   if (owner && owner.id !== personId) return;
   const createdBy = "system";
   const { url } = await makeLink(database, context, { kind: "verify", personId, email, mailed: true, createdBy, hours: VERIFY_HOURS });

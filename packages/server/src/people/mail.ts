@@ -2,7 +2,7 @@ import { createTransport, type Transporter } from "nodemailer";
 import type { Config, EmitEvent } from "#kernel";
 import type { PublicUrl } from "./base-url.ts";
 
-/** A mail of plain text. It has no words of tenants, who could make it say anything. */
+/** A mail in plain text. It contains no text of tenants, who could make it say anything. */
 export interface Mail {
   readonly to: string;
   readonly subject: string;
@@ -10,9 +10,9 @@ export interface Mail {
 }
 
 const TIMEOUT_MS = 10_000;
-/** Connections to the SMTP server. */
+/** The maximum number of connections to the SMTP server. */
 const MAX_CONNECTIONS = 2;
-/** More than that wait for a server that does not answer. */
+/** The maximum number of mails that wait. There are so many only if the server does not respond. */
 const MAX_WAITING = 1_000;
 
 /** Sends mail in the background. */

@@ -5,7 +5,7 @@ import { countAdminOf, insertMembership } from "./members/membership-store.ts";
 import type { PeopleContext } from "./people-context.ts";
 import { lockPerson } from "./person-store.ts";
 
-/** So that a stranger cannot have as many free executions as they like. */
+/** Limits how many free executions a stranger can get. */
 const MAX_OWN_WORKSPACES = 3;
 
 /** Makes a workspace on the plan Free, with the person as its admin and without a key. Source: contract §13. */
@@ -16,9 +16,9 @@ export async function makeOwnWorkspace(tx: Db, context: PeopleContext, personId:
 }
 
 /**
- * Makes another workspace for somebody who is signed in, where strangers can sign up.
+ * Makes another workspace for a person who is signed in, if strangers can sign up.
  *
- * @throws FORBIDDEN where they cannot, without a proven address, and for more than three
+ * @throws FORBIDDEN if they cannot, without a proven address, and for more than three
  */
 export async function addOwnWorkspace(context: PeopleContext, personId: PersonId, { name }: OwnNewWorkspace): Promise<{ id: string }> {
   if (!context.signUpIsOpen) throw problem("FORBIDDEN", {}, { message: "Only operators make workspaces here." });

@@ -7,14 +7,14 @@ const hashAsync = promisify(argon2);
 /** Costs of argon2id, as OWASP recommends them: 19 MiB, two passes, one lane. */
 const COSTS = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 } as const;
 const SALT_BYTES = 16;
-/** Each takes a core and 19 MiB. */
+/** Each hash takes a core and 19 MiB. */
 const MAX_CONCURRENT = 2;
 /** About three seconds of work. */
 const MAX_WAITING = 64;
 
 const PHC = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
 
-/** Hashes and verifies passwords, at most two at once. Networks of clients take turns. */
+/** Hashes and verifies passwords, at most two at the same time. Networks of clients take turns. */
 export class Passwords {
   readonly #random: Random;
   readonly #queue = new FairQueue({
@@ -22,7 +22,7 @@ export class Passwords {
     maxWaiting: MAX_WAITING,
     message: "Too many people sign in at the moment.",
   });
-  /** Verified for accounts that do not exist or have no password, so that these take as long as others. */
+  /** A hash that is verified for accounts that do not exist or have no password, so that these take as long as others. */
   readonly #nobodys: string;
 
   constructor(random: Random) {
@@ -36,7 +36,7 @@ export class Passwords {
     return phcOf(COSTS, nonce, await this.#compute(network, { ...COSTS, nonce, message: messageOf(password) }));
   }
 
-  /** Whether a password has that hash. Takes as long for no hash, and returns false. @throws UNAVAILABLE when too many are waiting */
+  /** Whether a password has this hash. Without a hash it takes as long, and returns false. @throws UNAVAILABLE when too many are waiting */
   async verify(network: string, password: string, stored: string | null): Promise<boolean> {
     const [, memory, passes, parallelism, salt = "", tag = ""] = PHC.exec(stored ?? this.#nobodys) ?? [];
     const expected = Buffer.from(tag, "base64");

@@ -17,18 +17,18 @@ export interface PeopleContext extends AdminContext {
   readonly sessions: Sessions;
   readonly account: AccountLog;
   readonly devices: KnownDevices;
-  /** Keeps what the browser has asked of the identity provider. */
+  /** Keeps the browser's request to the identity provider. */
   readonly stateCookie: TokenCookie;
   readonly publicUrl: PublicUrl;
   /** Encrypts secrets of authenticators. */
   readonly ownKey: OwnKey;
   /** Null when no mail is sent. */
   readonly mailer: Mailer | null;
-  /** Whether strangers make accounts and workspaces. */
+  /** Whether strangers may make accounts and workspaces. */
   readonly signUpIsOpen: boolean;
   readonly clientAddress: (request: FastifyRequest) => string;
   readonly emit: EmitEvent;
-  /** Called after somebody's sessions or rights have changed: the streams that they have open must end on all nodes. */
+  /** Called after a person's sessions or rights have changed: the streams that they have open must end on all nodes. */
   readonly onPersonChanged: (personId: PersonId) => void;
   /** Where this node can be reached by itself. */
   readonly nodeUrl: () => string;

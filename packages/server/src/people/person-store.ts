@@ -24,8 +24,8 @@ export interface PersonRow {
 }
 
 /*
- * Transactions lock people first, then workspaces in the order of their ids (`lockMembers`), then all else. To insert a row that refers to a
- * person also locks the person. A transaction that locks something else before such an insert calls `keepPerson` first.
+ * Transactions lock people first, then workspaces in the order of their ids (`lockMembers`), then everything else. Inserting a row that
+ * refers to a person also locks the person. A transaction that locks something else before such an insert calls `keepPerson` first.
  */
 
 /** Locks a person against other changes until the transaction ends. Uses the primary key. */
@@ -80,8 +80,8 @@ export const anyPerson = async (db: Db): Promise<boolean> =>
   (await row<{ there: boolean }>(db, sql`select exists (select from person) as there`))?.there ?? false;
 
 /**
- * Sets a person's password, or takes it away. What was begun with the old credentials can no longer be finished. Returns null when they
- * have changed since `version`. Uses the primary key.
+ * Sets a person's password, or removes it. What was begun with the old credentials can no longer be finished. Returns null when they have
+ * changed since `version`. Uses the primary key.
  */
 export const updatePassword = (
   db: Db,
@@ -101,7 +101,7 @@ export const updatePassword = (
 export const updateName = (db: Db, id: PersonId, name: string): Promise<unknown> =>
   row(db, sql`update person set name = ${name}, updated_at = moment() where id = ${id} returning id`);
 
-/** Returns false when the address is another person's. The transaction must not go on then. Uses the primary key. */
+/** Returns false when the address is another person's. The transaction must then not continue. Uses the primary key. */
 export const updateEmail = (db: Db, id: PersonId, email: string, verified: boolean): Promise<boolean> =>
   row(
     db,
@@ -118,7 +118,7 @@ export const updateEmail = (db: Db, id: PersonId, email: string, verified: boole
 export const markVerified = (db: Db, id: PersonId): Promise<unknown> =>
   row(db, sql`update person set email_verified_at = coalesce(email_verified_at, moment()) where id = ${id} returning id`);
 
-/** Removes a person, with all that is theirs. Uses the primary key. */
+/** Removes a person with everything that belongs to them. Uses the primary key. */
 export const deletePerson = (db: Db, id: PersonId): Promise<unknown> => row(db, sql`delete from person where id = ${id} returning id`);
 
 /** Makes a person an operator by hand, or ends that. Uses the primary key. */

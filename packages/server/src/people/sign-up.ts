@@ -17,16 +17,17 @@ import { throttle } from "./sessions/throttle.ts";
 const SIGN_UP_HOURS = 24;
 
 /**
- * Sends a link with which a stranger makes an account. Who has one gets a link to set a new password. The answer is the same.
+ * Sends a link with which a stranger makes an account. If the address has an account, it gets a link to set a new password instead. The
+ * response is the same.
  *
- * @throws FORBIDDEN where strangers cannot sign up; RATE_LIMITED
+ * @throws FORBIDDEN if strangers cannot sign up; RATE_LIMITED
  */
 export async function requestSignUp(context: PeopleContext, request: FastifyRequest, address: string): Promise<void> {
   const { database, mailer, signUpIsOpen } = context;
   if (!signUpIsOpen || !mailer) throw problem("FORBIDDEN", {}, { message: "Ask an administrator of a workspace for an invitation." });
   const email = normalizeEmail(address);
   await throttle(database, { signUpAddress: networkOfRequest(context, request), signUpTo: email });
-  // Not awaited: how long it takes would tell whether there is such a person.
+  // Not awaited: its duration would reveal whether there is such a person.
   void (async () => {
     const person = await findPersonByEmail(database, email);
     if (person) {

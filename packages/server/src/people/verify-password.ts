@@ -7,9 +7,9 @@ import type { SessionRow } from "./sessions/session-store.ts";
 import { throttle } from "./sessions/throttle.ts";
 
 /**
- * Verifies the password of somebody who is signed in.
+ * Verifies the password of a person who is signed in.
  *
- * @returns what takes the try back
+ * @returns a function that takes the try back
  * @throws FORBIDDEN when it is wrong; RATE_LIMITED
  */
 export async function verifyPassword(

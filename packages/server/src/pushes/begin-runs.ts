@@ -36,7 +36,7 @@ export function beginRuns(db: Transactional, secrets: FillSecrets, clock: Pick<C
       for (const group of Map.groupBy(runs, ({ claim, endpoint }) => `${claim.laneId} ${endpoint.version}`).values()) {
         const { workspaceId } = (group[0] as RunToBegin).claim;
         const bodies = (last.get(workspaceId) ?? Promise.resolve()).then(() => turns.run(workspaceId, () => begin(db, secrets, group)));
-        // One that fails does not fail those of other workflows.
+        // A failure does not affect the executions of other workflows.
         last.set(
           workspaceId,
           bodies.catch(() => {}),
@@ -46,7 +46,7 @@ export function beginRuns(db: Transactional, secrets: FillSecrets, clock: Pick<C
       return runs.map(async (run) => (await begun.get(run))?.get(run.claim.id) ?? null);
     },
   });
-  // Not a part of the write: a run with secrets to fill in does not hold up others of its workspace.
+  // Not a part of the write: a run with secrets to fill in does not delay others of its workspace.
   return async (run) => (await batcher.add(run))?.() ?? null;
 }
 

@@ -1,7 +1,10 @@
 import { setTimeout } from "node:timers/promises";
 import { type Clock, FairQueue, isTimeout, type WorkspaceId } from "#kernel";
 
-/** Groups that begin at once, of a workspace one. So executions whose runs are locked leave connections to others, such as settles. */
+/**
+ * The maximum number of groups that begin at the same time, one per workspace. So executions whose runs are locked leave connections to
+ * others, such as settles.
+ */
 const MAX_GROUPS = 2;
 /** After a group that took too long beside the turns, the next one comes after so many times as long: it keeps a connection from others. */
 const SLOW_REST = 3;

@@ -8,7 +8,7 @@ import { findWorkflowsAcrossWorkspaces } from "#workflows";
 export interface Endpoint {
   readonly revision: number;
   readonly workflow: string;
-  /** Version of the code that is current. */
+  /** The current version of the code. */
   readonly version: string | null;
   readonly host: string;
   readonly origin: string;
@@ -20,7 +20,7 @@ export interface Endpoint {
   readonly isBlocked: boolean;
 }
 
-/** The endpoints of workflows. That of one without an `endpoint_url` is null. */
+/** The endpoints of workflows. Null for a workflow without an `endpoint_url`. */
 export type Endpoints = LaneCache<Endpoint>;
 
 export function endpointsOf(db: Db, guard: Pick<AddressGuard, "refusesHost">): Endpoints {

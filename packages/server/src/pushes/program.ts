@@ -9,18 +9,18 @@ import type { Endpoint } from "./endpoint.ts";
 
 /** What differs between executions of runs and of hooks. */
 export interface Program {
-  /** Whether an execution must not be repeated that may have had its effect. */
+  /** Whether an execution that may have had its effect must not be repeated. */
   readonly isOnce: boolean;
   timeoutMs(endpoint: Endpoint): number;
   /**
-   * What is sent. Null when there is nothing to execute any more, or no memory for it.
+   * What is sent. Null when there is no longer anything to execute, or no memory for it.
    *
    * @param untilMs when the execution ends without a response. Milliseconds since 1970
    */
   bodyOf(claim: Claim, endpoint: Endpoint, untilMs: number, memory: AttemptMemory): Promise<Body | null>;
 }
 
-/** Hooks have no timeout of their own: they get as long as an endpoint may take at all. */
+/** Hooks have no timeout of their own: they get the maximum that an endpoint may take. Milliseconds. */
 const HOOK_TIMEOUT_MS = 900_000;
 
 export function runProgram(db: Transactional, tokens: ExecutionTokens, secrets: FillSecrets, clock: Clock): Program {

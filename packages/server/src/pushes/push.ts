@@ -46,7 +46,7 @@ export class Push implements Attempt {
   readonly #onPostponed: (error: unknown) => void;
   readonly #settled = Promise.withResolvers<AttemptResult>();
   #abort: Abort | undefined;
-  /** That takes long, and is dropped when the attempt ends. */
+  /** Work that takes long. It is dropped when the attempt ends. */
   #work: SlicedWork<unknown> | undefined;
   #host: string | undefined;
   #redactor: TextRedactor | null = null;
@@ -128,7 +128,7 @@ export class Push implements Attempt {
       this.#options.emit("callback_blocked", { jobId: this.#id, address: error.address, error });
     }
     const postponement = postponementOf(error);
-    // What the node lacked while it read the response does not say that nothing was sent.
+    // If the node lacked something while it read the response, the request may still have been sent.
     if (postponement && !(this.#options.program.isOnce && isOfOpenConnection(error))) {
       this.#onPostponed(error);
       this.#end(postponement);

@@ -17,7 +17,7 @@ const faultOf = compileCheck(ExecutionOutcome);
  * What the response of an endpoint means for the execution. A response that is not a valid outcome is a failed execution.
  *
  * @param kind of the job
- * @param redactor takes secrets out of what is kept; null when the input has none
+ * @param redactor removes secrets from what is kept; null when the input has none
  */
 export function* readResponse(kind: string, response: Response, nowMs: number, redactor: TextRedactor | null): SlicedWork<AttemptResult> {
   if (response.kind === "failed" || response.status < 200 || response.status > 299) return yield* classify(response, nowMs, redactor);
@@ -27,14 +27,14 @@ export function* readResponse(kind: string, response: Response, nowMs: number, r
     const outcome = (yield* parseJsonBody(body, { maxDepth: LIMITS.jsonDepth, rawMember: "result" })) as ExecutionOutcome;
     const fault = faultOf(outcome)?.message ?? invalidFieldOf(outcome) ?? notAllowedFor(kind, outcome);
     if (fault) return invalidOutcome(kind, `The response is not a valid outcome: ${fault}`);
-    // A response has room for less than the call of a worker.
+    // A response may be smaller than the call of a worker.
     const oversize = kind === "run" ? tooLarge("job", resultText(outcome)) : null;
     if (oversize) {
       const failed = { outcome: "failed", error: oversize, error_name: "ResultTooLargeError", retry: false } as const;
       return yield* readOutcome(kind, failed, readReported(outcome), { redactor, version: null });
     }
     if (outcome.outcome === "released") return { kind: "postponed", waitMs: (outcome.retry_in ?? 0) * 1_000 || RELEASED_MS };
-    // Its code is what answers there now, whatever its version: a run that does not fit goes on when the workflow is registered again.
+    // The code at the endpoint counts as code without a version: a run that does not fit it resumes when the workflow is registered again.
     return yield* readOutcome(kind, outcome, readReported(outcome), { redactor, version: null });
   } catch (error) {
     if (error instanceof JsonBodyError || error instanceof ProblemError)
@@ -43,7 +43,7 @@ export function* readResponse(kind: string, response: Response, nowMs: number, r
   }
 }
 
-/** What is only for runs, and was reported of a hook or an undo, in words. */
+/** Why a field that only runs may have is not allowed for a hook or an undo, in words. */
 function notAllowedFor(kind: string, { outcome, error_name, steps }: ExecutionOutcome): string | null {
   if (kind === "run") return null;
   if (outcome === "suspended" || outcome === "unfit") return `The outcome ${outcome} is only for runs that have not ended.`;

@@ -147,7 +147,7 @@ export function mountQueues(api: Api, { tenants, waker, aborter, onKeyLimitChang
         security,
         summary: "Change a queue",
         description:
-          "Changes the given settings and leaves the others as they are. Delivery, limits and `paused` change at once, for waiting jobs " +
+          "Changes the given settings and leaves the others as they are. Delivery, limits and `paused` change immediately, for waiting jobs " +
           "too. When the request generates a callback secret, the first or a rotated one, only this response contains it.",
         operationId: "patchQueue",
         params: QueuePath,

@@ -8,7 +8,7 @@ interface Base {
   /** After how many digits a byte begins again. */
   readonly period: number;
   readonly run: RegExp;
-  /** What stands in a run beside its digits. */
+  /** What a run contains in addition to its digits. */
   readonly gap: RegExp;
 }
 
@@ -49,7 +49,7 @@ export type DigitRange = readonly [start: number, end: number];
 
 const HEX_DIGITS = /^[\da-f]*$/i;
 
-/** Of reading a text in one base. */
+/** The cost of reading a text in one base. */
 const STEPS_PER_CHARACTER = 4;
 
 /** The runs of digits in a text that hold at least `minBytes` bytes, each as long as possible. */

@@ -8,7 +8,7 @@ import type { WorkBudget } from "./work-budget.ts";
 const STEPS_PER_CHARACTER = 3;
 /** A run costs more than its characters. */
 const STEPS_PER_RUN = 100;
-/** Of decoding a run. */
+/** The cost of decoding a run. */
 const STEPS_PER_PIECE = 500;
 /** Between texts: not valid UTF-8, so no value stands across it. */
 const SEPARATOR = "\xff\xfe\xff";

@@ -10,7 +10,7 @@ export interface EncodedValue {
   readonly digitsAfter: number;
 }
 
-/** Shorter values are looked for only as they are: their encodings occur in any text. */
+/** Shorter values are looked for only in their plain form: their encodings occur in any text. */
 const MIN_VALUE_LENGTH = 4;
 const MIN_ENCODED_LENGTH = 6;
 /** A number that a program may print as a floating-point number. */
@@ -51,7 +51,7 @@ const long = (encoded: EncodedValue): EncodedValue | null => (encoded.bytes.leng
 
 const encodedValue = (bytes: string): EncodedValue => ({ bytes, digitsBefore: 0, digitsAfter: 0 });
 
-/** Null where work was done that gives no text yet. */
+/** Further texts. Null: work was done that gives no text yet. */
 function* otherTexts(value: string, bytes: string): Iterable<string | null> {
   yield* asNumber(value);
   yield* inCharacterSets(value);

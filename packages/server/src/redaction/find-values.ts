@@ -7,11 +7,11 @@ import type { WorkBudget } from "./work-budget.ts";
 /** Called for each match with its range in the original text. */
 export type OnMatch = (start: number, end: number, secret: string) => void;
 
-/** A match costs more than a character that is looked at. */
+/** A match costs more than checking a character. */
 const STEPS_PER_MATCH = 100;
 /** How many codes an encoded value is indexed by. */
 const PREFIX_LENGTH = 4;
-/** After how many positions of a text it is checked whether to pause. */
+/** After how many positions of a text to check whether to pause. */
 const POSITIONS_PER_CHECK = 1_024;
 
 const IS_BASE64_DIGIT = Uint8Array.from({ length: 256 }, (_, byte) => Number(/[a-z\d+/]/.test(String.fromCharCode(byte))));

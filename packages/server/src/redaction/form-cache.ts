@@ -1,9 +1,9 @@
 import { SharedCache, type WorkspaceId } from "#kernel";
 import type { KnownForms, ValueForms } from "./value-forms.ts";
 
-/** Forms of values that a node has looked for, of all workspaces. Bytes. */
+/** The maximum size of the forms of values that a node keeps for all workspaces. Bytes. */
 const CAPACITY_BYTES = 16 * 1024 * 1024;
-/** Of a needle besides its codes. */
+/** The size of a needle without its codes. */
 const NEEDLE_BYTES = 200;
 /** Forms of longer values are not kept. */
 const MAX_VALUE_CHARACTERS = 4_096;

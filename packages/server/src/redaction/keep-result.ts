@@ -3,9 +3,9 @@ import type { SlicedWork } from "#kernel";
 import type { Redactor } from "./redact.ts";
 
 /**
- * A result as it is stored, without secrets. Null when it is too long then, or cannot be searched for them.
+ * The result as it is stored, with secrets removed. Null if it is then too long, or cannot be searched for secrets.
  *
- * @param maxBytes how long it may be: by default as long as that of a job
+ * @param maxBytes the maximum length: by default that of a job's result
  */
 export function* keepResult(
   result: string,

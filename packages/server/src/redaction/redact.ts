@@ -16,28 +16,29 @@ type SecretValue = readonly [secret: string, value: string];
 
 /** The variants of a longer value take a while. Characters. */
 const LONG_VALUE = 4_096;
-/** Of adding a form of a value to a finder. */
+/** The cost of adding a form of a value to a finder. */
 const STEPS_PER_NEEDLE = 20;
 
 interface Finders {
-  /** How many values they find. */
+  /** The number of values that they find. */
   readonly values: number;
-  /** Of short values, which are looked for only as they are. */
+  /** Finders of short values, which are looked for only in their plain form. */
   readonly short: readonly ValueFinder[];
-  /** Of all others. */
+  /** Finders of all other values. */
   readonly long: readonly ValueFinder[];
 }
 
-/** Takes secrets out of texts and JSON. */
+/** Removes secrets from texts and JSON. */
 export type TextRedactor = Pick<Redactor, "json" | "text">;
 
 /**
- * Takes the values of secrets out of what is kept of an attempt. Each becomes `[secret:NAME]`, in upper or lower case and in any
- * encoding of `encodings.ts` and `escapes.ts`, also inside base64 or hexadecimal digits. What a handler computes from a value (a part, a hash, a ciphertext) is not found.
- * A text that takes too much work, or becomes too long with its marks, gives null. Source: contract §9.
+ * Removes the values of secrets from what is kept of an attempt. Each value becomes `[secret:NAME]`: in upper or lower case, in any
+ * encoding of `encodings.ts` and `escapes.ts`, and even inside base64 or hexadecimal digits. What a handler computes from a value (a part,
+ * a hash, a ciphertext) is not found. For a text that takes too much work, or becomes too long with its marks, the result is null. Source:
+ * contract §9.
  */
 export class Redactor {
-  /** Secrets by value and its variants: the first of those that have the same. */
+  /** Secrets by value and its variants. If several secrets have the same value, the first one counts. */
   #secrets: ReadonlyMap<string, string> | undefined;
   /** Finders of the values that are not longer than the text. */
   #finders: Finders | undefined;

@@ -7,7 +7,7 @@ const markOf = (secret: string): string => `[secret:${secret}]`;
 export const growthOf = (matches: readonly Match[]): number =>
   matches.reduce((sum, { start, end, secret }) => sum + markOf(secret).length - (end - start), 0);
 
-/** The bytes from `from` to before `to`, with marks in place of the matches. */
+/** The bytes from `from` to before `to`, with the matches replaced by marks. */
 export function replaceMatches(bytes: string, matches: readonly Match[], from = 0, to = bytes.length): string {
   let kept = "";
   let next = from;
@@ -19,8 +19,8 @@ export function replaceMatches(bytes: string, matches: readonly Match[], from = 
 }
 
 /**
- * Valid JSON with marks in its strings, and strings in place of the numbers and literals that match; null when a match crosses the edge
- * of a token.
+ * Valid JSON with marks in its strings. Numbers and literals that match are replaced by strings; null when a match crosses the edge of a
+ * token.
  */
 export function replaceInJson(bytes: string, matches: readonly Match[]): string | null {
   let kept = "";

@@ -6,18 +6,18 @@ import type { WorkBudget } from "./work-budget.ts";
 /** An encoded value in the codes of an alphabet. */
 export interface Needle {
   readonly codes: Uint8Array;
-  /** Of the encoded value. */
+  /** The length of the encoded value. */
   readonly bytes: number;
   /** How many base64 digits before it and after it also hold bits of the value. */
   readonly digitsBefore: number;
   readonly digitsAfter: number;
 }
 
-/** All that a value is looked for as. */
+/** All forms in which a value is looked for. */
 export interface ValueForms {
   readonly text: readonly Needle[];
   readonly digits: readonly Needle[];
-  /** Of the budget that they take, also if they were made before: so what is found does not depend on that. */
+  /** The steps of the budget that they take, even if they were made before. So what is found does not depend on that. */
   readonly steps: number;
   /** Memory of the codes of all needles. */
   readonly codeBytes: number;
@@ -29,7 +29,7 @@ export interface KnownForms {
   set(value: string, forms: ValueForms): void;
 }
 
-/** What making one encoding of a value takes besides its characters. */
+/** The cost of making one encoding of a value, in addition to its characters. */
 const STEPS_PER_ENCODING = 500;
 const STEPS_PER_CHARACTER = 4;
 /** An encoded value costs making and normalizing, per character. */
@@ -63,7 +63,7 @@ export function* makeForms(value: string, budget: WorkBudget): SlicedWork<ValueF
 }
 
 class CodeBlocks {
-  /** Of all blocks. */
+  /** The size of all blocks. */
   bytes = 0;
   #block = new Uint8Array(0);
   #used = 0;

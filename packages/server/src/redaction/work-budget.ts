@@ -1,6 +1,6 @@
 import type { SlicedWork } from "#kernel";
 
-/** One step looks at one character. Measured on one core: the worst text of 64 KiB takes 10 to 30 ms. */
+/** One step checks one character. Measured on one core: the worst text of 64 KiB takes 10 to 30 ms. */
 const MAX_STEPS = 6_000_000;
 /** Steps between two pauses. They take about a millisecond. */
 const SLICE_STEPS = 250_000;

@@ -14,8 +14,9 @@ import {
 } from "#kernel";
 
 /**
- * How far ahead partitions are created: as the longest retention in use needs, and two months more. At least as the longest of a plan needs, which is
- * a year; at most for three years. A look-up of a finished job takes 1 ms with 15 partitions, 3 ms with 39 and 11 ms with 123. Months.
+ * How far ahead partitions are created: as far as the longest retention in use requires, plus two months. At least as far as the longest
+ * retention of a plan requires, which is a year; at most three years. A look-up of a finished job takes 1 ms with 15 partitions, 3 ms with
+ * 39 and 11 ms with 123. Months.
  */
 const MIN_MONTHS_AHEAD = 14;
 const MAX_MONTHS_AHEAD = 38;
@@ -32,16 +33,19 @@ const LATER = {
   audit_event: fragment`(
     select expires_at, coalesce(pg_column_size(input), 0) + coalesce(pg_column_size(output), 0) as bytes from audit_event_later)`,
 } as const satisfies Record<Expiring, unknown>;
-/** What moves while all that reads or writes the table waits: in less than a second. */
+/** The maximum number of rows that are moved while all reads and writes of the table wait: this takes less than a second. */
 const MAX_MOVED_ROWS = 10_000;
 const MAX_MOVED_BYTES = 32 * 1024 * 1024;
-/** PostgreSQL reads a default partition while it adds another one: in a second or two. Bytes. */
+/** The maximum size of a default partition, which PostgreSQL reads while it adds another partition: this takes a second or two. Bytes. */
 const MAX_READ_BYTES = 1024 * 1024 * 1024;
 
-/** Months of one table that may take too long in a pass. */
+/** The maximum number of months of one table that may take too long in a pass. */
 const MAX_TIMEOUTS = 2;
 
-/** When the next pass comes: soon enough for a retention that was made longer; after a step that failed because of a lock. Milliseconds. */
+/**
+ * The wait until the next pass: after a pass without failures, soon enough for a retention that was made longer; and after a step that
+ * failed because of a lock. Milliseconds.
+ */
 const [SOON_MS, LATER_MS] = [60_000, 300_000];
 
 /** Months whose partitions took too long to create, by table and month. The longest ago first. */
@@ -58,14 +62,14 @@ function slowLast(slow: SlowMonths, table: Expiring, months: readonly string[]):
 
 /**
  * Creates the partitions of the coming months, and drops those in which all rows have expired. One query finds out whether there is
- * anything to do; usually there is not. An advisory lock lets one node work at a time: the others leave it to that node. Each step is a
- * transaction of its own with a short lock timeout, so that settles do not queue behind it. A step that fails is reported
- * (`partition_failed`), and does not keep the others from their turn. Rows whose month has no partition stay in the default partition, and are
- * deleted there (`clearExpiredRows`).
+ * anything to do; usually there is not. An advisory lock lets one node work at a time: the others leave the work to that node. Each step is
+ * a transaction of its own with a short lock timeout, so that settles do not queue behind it. A step that fails is reported
+ * (`partition_failed`), and does not keep the others from their turn. Rows whose month has no partition stay in the default partition, and
+ * are deleted there (`clearExpiredRows`).
  *
- * @param slow months that took too long in earlier passes. Each pass begins with the others, and updates it
- * @returns the wait until the next pass, in milliseconds; undefined: the usual one. A step that took too long, that was left out, or that
- * PostgreSQL refuses, would fail again soon, and may hold up the table each time.
+ * @param slow months that took too long in earlier passes. Each pass begins with the others, and updates the set
+ * @returns the wait until the next pass, in milliseconds; undefined: the usual wait. That is also the wait after a step that took too long,
+ * was skipped or was refused by PostgreSQL: it would soon fail again, and each try may block the table.
  */
 export async function maintainPartitions(db: Transactional, emit: EmitEvent, slow: SlowMonths = new Set()): Promise<number | undefined> {
   let waitMs: number | undefined = SOON_MS;
@@ -84,7 +88,7 @@ export async function maintainPartitions(db: Transactional, emit: EmitEvent, slo
     const skipped: string[] = [];
     let timeouts = 0;
     for (const month of slowLast(slow, table, missing)) {
-      // It may be the table that is slow, and no month: each try holds it up.
+      // The table may be slow, and not a single month: each try blocks it.
       if (timeouts === MAX_TIMEOUTS) break;
       timedOut = false;
       const isCreated = await attempt(table, (tx) => create(tx, table, month));
@@ -106,9 +110,9 @@ export async function maintainPartitions(db: Transactional, emit: EmitEvent, slo
 }
 
 /**
- * Deletes a portion of the expired rows of a default partition. It has some when no node ran for months, or where their months have no partition.
+ * Deletes a portion of the expired rows of a default partition. It has some when no node ran for months, or when months have no partition.
  *
- * @returns the wait until the next pass, in milliseconds; undefined: the usual one
+ * @returns the wait until the next pass, in milliseconds; undefined: the usual wait
  */
 export async function clearExpiredRows(db: Transactional, emit: EmitEvent, table: Expiring): Promise<number | undefined> {
   try {
@@ -120,7 +124,7 @@ export async function clearExpiredRows(db: Transactional, emit: EmitEvent, table
 
 /** Reports why a step failed, and returns whether it did because of a lock. */
 function isForLock(emit: EmitEvent, table: Expiring, error: unknown): boolean {
-  // Without the database, each step would wait for it.
+  // If the database is unavailable, each step would wait for it.
   if (isAway(error) && !isTimeout(error)) throw error;
   emit("partition_failed", { table, error });
   return isRolledBack(error) || isLockTimeout(error);
@@ -158,8 +162,8 @@ const findWork = (db: Db): Promise<PartitionWork[]> =>
   );
 
 /**
- * Creates the partition of a month. Rows of it in the default partition move, while all that reads or writes the table waits: for half of the time
- * that a statement may take, so that what waits does not fail. Returns false, and does nothing, if that would take longer.
+ * Creates the partition of a month. Rows of the month in the default partition move, while all reads and writes of the table wait: for at
+ * most half of the time that a statement may take, so that they do not fail. Returns false, and does nothing, if that would take longer.
  */
 async function create(tx: Db, table: Expiring, month: string): Promise<boolean> {
   await rows(
@@ -196,7 +200,7 @@ async function clear(tx: Db, table: Expiring): Promise<boolean> {
 const drop = (tx: Db, table: Expiring): Promise<{ name: string }[]> =>
   rows(tx, sql`select drop_partitions(${table}, moment()::date) as name`);
 
-/** Returns null, and does nothing, while another node is at it. */
+/** Runs a step. Returns null, and does nothing, while another node is working. */
 const step = <Result>(db: Transactional, work: (tx: Db) => Promise<Result>): Promise<Result | null> =>
   db.transaction(async (tx) => {
     const [lock] = await rows<{ mine: boolean }>(tx, sql`select pg_try_advisory_xact_lock(7305512011) as mine`);

@@ -5,17 +5,17 @@ import { removeSchedulesOf } from "#schedules";
 import { sweepLaneDeliveries } from "#webhooks";
 import { sweepLaneRuns } from "#workflows";
 
-/** Lanes per pass. */
+/** The maximum number of lanes per pass. */
 const MAX_LANES = 100;
 
 /**
- * Deletes the jobs, runs and deliveries of deleted lanes and their idempotency keys, then the lanes. Schedules are deleted with their queue. A
- * schedule that was created while its workspace was being deleted still exists, and must create no more jobs. A pass ends with the first lane that
- * has more than a portion, so that a node that stops does not wait for all of it.
+ * Deletes the jobs, runs and deliveries of deleted lanes and their idempotency keys, then the lanes. Schedules are deleted with their
+ * queue. A schedule that was created while its workspace was being deleted still exists, and must create no more jobs. A pass ends with the
+ * first lane that has more than a portion, so that a stopping node does not wait for all of it.
  *
  * @param onWoken called with the lanes of runs that waited for a deleted one
  * @param emit reports each lane that fails
- * @param failed those that failed in the passes before: they come last
+ * @param failed the lanes that failed in earlier passes: they come last
  * @returns 0 when there may be more to do, in milliseconds
  * @throws the first failure, when only lanes are left that fail
  */
@@ -33,7 +33,7 @@ export async function sweepDeletedLanesAcrossWorkspaces(
       if (await sweepLane(db, lane, onWoken)) return 0;
       failed.delete(lane.laneId);
     } catch (error) {
-      // One that fails does not keep the others from being swept.
+      // A lane that fails does not keep the others from being swept.
       emit("lane_sweep_failed", { ...lane, error });
       failures.push(error);
       failed.add(lane.laneId);

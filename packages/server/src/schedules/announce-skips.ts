@@ -6,8 +6,8 @@ import type { ScheduleWrites } from "./prepare-writes.ts";
 export const announceSkips = (tx: Db, writes: readonly ScheduleWrites[]): Promise<void> => announceAll(tx, writes.flatMap(eventsOf));
 
 /**
- * One event for the ticks that this firing skips. Those that the quota refuses are announced as they are audited: the first at once, later
- * ones together.
+ * One event for the ticks that this firing skips. Those that the quota refuses are announced as they are audited: the first one
+ * immediately, later ones together.
  */
 function eventsOf({ schedule, plan, event }: ScheduleWrites): NewEvent[] {
   const ofWorkflow = schedule.lane_kind === "workflow";

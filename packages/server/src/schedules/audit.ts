@@ -49,7 +49,7 @@ export const auditDeleted = (tx: Db, audit: AuditLog, actor: Actor, name: string
 const eventBy = (actor: Actor, eventType: AuditEventType, resourceId: string) =>
   ({ ...actor, eventType, resourceType: "schedule", resourceId }) as const;
 
-/** The request without the payload: it may contain anything, personal data too. */
+/** The request without the payload: it may contain anything, including personal data. */
 const withoutPayload = ({ payload: _, ...rest }: CreateSchedule | PatchSchedule): object => rest;
 
 /** Names of the API's fields that changed. */

@@ -11,7 +11,10 @@ export interface Calendar {
   next(afterMs: number): number | null;
   /** The newest ticks t with `afterMs` < t <= `untilMs`, at most `limit`, oldest first. The cost depends on `limit`, not on the span. */
   newest(afterMs: number, untilMs: number, limit: number): number[];
-  /** How many ticks t there are with `fromMs` <= t < `untilMs`, which are whole seconds and at most two days apart. It does not look at each. */
+  /**
+   * How many ticks t there are with `fromMs` <= t < `untilMs`, which are whole seconds and at most two days apart. The ticks are not
+   * visited one by one.
+   */
   count(fromMs: number, untilMs: number): number;
 }
 
@@ -98,7 +101,7 @@ class DailyCalendar extends Ticks {
     const matches = this.cron.count(shownBefore(fromMs), shownBefore(untilMs));
     const changeMs = this.clock.changeBetween(fromMs - SECOND_MS, untilMs - SECOND_MS);
     if (changeMs === null) return matches;
-    // Times that clocks skip and the first one behind them are the same tick.
+    // Times that clocks skip and the first one after them are the same tick.
     const skipped = this.cron.count(
       changeMs + this.clock.offsetMs(changeMs - SECOND_MS),
       changeMs + this.clock.offsetMs(changeMs) + SECOND_MS,

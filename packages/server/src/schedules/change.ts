@@ -35,7 +35,7 @@ export interface LockedSchedule {
  * earlier transactions fire them, so that none holds the locks of the schedule and the workspace's quota for long. Their jobs stay,
  * even if the change fails. Source: decision 13.
  *
- * @throws NOT_FOUND, also when `toQueue` does not exist; and what `change` throws
+ * @throws NOT_FOUND for the schedule or for `toQueue`; and what `change` throws
  */
 export async function changeSchedule<Changed>(
   database: Transactional,

@@ -8,7 +8,7 @@ export interface DueSchedule extends Schedule {
   /** Moments in milliseconds since 1970, by the database. */
   readonly due_ms: number;
   readonly now_ms: number;
-  /** Its workspace has a quota. */
+  /** Whether its workspace has a quota. */
   readonly limited: boolean;
   /** What its lane belongs to: ticks create jobs of a queue, or start runs of a workflow. */
   readonly lane_kind: LaneKind;
@@ -109,8 +109,8 @@ export const lockDue = (tx: Db, { workspace_id, id }: Pick<Schedule, "workspace_
   );
 
 /**
- * The schedules of these that have an unfinished job. It runs after they were locked, so that it sees what the lock's last holder
- * committed. Uses index job_schedule.
+ * Which of these schedules have an unfinished job. It runs after they were locked, so that it sees what the lock's last holder committed.
+ * Uses index job_schedule.
  */
 export const findBusyAcrossWorkspaces = async (tx: Db, schedules: readonly Schedule[]): Promise<ReadonlySet<ScheduleId>> =>
   new Set(

@@ -34,7 +34,7 @@ export interface FireResult {
   readonly pulled: readonly LaneKey[];
   /** The lanes of workflows in which new runs wait. */
   readonly workflows: readonly LaneKey[];
-  /** Whose schedules fired, or skipped a tick. */
+  /** The workspaces whose schedules fired, or skipped a tick. */
   readonly workspaceIds: readonly WorkspaceId[];
   /** The earliest next tick of the schedules. Milliseconds since 1970; null when none has a next tick. */
   readonly nextMs: number | null;

@@ -9,14 +9,17 @@ export interface SchedulesPage {
   readonly states: readonly ScheduleState[] | null;
   readonly before: number | null;
   readonly limit: number;
-  /** Rows to read at most when no index serves the filters. */
+  /** The maximum number of rows to read when no index serves the filters. */
   readonly maxScanned?: number;
 }
 
 /** A schedule of a page, or the end of its scan. */
 type ListedSchedule = Schedule & PageRow<ScheduleId>;
 
-/** Lists schedules of queues. With a filter by queue it reads only those of these queues. The scans of a statement read `maxScanned` rows together. */
+/**
+ * Lists schedules of queues. With a filter by queue it reads only the schedules of these queues. Together, the scans of a statement read at
+ * most `maxScanned` rows.
+ */
 export function listSchedules(db: Db, { maxScanned = MAX_SCANNED_ROWS, ...page }: SchedulesPage): Promise<ListedSchedule[]> {
   const queues = page.queues && [...new Set(page.queues)];
   if (queues === null) return listAny(db, page, maxScanned);

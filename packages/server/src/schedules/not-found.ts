@@ -1,6 +1,6 @@
 import { type Db, MAX_NAMES_COMPARED, namedNotFound, type ProblemError, type WorkspaceId } from "#kernel";
 import { listNamesAround } from "./store.ts";
 
-/** NOT_FOUND for a schedule, suggesting a similar name of the workspace. A schedule of another workspace is the same as none. */
+/** NOT_FOUND for a schedule, suggesting a similar name of the workspace. A schedule of another workspace counts as absent. */
 export const scheduleNotFound = async (db: Db, workspaceId: WorkspaceId, name: string): Promise<ProblemError> =>
   namedNotFound("schedule", name, await listNamesAround(db, workspaceId, name, MAX_NAMES_COMPARED));

@@ -12,11 +12,11 @@ export interface ScheduledWorkflow extends LaneKey {
 
 type Pattern = Pick<Schedule, "cron" | "timezone">;
 
-/** Begins the names of workflows' schedules, which callers cannot give. */
+/** The prefix of the names of workflows' schedules. Callers cannot choose such a name. */
 const PREFIX = "workflow:";
 
 /**
- * Sets when runs of a workflow start by the clock; null: never. A schedule that is the same already goes on as it is, with its ticks.
+ * Sets the schedule on which runs of a workflow start; null: none. A schedule that is already the same is left as it is, with its ticks.
  *
  * @returns the first tick of a schedule that is new or changed. Milliseconds since 1970; null when there is none
  * @throws VALIDATION_ERROR for an invalid cron expression or time zone

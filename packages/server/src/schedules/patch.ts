@@ -14,7 +14,7 @@ import { updateSchedule } from "./store.ts";
  * Changes the settings in the request and leaves the others. Ticks that are already due are fired with the old settings first. Only
  * another cron expression or time zone moves the next run.
  *
- * @throws NOT_FOUND, also when the workspace has no such queue; VALIDATION_ERROR for an invalid cron expression, time zone or template;
+ * @throws NOT_FOUND for the schedule or the queue; VALIDATION_ERROR for an invalid cron expression, time zone or template;
  *   PAYLOAD_TOO_LARGE; INVALID_STATE when only one of cron and time zone changes and this node cannot read the stored other one
  */
 export async function patchSchedule(

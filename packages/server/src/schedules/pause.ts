@@ -7,7 +7,7 @@ import type { Schedule } from "./schedule.ts";
 import { updatePaused } from "./store.ts";
 
 /**
- * Pauses a schedule: ticks that are already due are fired first, ticks during the pause are skipped. A paused one stays as it is.
+ * Pauses a schedule: ticks that are already due are fired first, ticks during the pause are skipped. A paused schedule stays as it is.
  *
  * @throws NOT_FOUND
  */

@@ -24,7 +24,7 @@ export interface DueTicks {
   readonly limit: number;
 }
 
-/** Ticks that are skipped, one after the other. */
+/** Consecutive ticks that are skipped. */
 interface Skip {
   readonly firstMs: number;
   /** The last of them. */

@@ -23,8 +23,8 @@ export interface ScheduleWrites extends PlannedSchedule {
 }
 
 /**
- * The first refused tick is reported at once. Later ones are reported together: when a tick runs again, or when one more is refused
- * and the last report is at least an hour old.
+ * The first refused tick is reported immediately. Later ones are reported together: when a tick runs again, or when one more is refused and
+ * the last report is at least an hour old.
  */
 const REPORT_EVERY_MS = 3_600_000;
 
@@ -44,7 +44,7 @@ export function prepareWrites({ schedule, plan }: PlannedSchedule, refused: Read
 export const ticksOf = ({ schedule, jobs }: ScheduleWrites): TickToTake[] =>
   jobs.map(({ atMs }) => ({ workspaceId: schedule.workspace_id, scheduleId: schedule.id, atMs }));
 
-/** The skipped ticks to record. They go on with the newest that are recorded if nothing ran and nothing was changed in between. */
+/** The skipped ticks to record. They continue the newest recorded ones if nothing ran and nothing was changed in between. */
 export function skipsOf({ schedule, plan, jobs, refused }: ScheduleWrites): SkippedTicks[] {
   const { workspace_id: workspaceId, id: scheduleId, last_skip_at, last_skip_reason, last_run_at, updated_at } = schedule;
   const skippedMs = last_skip_at === null ? null : momentMs(last_skip_at);

@@ -13,7 +13,7 @@ export interface Preview {
   readonly cron: string;
   readonly timezone: string;
   readonly count: number;
-  /** Days to count the ticks of; null: none. */
+  /** The number of days for which to count ticks; null: none. */
   readonly days: number | null;
 }
 

@@ -8,7 +8,7 @@ import type { Schedule } from "./schedule.ts";
 import { updatePaused } from "./store.ts";
 
 /**
- * Resumes a paused schedule, from the first tick after now. An active one stays as it is.
+ * Resumes a paused schedule, from the first tick after now. An active schedule stays as it is.
  *
  * @throws NOT_FOUND; INVALID_STATE when this node does not know its time zone
  */

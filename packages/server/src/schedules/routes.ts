@@ -134,7 +134,7 @@ export function mountSchedules(api: Api, routes: ScheduleRoutes): void {
         summary: "Change a schedule",
         description:
           "Changes the given settings and leaves the others as they are. Ticks that were due before still run with the old settings. " +
-          "Only another cron expression or time zone moves the next run.",
+          "Only a new cron expression or time zone moves the next run.",
         operationId: "patchSchedule",
         params: SchedulePath,
         body: PatchSchedule,

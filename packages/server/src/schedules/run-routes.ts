@@ -22,7 +22,7 @@ import { triggerSchedule } from "./trigger.ts";
 
 const { tags, security } = routeDefaults("Schedules");
 
-/** Ticks of a preview when the request does not say how many. */
+/** The number of ticks in a preview when the request does not give one. */
 const DEFAULT_COUNT = 5;
 const DEFAULT_SKIPS = 50;
 
@@ -61,7 +61,7 @@ export function mountRuns(api: Api, routes: ScheduleRoutes): void {
         security,
         summary: "List the skipped ticks of a schedule",
         description:
-          `Returns the ticks that created no job, and why, newest first: one entry for ticks that came one after the other and had the same ` +
+          `Returns the ticks that created no job, and why, newest first: one entry for consecutive ticks that had the same ` +
           `reason. About ${MAX_SKIPS} entries are kept. Ticks during a pause are not among them.`,
         operationId: "listSkippedTicks",
         params: SchedulePath,
@@ -92,7 +92,7 @@ export function mountRuns(api: Api, routes: ScheduleRoutes): void {
       resumeSchedule,
       "Resume a paused schedule",
       "Lets a schedule create jobs again, from the next tick on. Resuming an active schedule changes nothing. `INVALID_STATE` means that " +
-        "the node does not know the schedule's time zone any more.",
+        "the node no longer knows the schedule's time zone.",
       ["NOT_FOUND", "INVALID_STATE"],
     ],
   ] as const) {

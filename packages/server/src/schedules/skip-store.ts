@@ -5,18 +5,20 @@ import type { ScheduleId } from "./schedule.ts";
 /** How many rows of skipped ticks a schedule keeps. */
 export const MAX_SKIPS = 100;
 
-/** Ticks that created no job, one after the other, for the same reason. Moments are milliseconds since 1970. */
+/** Consecutive ticks that created no job, for the same reason. Moments are milliseconds since 1970. */
 export interface SkippedTicks {
   readonly workspaceId: WorkspaceId;
   readonly scheduleId: ScheduleId;
   readonly firstMs: number;
   readonly lastMs: number;
   readonly reason: SkipReason;
-  /** They follow those of the schedule's newest row. */
+  /** Whether these ticks continue those of the schedule's newest row. */
   readonly goesOn: boolean;
 }
 
-/** Records skipped ticks, and forgets all but the newest rows of their schedules, which the transaction has locked. Uses the primary key. */
+/**
+ * Records skipped ticks, and deletes all but the newest rows of their schedules, which the transaction has locked. Uses the primary key.
+ */
 export const recordSkipsAcrossWorkspaces = (tx: Db, skips: readonly SkippedTicks[]): Promise<unknown> =>
   rows(
     tx,

@@ -4,14 +4,14 @@ import { type FireContext, type FireResult, fireSchedules } from "./fire.ts";
 import { findDueAcrossWorkspaces, findNextDueAcrossWorkspaces, lockSharesAcrossWorkspaces } from "./fire-store.ts";
 import { ON_TIME_MS } from "./plan-ticks.ts";
 
-/** Schedules in one transaction, and the workspaces that share it. */
+/** The maximum number of schedules in one transaction, and of the workspaces that share it. */
 const MAX_SCHEDULES = 50;
 const MAX_WORKSPACES = 50;
 const ROUND_MS = 500;
-/** When more schedules than this are due, each transaction is followed by a rest of this many times its own length. */
+/** When more than `BURST` schedules are due, each transaction is followed by a rest of `BURST_REST` times its duration. */
 const BURST = 1_000;
 const BURST_REST = 4;
-/** With ticks this late there is no rest. Milliseconds. */
+/** If ticks are this late, there is no rest. Milliseconds. */
 const REST_UNTIL_LATE_MS = 8_000;
 
 export interface Ticking extends FireContext {

@@ -68,7 +68,7 @@ export class WallClock {
 function openFormat(timezone: string): Intl.DateTimeFormat {
   const isName = /^[A-Za-z]/.test(timezone) && (timezone.length !== 3 || THREE_LETTERS.test(timezone));
   try {
-    // A format must show something besides the offset. Seconds are the fastest.
+    // A format must show something in addition to the offset. Seconds are the fastest.
     if (isName) return new Intl.DateTimeFormat("en-US", { timeZone: timezone, second: "numeric", timeZoneName: "longOffset" });
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;

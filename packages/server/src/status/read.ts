@@ -25,7 +25,7 @@ export class StatusReader {
   }
 }
 
-/** What waits for a plan with callbacks. */
+/** Which queues and workflows wait for a plan with callbacks, in words. */
 const waitingFor = (queues: number, workflows: number): string =>
   [
     ...(queues > 0 ? [`Queues that wait for them: ${queues}.`] : []),

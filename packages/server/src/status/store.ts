@@ -12,7 +12,7 @@ export interface WorkspaceSummary extends Record<JobState, number> {
   failed_last_minute: number;
   /** Webhooks that were switched off because they failed. */
   failing_webhooks: number;
-  /** Names of queues and workflows whose circuit is open, the first five. Null: none is. */
+  /** Names of the first five queues and workflows whose circuit is open. Null: none is. */
   open_circuits: string | null;
   /** Runs by status. */
   runs: Partial<Record<RunStatus, number>> | null;
@@ -24,9 +24,10 @@ const laneOf = (of: Fragment): Fragment => fragment`
 const [LANE_OF_COUNT, LANE_OF_TALLY, LANE_OF_RUNS] = [laneOf(fragment`c`), laneOf(fragment`t`), laneOf(fragment`r`)];
 
 /**
- * Reads what a workspace has. The number of jobs and runs is kept (docs/decisions/0037-kept-counts.md), finished jobs are summed from the
- * tally, and only active jobs are counted. Uses indexes that begin with the workspace: job_delta_workspace, run_delta_workspace, tally_lane,
- * those of schedule and the primary keys; and job_active. Executions of runs and hooks, which wait in lanes of their own, are no jobs.
+ * Reads what a workspace has. The numbers of jobs and runs are stored counts (docs/decisions/0037-kept-counts.md), finished jobs are summed
+ * from the tally, and only active jobs are counted. Uses indexes that begin with the workspace: job_delta_workspace, run_delta_workspace,
+ * tally_lane, those of schedule and the primary keys; and job_active. Executions of runs and hooks, which wait in lanes of their own, do
+ * not count as jobs.
  */
 export async function readWorkspaceSummary(db: Db, workspaceId: WorkspaceId): Promise<WorkspaceSummary> {
   const summary = await row<WorkspaceSummary>(

@@ -5,7 +5,7 @@ import { FORMER, FORMER_SINCE } from "./store.ts";
 /** The secrets that a group of attempts names. */
 export interface SecretsRequest {
   readonly workspaceId: WorkspaceId;
-  /** Null: no queue uses them, so that a secret for some queues is refused. */
+  /** The name of the queue. Null: no queue uses the secrets, so a secret that is limited to some queues is refused. */
   readonly queue: string | null;
   readonly host: string;
   readonly names: readonly string[];
@@ -24,24 +24,24 @@ export interface FoundSecret {
   readonly name: string;
   /** Null when there is no such secret. */
   readonly sealed: SealedSecret | null;
-  /** The values that it had before. Null when there are none, or the request does not ask for them. */
+  /** The values that the secret had before. Null when there are none, or when the request does not want them. */
   readonly former: Buffer | null;
-  /** An attempt that began before this time may have got a value that is not known any more. Null when there is no such secret. */
+  /** An attempt that began before this time may have got a value that is no longer known. Null when there is no such secret. */
   readonly missingBefore: Timestamp | null;
   /** Which of the secret's limits refuses the request. */
   readonly refused: "queue" | "host" | null;
 }
 
 /**
- * Bytes of ciphertexts that one statement returns. The first request is answered whatever it needs: 100 secrets of 64 KiB at most, and their
- * former values.
+ * The maximum size of ciphertexts that one statement returns. The first request is always answered: 100 secrets of 64 KiB at most, and
+ * their former values.
  */
 const MAX_BYTES = fragment`2097152`;
 
 /**
- * Reads the secrets of the first requests, as many as fit into `MAX_BYTES`, and records the access in the audit log by the same
- * statement, with one event for each request: `secret.accessed` if it gets all of its secrets, `secret.refused` with those that are not
- * allowed. It locks audit chains in the order of workspaces. For the other requests it finds and records nothing. Uses index secret_name.
+ * Reads the secrets of the first requests, as many as fit into `MAX_BYTES`, and records the access in the audit log in the same statement,
+ * with one event for each request: `secret.accessed` if it gets all of its secrets, `secret.refused` with those that are not allowed. It
+ * locks audit chains in the order of workspaces. For the other requests it reads and records nothing. Uses index secret_name.
  */
 export async function accessSecretsAcrossWorkspaces(db: Db, requests: readonly SecretsRequest[]): Promise<FoundSecret[]> {
   const named = requests.flatMap(({ names }, group) => names.map((name) => ({ group, name })));

@@ -18,9 +18,11 @@ export interface SecretAccessOptions {
   readonly loopTime: LoopTime;
 }
 
-/** How many secrets the attempts of one batch name. */
+/** The maximum number of secrets that the attempts of one batch name. */
 const MAX_SECRETS = 500;
-/** One batch for a workspace with many attempts, which waits for other nodes that append to its audit chain. One for others. */
+/**
+ * One batch for a workspace with many attempts, which waits for other nodes that append to its audit chain, and one for other workspaces.
+ */
 const WRITERS = 2;
 
 /**
@@ -63,8 +65,8 @@ export class SecretAccess {
   }
 
   /**
-   * A batch that the database refuses is tried again in halves, so that one attempt does not fail the others. What is left to do are secrets to
-   * decrypt: a workspace that has much other work on the event loop waits for that, and others do not.
+   * A batch that the database refuses is tried again in halves, so that one attempt does not fail the others. After the read, secrets are
+   * left to decrypt. A workspace with much other work on the event loop waits for that; others do not.
    */
   async #resolveOrSplit(uses: SecretUse[]): Promise<(SecretResolution | Promise<SecretResolution>)[]> {
     let resolved: (Promise<SecretResolution> | null)[];
@@ -82,7 +84,7 @@ export class SecretAccess {
     return resolved.map((resolution) => resolution ?? (later?.next().value as SecretResolution | Promise<SecretResolution>));
   }
 
-  /** Resolves as many uses as one statement reads secrets for. Null: not resolved yet. */
+  /** Resolves as many uses as fit into one statement. Null: not resolved yet. */
   async #resolveFirst(uses: SecretUse[]): Promise<(Promise<SecretResolution> | null)[]> {
     const { db, ids } = this.#options;
     const { groups, groupOf } = groupUses(uses);
@@ -98,7 +100,7 @@ export class SecretAccess {
     return groupOf.map((at) => resolutions.get(at) ?? null);
   }
 
-  /** A master key may have been rotated without this node having been notified. */
+  /** Loads missing master keys: a key may have been rotated without this node having been notified. */
   async #loadKeysOf(found: readonly FoundSecret[]): Promise<void> {
     const { keyring, emit } = this.#options;
     if (found.every(({ sealed }) => !sealed || keyring.has(sealed.master_key_id))) return;
@@ -108,7 +110,7 @@ export class SecretAccess {
     );
   }
 
-  /** The access is recorded already; that a secret does not decrypt becomes an event of its own. Never rejects. */
+  /** Resolves a group. The access is already recorded. A secret that cannot be decrypted becomes an event of its own. Never rejects. */
   async #resolveGroup(group: UseGroup, found: readonly FoundSecret[]): Promise<SecretResolution> {
     try {
       return await this.#decryptGroup(group, found);
@@ -134,7 +136,7 @@ export class SecretAccess {
     return resolved;
   }
 
-  /** Called for a secret that was decrypted. */
+  /** Decrypts former values. Called for a secret that was decrypted. */
   #openFormer(sealed: SealedSecret, former: Buffer): readonly FormerValue[] | null {
     try {
       return openFormer(this.#options.keyring, sealed, former);
@@ -162,7 +164,7 @@ export class SecretAccess {
   }
 }
 
-/** Who uses secrets, in an audit event. */
+/** The user of secrets, as an audit event shows it. */
 const userOf = ({ queue, workflow, webhook }: SecretUse): object => {
   if (webhook !== undefined) return { webhook };
   return workflow === undefined ? { queue } : { workflow };

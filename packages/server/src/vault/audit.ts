@@ -11,7 +11,7 @@ export const auditCreated = (tx: Db, audit: AuditLog, actor: Actor, secret: Secr
     output: { value_hint: secret.value_hint },
   });
 
-/** Records in the audit log that a secret got another value, or other limits, or both. */
+/** Records in the audit log that a secret got a new value, or new limits, or both. */
 export const auditPatched = (tx: Db, audit: AuditLog, actor: Actor, secret: Secret, request: PatchSecret): Promise<void> =>
   audit.record(tx, {
     ...eventBy(actor, request.value === undefined ? "secret.updated" : "secret.rotated", secret.name),

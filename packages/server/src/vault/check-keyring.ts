@@ -4,10 +4,10 @@ import { VaultKeyError } from "./vault-key-error.ts";
 import { changeVaultKey, findVaultKey, listWrappingKeysAcrossWorkspaces } from "./vault-store.ts";
 
 /**
- * Checks that this node's master keys open the vault, before the node serves. The very first start makes a key current: the one that
- * is given, otherwise a new one in the key file. Call it under the vault's lock only.
+ * Checks that this node's master keys open the vault, before the node serves. The very first start makes a key current: the given one,
+ * otherwise a new one in the key file. Call it under the vault's lock only.
  *
- * @param countNodes how many nodes are alive: they and this node must be able to read each other's secrets
+ * @param countNodes returns how many nodes are alive: they and this node must be able to read each other's secrets
  * @throws {VaultKeyError} when a key is missing that wraps a secret, or that living nodes use
  */
 export async function checkKeyring(

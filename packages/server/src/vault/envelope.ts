@@ -4,14 +4,16 @@ import type { FormerValue } from "./former.ts";
 import type { Keyring } from "./keyring.ts";
 import { KEY_BYTES, type MasterKey } from "./master-key.ts";
 
-/** Identifies a secret. Its ciphertexts are bound to it: with another workspace, id or name they do not decrypt. */
+/** Identifies a secret. Its ciphertexts are bound to this identity: with another workspace, id or name they cannot be decrypted. */
 export interface SecretIdentity {
   readonly workspace_id: WorkspaceId;
   readonly id: Uuid;
   readonly name: string;
 }
 
-/** Where a secret may be used; null allows everything. Its value is bound to them: with others it does not decrypt. */
+/**
+ * Where a secret may be used; null allows everything. The secret's value is bound to the limits: with other limits it cannot be decrypted.
+ */
 export interface SecretLimits {
   readonly allowed_queues: readonly string[] | null;
   readonly allowed_hosts: readonly string[] | null;
@@ -26,7 +28,7 @@ export interface Envelope {
 
 export interface SealedSecret extends SecretIdentity, SecretLimits, Envelope {}
 
-/** A stored secret does not decrypt: it was altered, or its master key is missing. */
+/** A stored secret cannot be decrypted: it was altered, or its master key is missing. */
 export class UnreadableSecretError extends Error {
   override readonly name = "UnreadableSecretError";
 
@@ -93,7 +95,7 @@ export const wrapDataKey = (random: Random, master: MasterKey, identity: SecretI
 export const openDataKey = (keyring: Keyring, identity: SecretIdentity, stored: Omit<Envelope, "ciphertext">): Buffer =>
   withDataKey(keyring, { ...identity, ...stored }, (dataKey) => Buffer.from(dataKey));
 
-/** Encrypts what the service itself keeps. */
+/** Encrypts data of the service itself. */
 export const sealBytes = (random: Random, dataKey: Buffer, plain: Buffer, binding: string): Buffer =>
   seal(random, dataKey, plain, Buffer.from(`tidemill own ${VERSION} ${binding}`));
 

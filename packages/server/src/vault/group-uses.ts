@@ -34,10 +34,10 @@ export function groupUses(uses: readonly SecretUse[]): { groups: UseGroup[]; gro
 /**
  * What the attempts of a group get: all secrets that they name, or the error of the first that they cannot have.
  *
- * @param found of the store, in the order of the names
+ * @param found secrets from the store, in the order of the names
  * @param open decrypts a value
- * @param openFormer decrypts the values that a secret had before. Null: they do not decrypt
- * @param known what values are looked for as that were resolved before
+ * @param openFormer decrypts the values that a secret had before. Null: they cannot be decrypted
+ * @param known the known forms of values that were resolved before
  */
 export function* resolveGroup(
   { use: { queue, workflow, webhook, host } }: UseGroup,

@@ -13,7 +13,7 @@ const MAX_BYTES = 1_024;
 /** The file with the next key, while a rotation runs. */
 export const nextKeyFile = (file: string): string => `${file}.next`;
 
-/** The file that keeps a key under its id, also after a rotation: older backups need it. */
+/** The file that keeps a key under its id, even after a rotation: older backups need it. */
 export const keyFileById = (file: string, id: string): string => `${file}.${id}`;
 
 /**
@@ -35,7 +35,7 @@ export interface KeyFiles {
 }
 
 /**
- * Reads both files. `.next` is read first, so that a key which is promoted meanwhile is found in its new place.
+ * Reads both files. `.next` is read first, so that a key that is promoted in the meantime is found in its new place.
  *
  * @throws {VaultKeyError}
  */
@@ -57,9 +57,9 @@ export async function makeKeyFile(file: string, key: MasterKey): Promise<boolean
 }
 
 /**
- * Makes the next key the present one, if the files still hold these two. Call it under the vault's lock only. A slow disk can outlive
- * that lock, so each key is first kept under its id: then no rename can destroy the only copy of a key. It can be interrupted at any
- * point and run again.
+ * Makes the next key the present one, if the files still hold these two. Call it under the vault's lock only. A write to a slow disk can
+ * outlast that lock. So each key is first stored under its id: then no rename can destroy the only copy of a key. It can be interrupted at
+ * any point and run again.
  *
  * @throws {VaultKeyError}
  */

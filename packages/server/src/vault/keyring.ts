@@ -30,7 +30,7 @@ export class Keyring {
     return keyring;
   }
 
-  /** In the order in which the keys are given: during a rotation the old one first. */
+  /** The ids in the order in which the keys are given: during a rotation the old one first. */
   get ids(): readonly string[] {
     return [...this.#keys.keys()];
   }

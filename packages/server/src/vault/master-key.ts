@@ -3,7 +3,7 @@ import { type Random, readKeyBytes } from "#kernel";
 
 /** A key that wraps the data keys of secrets. */
 export interface MasterKey {
-  /** Identifies the key and reveals nothing of it: 16 hex characters. It may be shown. */
+  /** Identifies the key and reveals nothing about it: 16 hex characters. It may be shown. */
   readonly id: string;
   readonly key: KeyObject;
 }
@@ -13,7 +13,7 @@ export const KEY_BYTES = 32;
 const ID_LABEL = "tidemill master key id";
 const ID_LENGTH = 16;
 
-/** Reads a key of 32 bytes in base64 or hex; null when the text is no such key. */
+/** Reads a key of 32 bytes in base64 or hex; null when the text is not such a key. */
 export function readMasterKey(text: string): MasterKey | null {
   const bytes = readKeyBytes(text);
   return bytes && masterKeyOf(bytes);

@@ -5,9 +5,9 @@ import { type MasterKey, makeMasterKey } from "./master-key.ts";
 import { VaultKeyError } from "./vault-key-error.ts";
 
 /**
- * The id of the key that a rotation makes current: the last of TIDEMILL_MASTER_KEY, or the one of the key file's `.next`, which is
- * created when it is missing. Afterwards the keyring has it. After a rotation that was interrupted late, it is current already. Call
- * this under the vault's lock only.
+ * The id of the key that a rotation makes current: the last of TIDEMILL_MASTER_KEY, or the one of the key file's `.next`, which is created
+ * when it is missing. Afterwards the keyring has it. After a rotation that was interrupted late, it is already current. Call this under the
+ * vault's lock only.
  *
  * @throws {VaultKeyError} when there is none
  */

@@ -23,7 +23,7 @@ export const insertOwnKey = (db: Db, key: OwnKeyRow): Promise<unknown> =>
 export const lockCurrentKey = async (tx: Db): Promise<string | null> =>
   (await row<{ master_key_id: string }>(tx, sql`select master_key_id from vault for share`))?.master_key_id ?? null;
 
-/** The service's own keys that other master keys than `id` wrap. There are few. */
+/** The service's own keys that are wrapped by master keys other than `id`. There are few. */
 export const listOwnKeysToRewrap = (db: Db, id: string): Promise<OwnKeyRow[]> =>
   rows(db, sql`select name, wrapped_key, master_key_id from own_key where master_key_id <> ${id} order by name`);
 

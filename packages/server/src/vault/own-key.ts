@@ -7,12 +7,12 @@ import { findOwnKey, insertOwnKey, lockCurrentKey, type OwnKeyRow } from "./own-
 
 const NOBODY = "00000000-0000-0000-0000-000000000000";
 
-/** What a key of the service itself is bound to, in the form of secrets of workspaces. */
+/** The identity to which a key of the service itself is bound, in the form of a workspace's secret. */
 export const ownIdentity = (name: string): SecretIdentity => ({ workspace_id: NOBODY as WorkspaceId, id: NOBODY as Uuid, name });
 
 /**
- * Encrypts what the service itself keeps, which belongs to no workspace, with a data key of its own. A rotation of the master key wraps
- * the data key again.
+ * Encrypts data of the service itself, which belongs to no workspace, with a data key of its own. A rotation of the master key wraps the
+ * data key again.
  */
 export class OwnKey {
   readonly #options: { readonly database: Transactional; readonly keyring: Keyring; readonly random: Random; readonly name: string };
@@ -21,7 +21,7 @@ export class OwnKey {
     this.#options = options;
   }
 
-  /** @param binding what the value belongs to: with another one it does not decrypt */
+  /** @param binding what the value belongs to: with another binding it cannot be decrypted */
   async seal(value: string, binding: string): Promise<Buffer> {
     const { random } = this.#options;
     return sealBytes(random, await this.#dataKey(), Buffer.from(value), binding);

@@ -13,10 +13,10 @@ import { type LockedSecret, lockSecret, type StoredSecret, updateSecret } from "
 
 /**
  * Changes the settings in the request and leaves the others. The value, new or not, is encrypted with a new data key and bound to the
- * limits, and used from the next attempt on. Source: specification, Secrets.
+ * limits. It is used from the next attempt on. Source: specification, Secrets.
  *
- * @throws NOT_FOUND; PAYLOAD_TOO_LARGE; UNAVAILABLE on a node without the vault's key; INVALID_STATE when what stays as it is cannot be
- *   decrypted
+ * @throws NOT_FOUND; PAYLOAD_TOO_LARGE; UNAVAILABLE on a node without the vault's key; INVALID_STATE when something that stays as it is
+ *   cannot be decrypted
  */
 export async function patchSecret(
   database: Transactional,
@@ -40,7 +40,7 @@ export async function patchSecret(
   });
 }
 
-/** Limits that stay are trusted only if the stored value decrypts with them: otherwise a new value would confirm altered ones. */
+/** Limits that stay are trusted only if the stored value can be decrypted with them: otherwise a new value would confirm altered ones. */
 async function merge(keyring: Keyring, before: LockedSecret, { value, allowed_queues, allowed_hosts }: PatchSecret) {
   const isWhole = value !== undefined && allowed_queues !== undefined && allowed_hosts !== undefined;
   const stored = await openStored(keyring, before).catch((error: unknown) => {
@@ -57,7 +57,7 @@ async function merge(keyring: Keyring, before: LockedSecret, { value, allowed_qu
 }
 
 /**
- * The former values once the secret has this value, or keeps its own.
+ * The former values after the secret got this value, or kept its own.
  *
  * @param stored the value that it has. Null: it cannot be decrypted
  */

@@ -8,7 +8,7 @@ interface Container {
   nameEnd: number;
 }
 
-/** Follows the tokens of JSON text, and tells where in the value the last one stands. */
+/** Follows the tokens of JSON text, and tells where in the value the last token is. */
 export class PayloadPath {
   readonly #json: string;
   readonly #root: string;
@@ -36,7 +36,7 @@ export class PayloadPath {
     }
   }
 
-  /** The path of the last token's value, like "payload.items[3]"; of a name, that of the object. */
+  /** The path of the last token's value, like "payload.items[3]". For a name, the path of its object. */
   path(): string {
     const containers = this.isName ? this.#open.slice(0, -1) : this.#open;
     const steps = containers.map(({ isObject, index, nameStart, nameEnd }) =>

@@ -11,13 +11,13 @@ const STEPS_PER_TEMPLATE = 256;
 /** Whether JSON text may hold a template. True for few texts that hold none. */
 export const mayHoldTemplates = (json: string): boolean => OPENING.test(json);
 
-/** The same of a column, in a statement. True for a few more texts. */
+/** The same for a column in a statement. True for a few more texts. */
 export const columnMayHoldTemplates = (column: Fragment): Fragment =>
   fragment`(strpos(${column}, '\${{') > 0 or strpos(${column}, '\\u00') > 0)`;
 
 /** A template of a payload is invalid. */
 class PayloadTemplateError extends TemplateError {
-  /** Of the value that holds it, like "payload.items[3]". */
+  /** The path of the value that contains the template, like "payload.items[3]". */
   readonly path: string;
 
   constructor(path: string, message: string) {
@@ -96,7 +96,7 @@ function orRefuse<Result>(place: PayloadPath, work: () => Result): Result {
   }
 }
 
-/** The payload with values in place of its templates. It is JSON of the same shape, whatever the values hold. */
+/** The payload with its templates replaced by values. It is JSON of the same shape, whatever the values hold. */
 export function* fillPayload({ between, strings }: PayloadTemplate, filler: TemplateFiller): SlicedWork<string> {
   const pauses = new Pauses();
   let filled = between[0] ?? "";

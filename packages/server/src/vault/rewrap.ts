@@ -14,14 +14,14 @@ interface RewrapOptions {
 
 interface Pass {
   readonly rewrapped: number;
-  /** Secrets that did not decrypt, as they were read. */
+  /** Secrets that could not be decrypted, as they were read. */
   readonly unreadable: readonly WrappedSecret[];
 }
 
 const PAGE = 500;
 
 /**
- * Wraps every data key by the vault's current key, until a pass over all finds nothing more to do.
+ * Wraps every data key by the vault's current key, until a pass over all of them finds nothing more to do.
  *
  * @throws {VaultKeyError} when `to` is not the current key, or ceases to be; then nothing is wrapped by `to`
  */

@@ -13,9 +13,9 @@ export interface RotationOptions {
   readonly database: Transactional;
   readonly keyring: Keyring;
   readonly random: Random;
-  /** How many living nodes do not have that key. */
+  /** Returns how many living nodes do not have this key. */
   readonly countNodesWithout: (db: Db, masterKeyId: string) => Promise<number>;
-  /** Has all nodes read their keys again. */
+  /** Makes all nodes read their keys again. */
   readonly notifyNodes: () => Promise<void>;
   readonly sleep: (ms: number) => Promise<unknown>;
 }
@@ -27,7 +27,7 @@ export interface Rotation {
   /** Id of the new one. */
   readonly to: string;
   readonly rewrapped: number;
-  /** Secrets that did not decrypt. Their old key stays where it is, and no other rotation starts while there are any. */
+  /** Secrets that could not be decrypted. Their old key stays where it is, and no other rotation starts while there are such secrets. */
   readonly unreadable: readonly { readonly workspace: string; readonly name: string }[];
   /** The file that keeps the old key; null when no file does. */
   readonly kept: string | null;
@@ -37,8 +37,8 @@ const CHECK_EVERY_MS = 1_000;
 const MAX_CHECKS = 30;
 
 /**
- * Makes another master key current and wraps every data key by it, while nodes go on working. A rotation that was interrupted at any
- * point is finished by running it again. Of two at the same time, the second waits for the first and then only finishes that.
+ * Makes another master key current and wraps every data key by it, while nodes continue to work. A rotation that was interrupted at any
+ * point is finished by running it again. If two run at the same time, the second waits for the first and then only finishes it.
  *
  * @throws {VaultKeyError} when there is no other key, or some nodes do not get it; then nothing has changed
  */
@@ -113,7 +113,10 @@ const nodesWithoutKey = (nodes: number, key: string): VaultKeyError =>
       "Give it to them beside the old one, in TIDEMILL_MASTER_KEY or in <key file>.next, and run this again.",
   );
 
-/** An operator who gave the keys in the wrong order must not believe that the old one is out of use. */
+/**
+ * The error of a rotation that has nothing to do: an operator who gave the keys in the wrong order must not believe that the old key is out
+ * of use.
+ */
 const nothingToDo = (key: string): VaultKeyError =>
   new VaultKeyError(
     `The vault is locked with ${key}, the last key of TIDEMILL_MASTER_KEY, and no secret is wrapped by the other: nothing was rotated. ` +

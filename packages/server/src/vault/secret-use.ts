@@ -5,32 +5,32 @@ import type { Redactor } from "#redaction";
 /** An attempt that needs secrets. */
 export interface SecretUse {
   readonly workspaceId: WorkspaceId;
-  /** Of the job. Null: a run or a webhook uses them. */
+  /** The queue of the job. Null: a run or a webhook uses the secrets. */
   readonly queue: string | null;
-  /** Of the run. */
+  /** The workflow of the run. */
   readonly workflow?: string;
   /** The webhook whose delivery uses them. */
   readonly webhook?: string;
   /** Where the request goes. */
   readonly host: string;
-  /** Of the job, the run or the delivery, as the API shows it. */
+  /** The id of the job, the run or the delivery, as the API shows it. */
   readonly jobId: string;
   readonly attempt: number;
   readonly names: readonly string[];
-  /** Whether what is kept of the attempt is searched for the former values, too: it may have got them. */
+  /** Whether what is kept of the attempt is also searched for former values, which the attempt may have got. */
   readonly withFormer?: boolean;
-  /** Set when values are only searched for: so their limits do not matter. */
+  /** Set when values are only searched for: then their limits do not matter. */
   readonly onlySearch?: boolean;
 }
 
-/** The secrets that an attempt names, and what takes them out of its response. */
+/** The secrets that an attempt names, and the redactor that removes them from its response. */
 export interface ResolvedSecrets {
-  /** By name. */
+  /** The values by name. */
   readonly values: ReadonlyMap<string, string>;
   readonly redactor: Redactor;
-  /** Values that the redactor finds besides: those that the secrets had before. */
+  /** Further values that the redactor finds: those that the secrets had before. */
   readonly former: readonly string[];
-  /** An attempt that began before this time may have got a value that is not known any more. */
+  /** An attempt that began before this time may have got a value that is no longer known. */
   readonly missingBefore: Timestamp;
 }
 

@@ -19,7 +19,7 @@ export interface Vault {
   readonly audit: AuditLog;
 }
 
-/** The record as the API shows it: of the value only the hint. */
+/** The record as the API shows it, with only the hint of the value. */
 export const showSecret = ({ name, value_hint, allowed_queues, allowed_hosts, created_at, updated_at }: Secret): SecretRecord => ({
   name,
   value_hint,

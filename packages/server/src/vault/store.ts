@@ -9,7 +9,7 @@ export type StoredSecret = SealedSecret & Pick<Secret, "value_hint">;
 /** The former values of a secret, as they are stored. */
 export interface StoredFormer {
   readonly former: Buffer | null;
-  /** Values that were replaced at this time or earlier may be missing. Null: none is. */
+  /** Values that were replaced at this time or earlier may be missing. Null: none is missing. */
   readonly former_since: Timestamp | null;
 }
 
@@ -43,7 +43,7 @@ export const insertSecret = (
       returning workspace_id, id, name, value_hint, allowed_queues, allowed_hosts, created_at, updated_at`,
   );
 
-/** Whether a node of an earlier version has changed a secret last. It may have replaced a value without keeping it. */
+/** Whether the last change of a secret was by a node of an earlier version, which may have replaced a value without keeping it. */
 const KEPT_NOTHING = fragment`secret.updated_at <> coalesce(secret.former_as_of, secret.created_at)`;
 /** The columns of `StoredFormer`, of `secret`. */
 export const FORMER = fragment`case when ${KEPT_NOTHING} then null else secret.former end`;
@@ -112,7 +112,7 @@ export const listNamesAround = (db: Db, workspaceId: WorkspaceId, name: string, 
 export const removeSecret = (db: Db, workspaceId: WorkspaceId, name: string): Promise<{ id: Uuid } | null> =>
   row(db, sql`delete from secret where workspace_id = ${workspaceId} and name = ${name} returning id`);
 
-/** Removes former values whose time is over. Those of secrets that are locked are removed by the next call. Uses index secret_former_until. */
+/** Removes former values whose time is over. Values of locked secrets are removed by the next call. Uses index secret_former_until. */
 export const deleteFormerAcrossWorkspaces = (db: Db): Promise<unknown> =>
   rows(
     db,

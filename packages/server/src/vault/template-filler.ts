@@ -3,7 +3,7 @@ import { LIMITS, TemplateError, type TemplatePart } from "@tidemill/contract";
 /** Encodes a text for the place where it is put, so that it cannot end the string, or the URL component, around it. */
 export type Encode = (text: string) => string;
 
-/** Replaces templates by the values of one attempt's secrets. Values are not searched for templates. */
+/** Replaces templates with the values of one attempt's secrets. Values are not searched for templates. */
 export class TemplateFiller {
   readonly #values: ReadonlyMap<string, string>;
   #bytesLeft: number = LIMITS.templateGrowthBytes;

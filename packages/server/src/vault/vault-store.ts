@@ -60,7 +60,7 @@ export const listToRewrapAcrossWorkspaces = (db: Db, id: string, after: SecretId
   );
 
 /**
- * Replaces the wrapped data keys. One that has changed since it was read stays, and all stay when `masterKeyId` is not the vault's
+ * Replaces the wrapped data keys. A key that has changed since it was read stays as it is. All stay when `masterKeyId` is not the vault's
  * current key. Uses the primary key.
  *
  * @returns how many were replaced

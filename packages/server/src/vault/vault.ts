@@ -22,7 +22,7 @@ export interface VaultModuleOptions {
   readonly shares: Pick<Shares, "loopTime">;
 }
 
-/** Secrets: their endpoints, and the way in which deliveries get at their values. */
+/** Secrets: their endpoints, and how deliveries get their values. */
 export const createVault = ({
   engine,
   tenants,

@@ -31,8 +31,8 @@ export function mountDeliveries(api: Api, { tenants, waker, ...context }: Webhoo
         security,
         summary: "Send a test event to a webhook",
         description:
-          "Makes a delivery of an event of the type `webhook.test`, also to a webhook that is switched off. The response is the delivery, " +
-          "which is pending: get it again to see what came of it.",
+          "Makes a delivery of an event of the type `webhook.test`, even to a webhook that is switched off. The response is the delivery, " +
+          "which is pending: get it again to see the outcome.",
         operationId: "testWebhook",
         params: WebhookPath,
         response: replies({ 201: DeliveryRecord }, "NOT_FOUND", "PLAN_REQUIRED"),

@@ -118,8 +118,8 @@ export function mountWebhooks(api: Api, { tenants, waker, ...context }: WebhookR
         security,
         summary: "Change a webhook",
         description:
-          "Changes the given settings and leaves the others as they are. They hold for deliveries that are pending, too. With `enabled` it is " +
-          "switched off or on again: switched off, it gets no events, and its pending deliveries are cancelled. After `rotate_secret`, " +
+          "Changes the given settings and leaves the others as they are. They also apply to pending deliveries. With `enabled` it is " +
+          "switched off or on again: while it is off, it gets no events, and its pending deliveries are cancelled. After `rotate_secret`, " +
           "deliveries are signed with the new and the old secret for 24 hours.",
         operationId: "patchWebhook",
         params: WebhookPath,
@@ -144,7 +144,7 @@ export function mountWebhooks(api: Api, { tenants, waker, ...context }: WebhookR
         tags,
         security,
         summary: "Delete a webhook",
-        description: "Deletes a webhook with its deliveries. Those that are pending end. This cannot be undone.",
+        description: "Deletes a webhook with its deliveries. Pending deliveries end. This cannot be undone.",
         operationId: "deleteWebhook",
         params: WebhookPath,
         response: replies({ 204: noContent("The webhook is gone.") }, "NOT_FOUND"),

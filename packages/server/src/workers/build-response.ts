@@ -24,7 +24,7 @@ export interface ResponseDeps extends FillSecrets {
   readonly held: HeldJobs;
   readonly tenants: Tenants;
   readonly emit: EmitEvent;
-  /** What workspaces may hold of responses. */
+  /** The memory for responses, which workspaces share. */
   readonly memory: Pick<SharedResource, "roomFor" | "refusal">;
 }
 
@@ -45,7 +45,7 @@ export interface ClaimText {
   readonly text: JsonParts;
 }
 
-/** What a response brings. */
+/** What a response contains. */
 export interface WorkResponse {
   readonly jobs: readonly ClaimText[];
   readonly runs: readonly ClaimText[];
@@ -56,7 +56,7 @@ export interface WorkResponse {
 
 export const claimsOf = ({ jobs, runs, hooks }: WorkResponse): CalledClaim[] => [...jobs, ...runs, ...hooks].map(({ claim }) => claim);
 
-/** Leaves out what was cancelled meanwhile: no attempt of it starts (I4). Its claims are void already. */
+/** Leaves out what was cancelled in the meantime: no attempt of it starts (I4). Its claims are already void. */
 export function withoutCancelled({ held }: Pick<ResponseDeps, "held">, given: WorkResponse, cancelled: ReadonlySet<string>): WorkResponse {
   if (cancelled.size === 0) return given;
   const { response } = given;
@@ -74,7 +74,7 @@ export interface ResponseOptions {
   readonly hold: ResponseMemory["hold"];
 }
 
-/** Makes jobs ready for their worker: with their secrets, and tokens. An attempt whose secrets cannot be filled in ends here. */
+/** Prepares jobs for their worker: fills in their secrets and adds tokens. An attempt whose secrets cannot be filled in ends here. */
 export async function buildResponse(
   deps: ResponseDeps,
   db: Transactional,
@@ -115,8 +115,8 @@ interface ResponseBuild {
 }
 
 /**
- * Begins executions. Returns them as JSON texts, by their jobs; without those whose run has ended, those whose input names secrets that it
- * may not have, and those for which the response has no room.
+ * Begins executions. Returns them as JSON texts, by their jobs. Executions are left out if their run has ended, if their input names
+ * secrets that it may not have, or if the response has no room for them.
  */
 async function buildRunTexts(
   { deps, worker, purpose, response, room }: ResponseBuild,
@@ -143,7 +143,7 @@ async function buildRunTexts(
   return texts;
 }
 
-/** Mostly no payload has secrets: then there is nothing to wait for. */
+/** Usually no payload has secrets. Then there is nothing to wait for. */
 const together = <Text>(texts: (Text | Promise<Text>)[]): Text[] | Promise<Text[]> =>
   texts.some((text) => text instanceof Promise) ? Promise.all(texts) : (texts as Text[]);
 
@@ -172,8 +172,8 @@ function textOfFilled(
 }
 
 /**
- * Releases jobs whose worker did not get them. No attempt is used. A hook fires once: one that a repetition of the call may have got stays
- * with the worker, until its lease ends at the latest.
+ * Releases jobs that their worker did not get. No attempt is used. A hook fires once: if a repetition of the call may have got it, it stays
+ * with the worker, at most until its lease ends.
  */
 export async function releaseJobs(
   deps: Pick<ResponseDeps, "finish" | "held" | "emit" | "tenants">,
@@ -187,7 +187,7 @@ export async function releaseJobs(
   if (back.length > 0) deps.emit("worker_jobs_released", { worker: worker.name, count: back.length });
 }
 
-/** Those of these hooks that no response has delivered, nor will. */
+/** The hooks among these claims that no response has delivered or will deliver. */
 const withdrawHooks = (
   { tenants, emit }: Pick<ResponseDeps, "tenants" | "emit">,
   { workspaceId }: KnownWorker,

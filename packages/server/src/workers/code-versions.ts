@@ -22,19 +22,19 @@ export interface CodeVersionsOptions {
   readonly database: Database;
   readonly clock: Pick<Clock, "nowMs">;
   readonly emit: EmitEvent;
-  /** Runs of this workflow go on. */
+  /** Runs of this workflow resume. */
   readonly onReleased: (lane: LaneKey) => void;
 }
 
 /**
- * The versions of the code of which workers ask for runs, so that a run goes to workers of the version that started it while any are there,
- * else to the newest. The database learns of a version when it asks this node first, and then from time to time: so a worker that waits
- * costs no statement. Other nodes learn of it by their own writes.
+ * The versions of the code whose workers poll for runs. A run goes to workers of the version that started it while there are any, otherwise
+ * to the newest version. A version is written to the database when its workers first poll this node, and then from time to time, so that a
+ * waiting worker costs no statement. Other nodes read it when they write their own.
  */
 export class CodeVersions {
   readonly #options: CodeVersionsOptions;
   readonly #byLane = new Map<LaneId, Map<string, Asking>>();
-  /** What workers asked for last, by their leases. */
+  /** What workers polled for last, by their leases. */
   readonly #byWorker = new LRUCache<number, readonly AskedVersion[]>(growingTo(MAX_WORKERS));
   readonly #recording = new Map<string, Promise<void>>();
   #unwritten = new Map<string, VersionSeen>();
@@ -44,9 +44,9 @@ export class CodeVersions {
   }
 
   /**
-   * Checks that a version may ask for runs of a workflow.
+   * Checks that workers of a version may poll for runs of a workflow.
    *
-   * @throws INVALID_STATE when too many others ask
+   * @throws INVALID_STATE when workers of too many other versions poll
    */
   check(laneId: LaneId, workflow: string, version: string): void {
     const others = this.#alive(laneId).filter(([name]) => name !== version);
@@ -56,7 +56,7 @@ export class CodeVersions {
     throw problem("INVALID_STATE", { workflow, limit }, { message });
   }
 
-  /** A worker asks for runs. If it brings a version that is new here, runs that wait for other code go on. */
+  /** A worker polls for runs. If its version is new here, runs that wait for other code resume. */
   async asks(lanes: readonly AskedVersion[], leaseId: number): Promise<void> {
     if (lanes.length === 0) return;
     this.#byWorker.set(leaseId, lanes);
@@ -64,7 +64,7 @@ export class CodeVersions {
     if (unknown.length > 0) await Promise.all(unknown.map((lane) => this.#begin(lane)));
   }
 
-  /** A worker that does not ask is executing something. */
+  /** The worker has not polled, because it is executing something. */
   isBusy(leaseId: number): void {
     for (const lane of this.#byWorker.get(leaseId) ?? []) this.#touch(lane);
   }
@@ -72,7 +72,7 @@ export class CodeVersions {
   /**
    * Which runs workers of a version may take. Null: all.
    *
-   * @returns with `othersGoneInMs`, after which it may be more
+   * @returns with `othersGoneInMs`, the time after which it may take more
    */
   filterOf({ laneId, version }: Pick<AskedVersion, "laneId" | "version">): BoundedFilter | null {
     return versionFilter(this.#alive(laneId), version, (seenMs) => seenMs + GONE_AFTER_MS - this.#options.clock.nowMs());
@@ -84,7 +84,7 @@ export class CodeVersions {
     return [...(this.#byLane.get(laneId) ?? [])].filter(([, { seenMs }]) => nowMs - seenMs < GONE_AFTER_MS);
   }
 
-  /** Writes which versions have asked since the last write. */
+  /** Writes whose workers have polled since the last write. */
   async write(): Promise<undefined> {
     const asked = [...this.#unwritten.values()];
     this.#unwritten = new Map();
@@ -97,7 +97,7 @@ export class CodeVersions {
     this.#forgetGone();
   }
 
-  /** Returns false for a version that has not asked this node, or not for long. */
+  /** Returns false for a version whose workers have not polled this node, or not for a long time. */
   #touch(lane: AskedVersion): boolean {
     const asking = this.#byLane.get(lane.laneId)?.get(lane.version);
     const nowMs = this.#options.clock.nowMs();
@@ -119,12 +119,12 @@ export class CodeVersions {
     await forgetOldVersions(this.#options.database, lane);
     await this.#record([seen(lane, this.#options.clock.nowMs())]);
     if ((await releaseParked(this.#options.database, lane, lane.version)) > 0) this.#options.onReleased(lane);
-    // Only now: if that fails, the next call does it.
+    // Set only after the write: if that fails, the next call repeats it.
     const asking = this.#byLane.get(lane.laneId)?.get(lane.version);
     if (asking) asking.asksHere = true;
   }
 
-  /** A run may have been parked by a statement that did not see yet that a version asks. */
+  /** A run may have been parked by a statement that did not see yet that workers of a version poll. */
   async #recordAgain(asked: readonly VersionSeen[]): Promise<void> {
     const { database, onReleased } = this.#options;
     await this.#record(asked);

@@ -15,8 +15,8 @@ export interface EndLane {
 }
 
 /**
- * Notifies the workers that call this node of the jobs that they held in a deleted lane, then ends the calls that wait for its jobs. Another
- * node may have given these jobs out, so they are looked up: the rows are there until the sweep of the lane.
+ * Notifies the workers that call this node of the jobs that they held in a deleted lane, then ends the calls that wait for its jobs.
+ * Another node may have handed out these jobs, so they are looked up: the rows exist until the lane is swept.
  */
 export async function endLane({ db, held, workers, polls, emit }: EndLane, lane: LaneKey): Promise<void> {
   const given = held.forgetLane(lane);

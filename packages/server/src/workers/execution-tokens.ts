@@ -17,11 +17,14 @@ interface NamedExecution {
 
 /**
  * Tokens of executions that nodes send to endpoints. Each is derived from the secret of the node that holds the claim, so that any node can
- * check it and none says anything about another.
+ * check it, and no token reveals anything about another.
  */
 export class ExecutionTokens {
   readonly #db: Db;
-  /** Of nodes, by their leases. Null: the lease is that of a worker. Neither ever changes. A lease that is not there may be one of a node later. */
+  /**
+   * The secrets of nodes, by their leases. Null: the lease is that of a worker. Neither ever changes. A lease that does not exist may be a
+   * node's later, so it is not kept.
+   */
   readonly #secrets = new LRUCache<number, { readonly secret: Buffer | null }>({ max: MAX_LEASES });
 
   constructor(db: Db) {
@@ -34,7 +37,7 @@ export class ExecutionTokens {
     return secret && leaseToken(claim, derived(secret, claim.workspaceId, claim));
   }
 
-  /** The claim that a token proves, if it is one of these. */
+  /** The claim that a token proves, if it is a token of this kind. */
   async verify(workspaceId: WorkspaceId, { id, lease_token }: NamedExecution): Promise<NamedClaim | null> {
     const token = readLeaseToken(lease_token);
     const jobId = readWorkId(id);

@@ -18,18 +18,18 @@ import { showRunId } from "#workflows";
 /** A payload that could not be filled waits this long. Milliseconds. */
 const POSTPONE_MS = 2_000;
 
-/** A job's payload, or a run's input, as its worker gets it, and what takes its secrets out of what the worker reports. */
+/** A job's payload, or a run's input, as its worker gets it, and the redactor that removes its secrets from what the worker reports. */
 export interface FilledPayload {
   readonly payload: string;
   /** Null when the payload has no secrets. */
   readonly redactor: TextRedactor | null;
-  /** Of all values together. Characters. */
+  /** The total length of all values. Characters. */
   readonly secretLength: number;
 }
 
 /**
- * Why a payload is filled in. `first`: for the first response that brings it. `repeat`: a repeated call takes it. `redaction`: what is
- * reported of it has reached a node that does not know its secrets.
+ * Why a payload is filled in. `first`: for the first response that brings it. `repeat`: a repeated call takes it. `redaction`: a report on
+ * it has reached a node that does not know its secrets.
  */
 export type FillPurpose = "first" | "repeat" | "redaction";
 
@@ -40,7 +40,7 @@ export interface FillSecrets {
 
 const NO_SECRETS = { values: new Map<string, string>(), redactor: null, former: [], missingBefore: "" };
 
-/** Keeps nothing of a report, when the secrets are not known that may be in it. */
+/** Keeps nothing of a report that may contain secrets which are not known. */
 export const KEEPS_NOTHING: TextRedactor = { text: nothing, json: nothing };
 
 function* nothing(): SlicedWork<null> {
@@ -77,9 +77,10 @@ export const fillInput = (
   );
 
 /**
- * A node searches a report for the values that it gave out, and for those that the secrets had before: it does not know which of them another
- * node gave out. A repeated call must not bring a value that the node of the first one does not know. So its claim is released, and is claimed
- * anew, if a secret has a former value. The same if one is missing that the claim may have got.
+ * When a node searches a report for secrets, it looks for the current values and for the former ones, because it does not know which of
+ * them another node sent to the worker. A repeated call must not return a value that the node of the first call does not know. So if a
+ * secret has a former value, the claim is released and claimed again. The same happens if a former value that the claim may contain is no
+ * longer stored.
  */
 async function fill(
   { secrets, loopTime }: FillSecrets,

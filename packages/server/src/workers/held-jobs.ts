@@ -14,21 +14,21 @@ export interface HeldJob {
 }
 
 const MAX_JOBS = 100_000;
-/** Characters of secrets in the redactors that are kept. */
+/** The maximum length of secrets in the redactors that are kept. Characters. */
 const MAX_SECRETS = 16 * 1024 * 1024;
 
 /**
- * Jobs that this node gave to workers, so that their settles need not be looked up. Any of them may be forgotten: the oldest of a
- * workspace that holds more than its share.
+ * Jobs that this node sent to workers, so that their settles need no look-up. Any of them may be forgotten: the oldest of a workspace that
+ * holds more than its share.
  */
 export class HeldJobs {
   readonly #jobs = new SharedCache<JobId, Omit<HeldJob, "redactor"> & { readonly hasSecrets: boolean }>(MAX_JOBS);
   readonly #redactors = new SharedCache<JobId, TextRedactor>(MAX_SECRETS);
 
-  /** @param secretLength how long the secrets are that the redactor knows. Characters */
+  /** @param secretLength the total length of the secrets that the redactor knows. Characters */
   add({ claim, response, queue, redactor }: HeldJob, secretLength: number): void {
     const { workspaceId, id } = claim;
-    // That of a run is short, and its settle needs it.
+    // The payload of a run is short, and its settle needs it.
     const payload = claim.kind === "run" ? claim.payload : "";
     this.#jobs.set(workspaceId, id, { claim: { ...claim, payload }, response, queue, hasSecrets: redactor !== null });
     if (redactor) this.#redactors.set(workspaceId, id, redactor, Math.max(1, secretLength));

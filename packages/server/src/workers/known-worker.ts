@@ -6,7 +6,7 @@ export interface KnownWorker {
   readonly workspaceId: WorkspaceId;
   readonly name: string;
   readonly leaseId: number;
-  /** As its tokens contain it. */
+  /** The secret that its tokens contain. */
   readonly secret: string;
   /** Ids of jobs and runs that were cancelled while it held them, as the API shows them. No response has named them yet. */
   readonly cancelled: Set<string>;

@@ -5,7 +5,7 @@ import { growingTo } from "./growing-cache.ts";
 import { type KnownWorker, workerOf } from "./known-worker.ts";
 
 const MAX_CANCELLED = 1_000;
-/** Calls of a workspace that wait to be written. */
+/** The maximum number of calls of a workspace that wait to be written. */
 const MAX_UNWRITTEN = 10_000;
 /** A worker that did not call for this long is forgotten, and looked up again: its lease may be gone. Milliseconds. */
 const FORGET_AFTER_MS = 600_000;
@@ -19,7 +19,7 @@ export class KnownWorkers {
   readonly #emit: EmitEvent;
   readonly #share: SharedResource;
   readonly #byName: LRUCache<string, Promise<KnownWorker>>;
-  /** Each takes a unit of the share. */
+  /** Workers by lease. Each takes one unit of the share. */
   readonly #byLease: LRUCache<number, KnownWorker>;
   readonly #opening: Batcher<WorkerCall, WorkerLease>;
   /** The latest calls that are not written yet, by workspace and name. */
@@ -45,7 +45,7 @@ export class KnownWorkers {
   }
 
   /**
-   * The worker that calls.
+   * Registers a call, and returns its worker.
    *
    * @throws UNAVAILABLE when the workspace has used its share of the room for workers
    */
@@ -75,12 +75,15 @@ export class KnownWorkers {
     }
   }
 
-  /** A worker that only waits is not looked up by its lease, and could be forgotten there. There must be one of it, which is notified. */
+  /**
+   * A worker that only waits is not looked up by its lease, and could be dropped from that cache. There must be only one object for a
+   * worker, which gets the notifications.
+   */
   #current(worker: KnownWorker): KnownWorker {
     return this.#byLease.get(worker.leaseId) ?? this.#keep(worker);
   }
 
-  /** One that the workspace's share has no room for is not notified of cancelled jobs. */
+  /** A worker for which the workspace's share has no room is not notified of cancelled jobs. */
   #keep(worker: KnownWorker): KnownWorker {
     if (this.#share.tryTake(worker.workspaceId)) this.#byLease.set(worker.leaseId, worker);
     return worker;
@@ -91,7 +94,7 @@ export class KnownWorkers {
     const { workspaceId, name } = call;
     const calls = this.#calls.get(workspaceId) ?? new Map<string, WorkerCall>();
     if (calls.size >= MAX_UNWRITTEN && !calls.has(name)) return;
-    // A call that only settles says nothing about what the worker asks for.
+    // A call that only settles does not say which queues the worker serves.
     const { queues, workflows } = asksForWork(call) ? call : (calls.get(name) ?? call);
     calls.set(name, { ...call, queues, workflows });
     this.#calls.set(workspaceId, calls);

@@ -14,7 +14,7 @@ export interface ReadToken extends Omit<NamedClaim, "id"> {
 export const leaseToken = ({ leaseId, laneId, attempt }: Omit<NamedClaim, "id">, secret: string): string =>
   `${leaseId.toString(36)}-${laneId.toString(36)}-${attempt.toString(36)}-${secret}`;
 
-/** Null for a text that is no token. */
+/** Reads a token. Null if the text is not a token. */
 export function readLeaseToken(token: string): ReadToken | null {
   const [, leaseId = "", laneId = "", attempt = "", secret = ""] = TOKEN.exec(token) ?? [];
   const numbers = [leaseId, laneId, attempt].map((text) => Number.parseInt(text, 36));

@@ -40,7 +40,7 @@ const CURSOR = "worker ";
 
 const cursorOf = (name: string): string => Buffer.from(CURSOR + name).toString("base64url");
 
-/** The name in a cursor; null for a text that is no cursor of this list. */
+/** The name in a cursor; null if the text is not a cursor of this list. */
 function nameIn(cursor: string): string | null {
   const text = Buffer.from(cursor, "base64url").toString();
   return text.startsWith(CURSOR) && cursorOf(text.slice(CURSOR.length)) === cursor ? text.slice(CURSOR.length) : null;

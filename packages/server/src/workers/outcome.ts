@@ -16,7 +16,7 @@ import {
   type StepToInsert,
 } from "#workflows";
 
-/** Characters of a job's error that are kept. */
+/** How much of a job's error is kept. Characters. */
 const MAX_MESSAGE = 1_000;
 const UNSEARCHABLE = "The result of the run cannot be searched for the secrets of its input.";
 const UNEXPLAINED = "The journal does not fit the code.";
@@ -30,10 +30,10 @@ const FIELDS: Readonly<Record<ExecutionOutcome["outcome"], readonly string[]>> =
   released: ["retry_in", "progress"],
 };
 
-/** Fields that go with some outcomes only. */
+/** Fields that only some outcomes may have. */
 const OPTIONAL = ["result", "error", "error_name", "retry", "retry_in", "retry_steps", "step", "steps", "progress"] as const;
 
-/** A field that the outcome does not go with, in words. */
+/** Why a field is not allowed with this outcome, in words. */
 export function invalidFieldOf(outcome: ExecutionOutcome): string | null {
   const allowed = FIELDS[outcome.outcome];
   const extra = OPTIONAL.find((name) => outcome[name] !== undefined && !allowed.includes(name));
@@ -46,7 +46,7 @@ const cutError = ({ name, message }: RunError): RunError => ({ name, message: cu
 /** The result that the outcome has, as JSON text. Null: none. */
 export const resultText = ({ result }: ExecutionOutcome): string | null => (result as RawJson | undefined)?.text ?? null;
 
-/** What a run returns is the input of others, as the output of a step is. */
+/** What a run returns can be the input of another run, like the output of a step. */
 const maxResultBytes = (kind: string): number => (kind === "run" ? LIMITS.payloadBytes : LIMITS.resultBytes);
 
 /**
@@ -59,7 +59,7 @@ export function tooLarge(kind: "job" | "run", result: string | null): string | n
   return bytes > max ? `The result has ${bytes} bytes; the limit is ${max} bytes.` : null;
 }
 
-/** What is reported beside an outcome, as it is stored. */
+/** What is reported together with an outcome, as it is stored. */
 export interface Reported {
   readonly steps: readonly StepToInsert[];
   /** JSON text. */
@@ -67,7 +67,7 @@ export interface Reported {
 }
 
 /**
- * Reads what is reported beside an outcome. Steps that wait are only for a run that is suspended.
+ * Reads what is reported together with an outcome. Steps that wait are only for a run that is suspended.
  *
  * @throws VALIDATION_ERROR, PAYLOAD_TOO_LARGE
  */
@@ -79,9 +79,9 @@ export function readReported({ outcome, steps = [], progress }: ExecutionOutcome
 
 /** The program that reports an outcome. */
 interface ReportingProgram {
-  /** Takes secrets out of what is kept; null when there are none. */
+  /** Removes secrets from what is kept. Null when there are none. */
   readonly redactor: TextRedactor | null;
-  /** Version of its code, if it has one that others may ask with. */
+  /** Version of its code, if it has one that other workers may poll with. */
   readonly version: string | null;
 }
 
@@ -90,7 +90,7 @@ function* keptText(text: string, redactor: TextRedactor | null): SlicedWork<stri
   return redactor ? ((yield* redactor.text(text)) ?? REDACTED) : text;
 }
 
-/** The keys that have no secrets. No step is stored under another one. */
+/** The keys that contain no secrets. No step is stored under any other key. */
 function* withoutSecrets(keys: readonly string[], redactor: TextRedactor | null): SlicedWork<readonly string[]> {
   if (!redactor) return keys;
   const kept: string[] = [];
@@ -103,7 +103,7 @@ function* withoutSecrets(keys: readonly string[], redactor: TextRedactor | null)
  *
  * @param kind of the job
  * @param reported as `readReported` returns it
- * @param from what the program got, and what it is
+ * @param from the reporting program, and the secrets that it got
  * @throws PAYLOAD_TOO_LARGE for a step, or the result of a run, that cannot be searched for secrets; VALIDATION_ERROR for a template of a call
  */
 export function* readOutcome(

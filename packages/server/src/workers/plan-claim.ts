@@ -3,24 +3,24 @@ import type { Poll, PolledLane } from "./poll.ts";
 
 const MAX_JOBS_A_CLAIM = 500;
 const MAX_HOLDERS_A_CLAIM = 200;
-/** How long payloads are taken to be of which nothing is known. */
+/** The assumed length of payloads about which nothing is known. Characters. */
 const EXPECTED_PAYLOAD = 64 * 1024;
 
-/** What one poll asks of one lane. */
+/** What one poll requests from one lane. */
 export interface Ask {
   readonly poll: Poll;
   readonly lane: PolledLane;
   readonly take: number;
-  /** The lane's wake-ups when it was asked. */
+  /** The lane's `wakes` at that time. */
   readonly wakes: number;
 }
 
 /**
- * What to claim next for polls, which are given in turns of their workspaces: each from those of its lanes that may have jobs. Polls whose
- * claim is under way are left out, and lanes that are slow.
+ * What to claim next for polls, which are given in the order in which their workspaces take turns: each from those of its lanes that may
+ * have jobs. Polls with a claim under way are left out, and so are slow lanes.
  *
  * @param onAsked is called with each poll that gets its turn
- * @param onIdle is called with each poll that has no lane to ask
+ * @param onIdle is called with each poll that has no lane to claim from
  */
 export function planClaim(
   polls: readonly Poll[],
@@ -30,7 +30,7 @@ export function planClaim(
 ): Ask[] {
   const asks: Ask[] = [];
   let left = MAX_JOBS_A_CLAIM;
-  // Lanes are not asked for much more than the claim brings.
+  // Not much more is requested than the claim can bring.
   let bytesLeft = MAX_CLAIM_BYTES;
   for (const poll of polls) {
     if (left < 1 || bytesLeft <= 0 || asks.length >= MAX_HOLDERS_A_CLAIM) break;
@@ -55,7 +55,7 @@ export function planClaim(
   return asks;
 }
 
-/** What to claim from a slow lane: one job, for the poll that has waited longest, apart from all other lanes. */
+/** What to claim from a slow lane: one job, for the poll that has waited longest, in a claim of its own. */
 export function planSlowClaim(slow: ReadonlySet<PolledLane>, hasRoom: (lane: PolledLane) => boolean): Ask | null {
   for (const lane of slow) {
     const poll = lane.mayHaveJobs && hasRoom(lane) && [...lane.polls].find(({ claiming }) => !claiming);
@@ -64,7 +64,7 @@ export function planSlowClaim(slow: ReadonlySet<PolledLane>, hasRoom: (lane: Pol
   return null;
 }
 
-/** An ask as the statement gets it. */
+/** Converts an `Ask` for the statement. */
 export const holderOf = ({ poll, lane, take }: Ask): Holder => ({
   workspaceId: lane.workspaceId,
   laneId: lane.laneId,

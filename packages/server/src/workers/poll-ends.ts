@@ -2,20 +2,20 @@ import { setImmediate } from "node:timers/promises";
 import type { Clock } from "#kernel";
 import type { Poll } from "./poll.ts";
 
-/** How much earlier than asked a poll may end. */
+/** By which part of its wait a poll may end early. */
 const EARLY_PART = 1 / 3;
-/** Polls that end in one turn of the event loop. */
+/** The maximum number of polls that end in one turn of the event loop. */
 const MAX_A_TURN = 16;
 
 /**
- * Ends polls that have waited long enough, in groups. Their workers call again together: they share the look-up of their key and wake the
- * process once. Polls of the same wait end at multiples of a third of it, by the elapsed clock: after two thirds of their wait to about all of
- * it. So a worker that calls again at once waits for the whole time, and stays in its group.
+ * Ends polls in groups, so that their workers call again together: these calls share one look-up of their key, and the process wakes up
+ * once. Polls with the same wait end at multiples of a third of that wait, by the elapsed clock. So each poll lasts between two thirds of
+ * its wait and about all of it. A worker that calls again immediately then waits for the whole time, and stays in its group.
  */
 export class PollEnds {
   readonly #clock: Pick<Clock, "elapsedMs">;
   readonly #end: (poll: Poll) => void;
-  /** By when they end. Milliseconds of the elapsed clock. */
+  /** Groups by the time at which they end. Milliseconds of the elapsed clock. */
   readonly #groups = new Map<number, Set<Poll>>();
   readonly #timers = new Map<number, NodeJS.Timeout>();
 
@@ -25,7 +25,7 @@ export class PollEnds {
     this.#end = end;
   }
 
-  /** The poll ends when it has waited, unless it leaves its group before. */
+  /** Adds a poll. It ends when it has waited long enough, unless it leaves its group before. */
   add(poll: Poll): void {
     const nowMs = this.#clock.elapsedMs();
     const groupMs = poll.asked.waitMs * EARLY_PART;

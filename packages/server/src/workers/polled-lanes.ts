@@ -3,14 +3,15 @@ import type { LaneId, LaneKey } from "#lanes";
 import type { PolledLane } from "./poll.ts";
 
 /**
- * A queue is looked up again, and its jobs are looked for again, by the first call after this long: a message from another node may have been
- * lost. Idle workers of the SDK call every 28 s (`MAX_WAIT_SECONDS`): with more than that, only every second of their calls would look.
+ * A queue is looked up again, and its jobs are looked for again, by the first call after this long: a message from another node may have
+ * been lost. Idle workers of the SDK call every 28 s (`MAX_WAIT_SECONDS`). With a longer period, only every other call would look the queue
+ * up.
  */
 const FRESH_MS = 25_000;
-/** Lanes that no one asks for are forgotten beyond this number. Those of older versions of a workflow are forgotten at once. */
+/** Beyond this number, lanes that no worker polls are forgotten. Lanes of older versions of a workflow are forgotten immediately. */
 const MAX_IDLE = 10_000;
 
-/** A queue, or a workflow and the version of the code for which its runs are asked. Empty: none. */
+/** A queue, or a workflow and the version of the code with which workers poll for its runs. Empty: none. */
 interface LaneName extends Pick<PolledLane, "kind" | "name"> {
   readonly version?: string;
 }
@@ -18,7 +19,7 @@ interface LaneName extends Pick<PolledLane, "kind" | "name"> {
 const nameKey = ({ workspaceId, kind, name }: Pick<PolledLane, "workspaceId" | "kind" | "name">): string =>
   `${workspaceId}/${kind}/${name}`;
 
-/** The lanes that workers ask this node for, by id and by name. A workflow has one for each version of the code for which its runs are asked. */
+/** The lanes that workers poll on this node, by id and by name. A workflow has one for each version of the code with which workers poll. */
 export class PolledLanes {
   readonly #byId = new Map<LaneId, PolledLane[]>();
   /** The id that a name had when it was looked up last. */
@@ -31,9 +32,9 @@ export class PolledLanes {
   }
 
   /**
-   * Looks up again lanes that were looked up longer ago. Meanwhile they count as fresh: calls that come together look up a lane once. The others
-   * trust what is known of it. If the look-up fails, for example since the queue was deleted, only the next calls find out. A lane that the
-   * node does not know yet is looked up by each call, since it may have been made a moment ago.
+   * Looks lanes up again whose last look-up is too old. In the meantime they count as fresh, so that of several concurrent calls only one
+   * looks a lane up. The others trust what is known about it. If the look-up fails, for example because the queue was deleted, only the
+   * next calls find out. A lane that the node does not know yet is looked up by each call, because it may have just been created.
    */
   async lookUpAgain(workspaceId: WorkspaceId, names: readonly LaneName[], nowMs: number, lookUp: () => Promise<void>): Promise<void> {
     const lanes = names.flatMap((name) => this.#find(workspaceId, name) ?? []);
@@ -59,7 +60,7 @@ export class PolledLanes {
     return this.#byId.get(laneId) ?? [];
   }
 
-  /** A queue was looked up. It may have jobs of which this node knows nothing. */
+  /** A queue was looked up. It may have jobs that this node does not know about. */
   found({ workspaceId, laneId }: LaneKey, { kind, name, version = "" }: LaneName, nowMs: number): PolledLane {
     let lane = this.byId(laneId).find((one) => one.version === version);
     if (!lane) {
@@ -91,7 +92,7 @@ export class PolledLanes {
     return lane;
   }
 
-  /** Forgets all of a lane. */
+  /** Forgets everything about a lane. */
   delete(laneId: LaneId): readonly PolledLane[] {
     const lanes = this.byId(laneId);
     for (const lane of lanes) this.#forget(lane);

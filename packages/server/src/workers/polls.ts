@@ -12,11 +12,11 @@ import { PolledLanes } from "./polled-lanes.ts";
 export interface PollsOptions {
   readonly claim: Engine["claimForWorkers"];
   readonly claimFromBacklog: Engine["claimFromBacklog"];
-  /** Which runs of a workflow its workers of a version may take. Null: all; else it may be more after `othersGoneInMs`. */
+  /** Which runs of a workflow its workers of a version may take. Null: all. Otherwise they may take more after `othersGoneInMs`. */
   readonly filterOf: (lane: PolledLane) => (VersionFilter & { readonly othersGoneInMs: number }) | null;
   /** Releases jobs that were claimed for a poll whose client is gone. */
   readonly release: (worker: KnownWorker, claims: readonly TakenJob[]) => void;
-  /** What workspaces may hold of responses. */
+  /** The memory for responses, which workspaces share. */
   readonly memory: Pick<SharedResource, "roomFor" | "heldBy" | "refusal">;
   readonly emit: EmitEvent;
   readonly clock: Pick<Clock, "elapsedMs">;
@@ -31,24 +31,26 @@ export interface ReservedPoll {
 }
 
 const PAUSE_AFTER_FAILURE_MS = 250;
-/** How often it is looked whether a workspace has room for responses again. Milliseconds. */
+/** How often to check whether a workspace has room for responses again. Milliseconds. */
 const ROOM_EVERY_MS = 100;
-/** When a version of the code may be gone, runs that were kept for it are looked for after this long at least. Milliseconds. */
+/** When a version of the code may be gone, the minimum wait before looking for runs that were kept for it. Milliseconds. */
 const MIN_RECHECK_MS = 1_000;
 
 /**
- * Gives jobs to the workers that ask. Polls of all workers share claims: one statement takes jobs for many of them, workspaces in turns.
- * A poll that finds nothing waits without a statement until one of its lanes is woken.
+ * Gives jobs to the workers that poll. All polls share claims: one statement takes jobs for many of them, and workspaces take turns. A poll
+ * that finds nothing waits without a statement until one of its lanes is woken.
  */
 export class Polls {
   readonly lanes = new PolledLanes();
   readonly #options: PollsOptions;
-  /** Polls that wait, workspaces in turns. */
+  /** Waiting polls. Workspaces take turns. */
   readonly #line = new RoundRobinQueue<Poll>();
   readonly #ends: PollEnds;
   #claiming = false;
   #again = false;
-  /** Lanes whose last claim took too long, alone or together with others. They are claimed from one by one, apart from all others. */
+  /**
+   * Lanes whose last claim took too long, alone or together with others. Claims from them are made one by one, separate from all others.
+   */
   readonly #slow = new Set<PolledLane>();
   #claimingSlow = false;
   #closed = false;
@@ -60,7 +62,7 @@ export class Polls {
     this.#ends = new PollEnds(options.clock, (poll) => this.#endOverdue(poll));
   }
 
-  /** Takes jobs, at once or when there are some. Empty after `waitMs`, when the client is gone, and when the node stops. */
+  /** Takes jobs, immediately or when there are some. Empty after `waitMs`, when the client is gone, and when the node stops. */
   take(asked: PollRequest): Promise<PollResult> {
     const poll = new Poll(asked);
     if (asked.signal.aborted || this.#closed) return Promise.resolve(this.#nothing());
@@ -90,7 +92,7 @@ export class Polls {
     const { worker, hold } = poll.asked;
     const { claims } = result;
     if (this.#leave(poll)) {
-      // At once: the next claim must not take what this response holds.
+      // Counted immediately: the next claim must not take memory that this response holds.
       if (claims.length > 0) hold(lengthOf(claims));
       poll.result.resolve(result);
     } else if (claims.length > 0) this.#options.release(worker, claims);
@@ -115,8 +117,8 @@ export class Polls {
   }
 
   /**
-   * Reserves a poll that waits for runs of a workflow, if claims have found the workflow empty and without limits, and workers of one version
-   * ask for all of its runs. The poll gets nothing until it is given runs.
+   * Reserves a poll that waits for runs of a workflow, if claims have found the workflow empty and without limits, and workers of one
+   * version poll for all of its runs. The poll gets nothing until it is given runs.
    */
   reserve(workspaceId: WorkspaceId, workflow: string): ReservedPoll | null {
     if (!this.#hasRoom(workspaceId)) return null;
@@ -128,7 +130,7 @@ export class Polls {
     return { poll, lane, askedMs: this.#options.clock.elapsedMs() };
   }
 
-  /** Gives runs to a reserved poll. Without any, it waits on. */
+  /** Gives runs to a reserved poll. If there are none, it continues to wait. */
   give({ poll, askedMs }: ReservedPoll, runs: readonly TakenJob[]): void {
     poll.claiming = false;
     if (runs.length > 0) this.#end(poll, { claims: runs, askedMs });
@@ -138,7 +140,7 @@ export class Polls {
     }
   }
 
-  /** Ends a reserved poll with an error: it may have got runs all the same, which a repetition of its call finds. */
+  /** Ends a reserved poll with an error. It may still have got runs: a repetition of its call finds them. */
   giveUp({ poll }: ReservedPoll, error: unknown): void {
     poll.claiming = false;
     this.#fail(poll, error);
@@ -160,7 +162,7 @@ export class Polls {
     this.wake([...this.lanes]);
   }
 
-  /** The lane was deleted, or workers serve it no more. The next calls of those who wait for its jobs look it up. */
+  /** The lane was deleted, or workers no longer serve it. Polls that wait for its jobs end, and the next calls look it up. */
   forget(laneId: LaneId): void {
     for (const lane of this.lanes.delete(laneId)) {
       this.#slow.delete(lane);
@@ -168,7 +170,7 @@ export class Polls {
     }
   }
 
-  /** Ends the polls of a workspace, or of one of its keys: the next calls of the workers are authenticated anew. */
+  /** Ends the polls of a workspace, or of one of its keys: the next calls of the workers are authenticated again. */
   endOf(workspaceId: WorkspaceId, keyId: Uuid | null): void {
     for (const poll of [...this.#line.inTurns()]) {
       const isOne = poll.workspaceId === workspaceId && (keyId === null || poll.asked.keyId === keyId);
@@ -234,7 +236,7 @@ export class Polls {
     return true;
   }
 
-  /** Whether what a claim brings fits into the workspace's share. One that holds nothing may always have a claim. */
+  /** Whether what a claim brings fits into the workspace's share. A workspace that holds nothing may always have a claim. */
   #hasRoom(workspaceId: WorkspaceId): boolean {
     const { memory } = this.#options;
     const room = memory.roomFor(workspaceId);
@@ -242,8 +244,8 @@ export class Polls {
   }
 
   /**
-   * Polls whose workspaces have room for responses. Of the others, those that do not wait are refused, and those that wait are looked at
-   * again: clients that take no responses must not fill the node's memory with them.
+   * Polls whose workspaces have room for responses. Of the others, those that do not wait are refused, and those that wait are checked
+   * again later: clients that do not take their responses must not fill the node's memory with them.
    */
   #withRoom(): Poll[] {
     return [...this.#line.inTurns()].filter((poll) => {
@@ -262,7 +264,7 @@ export class Polls {
     }, ROOM_EVERY_MS).unref();
   }
 
-  /** Claims from one slow lane, while claims from other lanes go on. If it succeeds, the lane is slow no more. */
+  /** Claims from one slow lane, while claims from other lanes continue. If it succeeds, the lane is no longer slow. */
   async #claimSlow(): Promise<void> {
     const ask = planSlowClaim(this.#slow, ({ workspaceId }) => this.#hasRoom(workspaceId));
     if (!ask) return;
@@ -284,7 +286,7 @@ export class Polls {
     if (!this.#closed) this.#claimSoon();
   }
 
-  /** Queues need no look: their jobs have no versions. */
+  /** Queues have no filter: their jobs have no versions. */
   #filterOf(lane: PolledLane) {
     return lane.kind === "workflow" ? this.#options.filterOf(lane) : null;
   }
@@ -294,7 +296,7 @@ export class Polls {
     return textOf(this.#filterOf(lane)) !== textOf(lane.filter);
   }
 
-  /** Claims from lanes that all have limits, or all have none, and from one alone that has a filter. */
+  /** Claims from lanes that all have limits, or from lanes that all have none. A lane with a filter is claimed from alone. */
   async #claimFrom(asks: readonly Ask[]): Promise<void> {
     const limited = asks[0]?.lane.limited ?? false;
     for (const { poll } of asks) poll.claiming = true;
@@ -305,7 +307,7 @@ export class Polls {
       this.#learn(asks, claims, found, limited);
     } catch (error) {
       if (isTimeout(error)) for (const { lane } of asks) this.#slow.add(lane);
-      // It may have claimed jobs: a worker that repeats its call gets them.
+      // The claim may have taken jobs: a worker that repeats its call gets them.
       else if (isAway(error)) for (const { poll } of asks) this.#fail(poll, error);
       throw error;
     } finally {
@@ -318,14 +320,14 @@ export class Polls {
     const holders = asks.map(holderOf);
     if (haveBacklog(asks)) {
       const claims = await this.#options.claimFromBacklog(holders);
-      // If it brings less than was asked for, there may be more: the next claim finds out.
+      // If it brings fewer than requested, there may still be more: the next claim finds out.
       const found = asks.slice(0, 1).map(({ lane: { laneId } }) => ({ laneId, limited: false, isPulled: true, opensInMs: 0 }));
       if (claims.length > 0) return { claims, found };
     }
     return this.#options.claim(holders, limited, filter);
   }
 
-  /** A lane that gave less than was asked for is empty, unless it was woken meanwhile. */
+  /** A lane that gave fewer jobs than requested is empty, unless it was woken in the meantime. */
   #learn(asks: readonly Ask[], claims: readonly WorkerClaim[], found: readonly LaneFound[], limited: boolean): void {
     const foundOf = new Map(found.map((one) => [one.laneId, one]));
     for (const [lane, ofLane] of Map.groupBy(asks, (ask) => ask.lane)) {
@@ -341,7 +343,7 @@ export class Polls {
         continue;
       }
       const asked = ofLane.reduce((sum, { take }) => sum + take, 0);
-      // A job that comes alone to a worker that asks for one is no backlog.
+      // One job for a worker that requests one does not mean a backlog.
       lane.hasBacklog = asked > 1 && got.length >= asked;
       const isEmpty = got.length < asked && opensInMs !== 0;
       if (isEmpty && ofLane.every(({ wakes }) => wakes === lane.wakes)) lane.mayHaveJobs = false;
@@ -358,13 +360,15 @@ export class Polls {
   }
 }
 
-/** Asks that share a claim: those from lanes with limits, and those without. A lane with a filter is claimed from alone. */
+/**
+ * Groups of asks that share a claim: those for lanes with limits, and those for lanes without. A lane with a filter is claimed from alone.
+ */
 function groupAsks(asks: readonly Ask[]): Ask[][] {
   const groups = Map.groupBy(asks, ({ lane }) => (lane.filter ? lane : lane.limited));
   return [...groups.values()];
 }
 
-/** Whether all are of one queue that has no limits and probably more jobs. */
+/** Whether all asks are for one queue that has no limits and probably more jobs. */
 function haveBacklog(asks: readonly Ask[]): boolean {
   const [first] = asks;
   return (
@@ -375,7 +379,7 @@ function haveBacklog(asks: readonly Ask[]): boolean {
 /** A filter, without what changes with time. */
 const textOf = (filter: VersionFilter | null): string => (filter ? JSON.stringify([filter.others, filter.isNewest]) : "");
 
-/** How long their payloads are. */
+/** The total length of the payloads. */
 const lengthOf = (claims: readonly TakenJob[]): number => claims.reduce((sum, { payload }) => sum + payload.length, 0);
 
 /** What a claim brought, by poll. */
@@ -393,5 +397,5 @@ function divide(asks: readonly Ask[], claims: readonly WorkerClaim[]): Map<Poll,
   return brought;
 }
 
-/** Whose claim it is: that of a lane's jobs, by a worker, in a call. Two polls of one worker may have the same. */
+/** The name of a claimant: a lane, a worker's lease, and the name of a call. Two polls of one worker may have the same one. */
 const claimantOf = (laneId: LaneId, leaseId: number, request: string | null): string => `${laneId} ${leaseId} ${request ?? ""}`;

@@ -4,15 +4,16 @@ import { type Db, type RunId, unavailable } from "#kernel";
 import { findTemplatedInput, isOfRun } from "#workflows";
 import { type FilledPayload, type FillSecrets, fillInput, fillSecrets, KEEPS_NOTHING } from "./fill-secrets.ts";
 
-/** What takes the secrets of a job or run out of what its worker reports. */
+/** The redactor that removes the secrets of a job or run from what its worker reports. */
 type FoundRedactor = Pick<FilledPayload, "redactor" | "secretLength">;
 export type RedactorOf = (db: Db, claim: FoundClaim, name: string, worker: string) => Promise<FoundRedactor | null>;
 
 const NONE: FoundRedactor = { redactor: null, secretLength: 0 };
 
 /**
- * Reads the secrets of a job or run again, for a report that reaches another node than the one that gave it out. If one was deleted since, its
- * value cannot be searched for: nothing is kept of what is reported of a job. A run returns null, and is to be executed again.
+ * Reads the secrets of a job or run again, for a report that reaches a different node from the one that handed it out. If a secret was
+ * deleted since, its value cannot be searched for. Then nothing is kept of a report on a job. For a run, this returns null: it must be
+ * executed again.
  *
  * @throws UNAVAILABLE when they cannot be read at the moment
  */

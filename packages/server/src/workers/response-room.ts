@@ -5,12 +5,12 @@ import { FairQueue } from "#kernel";
 import { mayHoldTemplates } from "#vault";
 import type { FilledPayload } from "./fill-secrets.ts";
 
-/** How many payloads are filled at once. Each may grow by `LIMITS.templateGrowthBytes`, so together they grow by 2 MiB. */
+/** How many payloads are filled at the same time. Each may grow by `LIMITS.templateGrowthBytes`, so together they grow by at most 2 MiB. */
 const MAX_CONCURRENT = 16;
-/** When its payloads have grown by this, a response gets no more of them. Characters. */
+/** When the payloads of a response have grown by this much, it gets no more payloads with secrets. Characters. */
 const MAX_GROWN = 2 * 1024 * 1024;
 
-/** What a response and its workspace have of the node's memory. */
+/** The node's memory, as a response and its workspace may use it. */
 export interface ResponseMemory {
   /** Whether the workspace has room for this many bytes. */
   readonly hasRoom: (bytes: number) => boolean;
@@ -18,7 +18,7 @@ export interface ResponseMemory {
   readonly hold: (bytes: number) => void;
 }
 
-/** Bounds what a response holds: values of secrets to 4 MiB, and these and journals to the workspace's share of the node's memory. */
+/** Limits what a response holds: values of secrets to 4 MiB, and values and journals to the workspace's share of the node's memory. */
 export class ResponseRoom {
   readonly #memory: ResponseMemory;
   #grown = 0;
@@ -29,8 +29,8 @@ export class ResponseRoom {
   }
 
   /**
-   * Counts so many bytes if the workspace has any room: it may be less than that. So each journal has its turn, and while the workspace has
-   * no room, no call of it claims.
+   * Counts this many bytes if the workspace has any room, even if it has less than that. So each journal has its turn. While the workspace
+   * has no room, none of its calls claims anything.
    */
   admit(bytes: number): boolean {
     const { hasRoom, hold } = this.#memory;

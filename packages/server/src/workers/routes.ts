@@ -58,7 +58,7 @@ export function mountWork(api: Api, deps: WorkDeps): void {
         tags,
         security,
         summary: "Take jobs of a queue",
-        description: "As `POST /v1/work` without outcomes, for one queue.",
+        description: "Like `POST /v1/work` without outcomes, for one queue.",
         operationId: "claimJobs",
         params: QueuePath,
         body: ClaimJobs,
@@ -72,7 +72,7 @@ export function mountWork(api: Api, deps: WorkDeps): void {
   mountWorkerList(api, deps.tenants);
 }
 
-/** Answers with jobs. Those that the client does not get are released. */
+/** Responds with jobs. Jobs that the client does not get are released. */
 async function answer(api: Api, deps: WorkDeps, request: FastifyRequest, reply: FastifyReply, body: WorkRequest): Promise<FastifyReply> {
   const signal = goneSignal(reply);
   const done = await work(deps, principalOf(request), body, {

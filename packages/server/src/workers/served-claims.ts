@@ -3,7 +3,7 @@ import type { Db } from "#kernel";
 import { findLanes } from "./store.ts";
 import type { VerifiedClaim } from "./verify-lease-tokens.ts";
 
-/** In which kind of lane jobs of a kind wait. */
+/** The kind of lane in which jobs of a kind wait. */
 export const servedAs = ({ kind }: { readonly kind: string }): Served => (kind === "queue" ? "queue" : "workflow");
 
 /** Whether the caller may serve a job, with the name of its queue or workflow. */

@@ -43,7 +43,8 @@ type Read = Refusal | Readied;
 
 /**
  * Settles attempts of workers. Each has its own outcome: one that is wrong or late does not keep the others from being stored. Those that
- * are ready at once, mostly all, are stored together. One that is searched for secrets, or whose claim is looked up, is stored when it is ready.
+ * are ready immediately (almost all) are stored together. An outcome that is searched for secrets, or whose claim is looked up, is stored
+ * when it is ready.
  */
 export async function settleJobs(
   deps: SettleJobs,
@@ -80,7 +81,7 @@ export async function settleJobs(
     } else refusals[index] = read;
   }
   const storing = store(deps, readied, version);
-  // If one of them fails, the call is repeated: then the others are stored already.
+  // If one of them fails, the worker repeats the call: by then the others must be stored.
   await Promise.allSettled([storing, ...later]);
   const [stored] = await Promise.all([storing, ...later]);
   for (const [place, index] of ready.entries()) refusals[index] = stored[place] ?? null;
@@ -99,8 +100,8 @@ const heldFor = ({ held }: Pick<SettleJobs, "held">, claim: NamedClaim): HeldJob
 };
 
 /**
- * A claim that this node does not remember, as the database has it. Null: a run whose secrets are not known any more. It is released without an
- * attempt, to be executed again.
+ * A claim that this node does not remember, as the database has it. Null: a run whose secrets are no longer known. It is released without
+ * an attempt, to be executed again.
  */
 async function lookedUp({ redactorOf, finish }: SettleJobs, db: Db, row: FoundClaim, { worker }: VerifiedClaim): Promise<HeldJob | null> {
   const found = await redactorOf(db, row, row.queue, worker.name);
@@ -109,7 +110,7 @@ async function lookedUp({ redactorOf, finish }: SettleJobs, db: Db, row: FoundCl
   return null;
 }
 
-/** Whether what is known of a job is of this claim. */
+/** Whether what is known about a job belongs to this claim. */
 export const isSameClaim = (held: HeldJob | undefined, { laneId, leaseId, attempt }: NamedClaim): boolean =>
   held?.claim.laneId === laneId && held.claim.leaseId === leaseId && held.claim.attempt === attempt;
 
@@ -121,7 +122,7 @@ interface Reporting {
   readonly mayServe: MayServe;
 }
 
-/** Reads an outcome. What it is about is null if the lease is lost. */
+/** Reads an outcome. The job is null if the lease is lost. */
 function readSettle(
   deps: SettleJobs,
   db: Db,
@@ -137,7 +138,7 @@ function readSettle(
   if (oversize) return { code: "PAYLOAD_TOO_LARGE", message: oversize };
   const read = (one: HeldJob | null) => readOf(deps, db, reporting, reported, one);
   const job = heldOf();
-  // At the moment, secrets that may be in it cannot be read.
+  // Secrets that may be in it cannot be read at the moment.
   return job instanceof Promise ? job.then(read, refusalOf) : read(job);
 }
 
@@ -170,7 +171,7 @@ function readOf(
   }
 }
 
-/** Stores outcomes. Returns why one is not: null if it is. */
+/** Stores outcomes. Returns for each why it is not stored; null if it is. */
 async function store({ finish, held, emit }: SettleJobs, readied: readonly Readied[], version: string | null): Promise<(Refusal | null)[]> {
   if (readied.length === 0) return [];
   const wereHeld = await finish(readied.map(({ job, claim, result }) => ({ claim: job.claim, result, worker: claim.worker.name })));
@@ -196,7 +197,7 @@ async function storeOne(deps: SettleJobs, read: Read, version: string | null): P
 /** How the ids of a kind begin. */
 const PREFIXES: Readonly<Record<string, string>> = { run: "run_", undo: "run_", hook: "hook_" };
 
-/** What is only for runs, and was reported of a job, in words. */
+/** Why a field that only runs may have is not allowed for a job, in words. */
 function notAllowedFor({ kind }: HeldJob["claim"], { id, outcome, error_name, steps, retry_steps, progress }: SettleJob): string | null {
   if (!id.startsWith(PREFIXES[kind] ?? "job_")) return LOST.message;
   if (kind === "run") return null;
@@ -208,7 +209,7 @@ function notAllowedFor({ kind }: HeldJob["claim"], { id, outcome, error_name, st
   return error_name === undefined ? null : "error_name is only for runs.";
 }
 
-/** What is reported beside the outcome, as it is stored, or why the outcome is refused. */
+/** What is reported together with the outcome, as it is stored, or why the outcome is refused. */
 function reportedBy(settle: SettleJob): Reported | Refusal {
   try {
     return readReported(settle);
@@ -217,7 +218,7 @@ function reportedBy(settle: SettleJob): Reported | Refusal {
   }
 }
 
-/** A problem of one outcome, which is no problem of the others. */
+/** A problem of one outcome, which does not affect the others. */
 function refusalOf(error: unknown): Refusal {
   if (!(error instanceof ProblemError)) throw error;
   return { code: error.code as Refusal["code"], message: error.message };

@@ -12,7 +12,7 @@ export interface AnsweredOutcome {
   readonly answer: Settled;
 }
 
-/** An outcome whose lease is lost, by a token that was right. */
+/** An outcome with a valid token, whose lease is lost. */
 interface LostOutcome {
   readonly settle: SettleJob;
   readonly claim: VerifiedClaim;
@@ -29,7 +29,7 @@ export async function answerRepeated(
   mayServe: MayServe,
 ): Promise<Settled[]> {
   const lost = outcomes.flatMap(({ settle, claim, answer }) => (claim && answer.code === "LEASE_LOST" ? [{ settle, claim }] : []));
-  // A run that was released goes on as a job does.
+  // A run that was released resumes as a job does.
   const isOfRun = ({ settle: { id, outcome } }: LostOutcome) => id.startsWith("run_") && outcome !== "released";
   const [ofRuns, others] = [lost.filter(isOfRun), lost.filter((one) => !isOfRun(one))];
   const stored = new Set<SettleJob>([
@@ -41,7 +41,7 @@ export async function answerRepeated(
 
 const claimsOf = (workspaceId: WorkspaceId, lost: readonly LostOutcome[]) => lost.map(({ claim }) => ({ ...claim.claim, workspaceId }));
 
-/** Those that are in the logs of their jobs. */
+/** The outcomes that are in the logs of their jobs. */
 async function loggedOf(db: Db, workspaceId: WorkspaceId, lost: readonly LostOutcome[], mayServe: MayServe): Promise<SettleJob[]> {
   const found = await findLogsAcrossWorkspaces(db, claimsOf(workspaceId, lost));
   const logs = new Map(found.map((one) => [one.id, one]));
@@ -55,7 +55,7 @@ async function loggedOf(db: Db, workspaceId: WorkspaceId, lost: readonly LostOut
   });
 }
 
-/** Those that are recorded in their runs. An execution has one outcome, so that it need not be compared. */
+/** The outcomes that are recorded in their runs. An execution has one outcome, so it need not be compared. */
 async function reportedOf(db: Db, workspaceId: WorkspaceId, lost: readonly LostOutcome[], mayServe: MayServe): Promise<SettleJob[]> {
   const found = await findReportedAcrossWorkspaces(db, claimsOf(workspaceId, lost));
   return found.flatMap(({ index, workflow }) => {

@@ -2,7 +2,7 @@ import { WORKER_LISTED_MINUTES } from "#engine";
 import { type Db, rows, sql, type Timestamp, textArray, type WorkspaceId } from "#kernel";
 import type { LaneKey, LaneKind, LaneService } from "#lanes";
 
-/** Lists workers that called lately, by name. Uses index lease_worker; job_active for what they hold. */
+/** Lists workers that called lately, by name. Uses index lease_worker, and job_active for the jobs that they hold. */
 export const listWorkers = (
   db: Db,
   workspaceId: WorkspaceId,
@@ -20,7 +20,7 @@ export const listWorkers = (
       order by l.worker limit ${limit}`,
   );
 
-/** A queue or workflow that a worker asks for. */
+/** A queue or workflow that a worker polls. */
 export interface AskedLane extends LaneKey {
   readonly name: string;
   readonly served: LaneService;

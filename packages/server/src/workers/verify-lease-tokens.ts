@@ -11,7 +11,7 @@ export interface VerifiedClaim {
   readonly claim: NamedClaim;
 }
 
-/** Checks the tokens of jobs. Null for one that does not prove a claim of a worker of the workspace. */
+/** Checks the tokens of jobs. Null for a token that does not prove a claim of a worker of the workspace. */
 export async function verifyLeaseTokens(
   workers: KnownWorkers,
   db: Db,
@@ -25,7 +25,10 @@ export async function verifyLeaseTokens(
   return jobs.map(({ id }, index) => verified(id, tokens[index] ?? null, known, right));
 }
 
-/** @param right secrets of the call that were right: who has sent one learns nothing when it is compared with another of theirs */
+/**
+ * @param right secrets of this call that were already found correct. A caller who has sent the right secret learns nothing if their other
+ * tokens are compared with `!==`
+ */
 function verified(
   id: string,
   token: ReadToken | null,

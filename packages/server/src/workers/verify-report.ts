@@ -28,7 +28,7 @@ export const verifyExecution =
   async (db, principal, execution) =>
     (await verify(deps, db, principal, execution))?.claim ?? null;
 
-/** The same, and finds what takes the secrets of the run's input out of what the worker reports. */
+/** The same, and finds the redactor that removes the secrets of the run's input from what the worker reports. */
 export const verifyReport =
   (deps: VerifyReports): VerifyReport =>
   async (db, principal, execution) => {
@@ -38,14 +38,15 @@ export const verifyReport =
     if (!verified) return null;
     const { claim, worker, known } = verified;
     if (known) return { claim, redactor: known.redactor };
-    // The run was given out by another node. It is remembered, so that its next report finds it here.
+    // Another node handed out the run. It is remembered, so that its next report finds it here.
     const [row] = await findHeld(db, workspaceId, [claim]);
-    // Its node is lost, and the next execution has not begun. What may have secrets is not stored without a redactor.
+    // The node is lost, and the next execution has not begun. Text that may contain secrets is not stored without a redactor.
     if (!row)
       return (await findTemplatedInput(db, { workspaceId, id: claim.id as string as RunId })) === null ? { claim, redactor: null } : null;
     const found = await redactorOf(db, row, row.queue, worker ?? ENDPOINT);
     if (!found) {
-      // Its secrets may no longer be known, so it is executed again. The node that holds the execution of an endpoint hears how it ends.
+      // The run's secrets may no longer be known, so it is executed again. If an endpoint executes it, the node that holds the execution
+      // sees how it ends.
       if (worker !== null) await finish([{ claim: row, result: { kind: "withdrawn" }, worker }]);
       return null;
     }
@@ -64,7 +65,7 @@ interface VerifiedExecution {
   readonly known: HeldJob | null;
 }
 
-/** Null: it proves none that the caller may serve. */
+/** Verifies a token. Null: it proves no claim that the caller may serve. */
 async function verify(
   { workers, tokens, held }: Tokens,
   db: Db,

@@ -1,20 +1,20 @@
 import type { VersionFilter } from "#jobs";
 
-/** A version of which workers ask for runs of a workflow. Milliseconds since 1970. */
+/** A version whose workers poll for runs of a workflow. Times are milliseconds since 1970. */
 export interface Asking {
   firstMs: number;
   seenMs: number;
-  /** Whether workers ask this node. */
+  /** Whether its workers poll this node. */
   asksHere: boolean;
 }
 
-/** Which runs workers of a version may take. After `othersGoneInMs` it may be more. */
+/** Which runs workers of a version may take. After `othersGoneInMs` they may take more. */
 export type BoundedFilter = VersionFilter & { readonly othersGoneInMs: number };
 
 /**
  * Which runs workers of a version may take, of those that are not gone. Null: all.
  *
- * @param goneInMs when a version is gone that was seen at a moment
+ * @param goneInMs in how many milliseconds a version is gone that was last seen at a given moment
  */
 export function versionFilter(
   alive: readonly (readonly [string, Asking])[],

@@ -1,10 +1,13 @@
 import { type Claim, readJobId, showJobId } from "#jobs";
 import { type IdPrefix, type JobId, typeId, uuidOf } from "#kernel";
 
-/** How ids of jobs begin that are not those of queues, by kind. The execution of a run, and its undo, are jobs with the id of the run. */
+/**
+ * The prefixes of the ids of jobs that are not queues' jobs, by kind. The execution of a run, and its undo, are jobs with the id of the
+ * run.
+ */
 const PREFIXES: Readonly<Partial<Record<string, IdPrefix>>> = { run: "run", undo: "run", hook: "hook" };
 
-/** The job behind an id of the API. Null for a text that is no id. */
+/** The job that an id of the API names. Null if the text is not an id. */
 export const readWorkId = (id: string): JobId | null =>
   readJobId(id) ??
   (Object.values(PREFIXES).reduce((found: string | null, prefix) => found ?? uuidOf(prefix as IdPrefix, id), null) as JobId | null);

@@ -37,7 +37,7 @@ export interface CallBounds {
   readonly signal: AbortSignal;
   /** Rejects if the caller is no longer allowed to call. */
   readonly authenticateAgain: () => Promise<void>;
-  /** Set when its workspace has used up its requests: it may report outcomes, and takes no jobs. */
+  /** Set when the workspace has used up its requests: the worker may then report outcomes, but takes no jobs. */
   readonly overLimit: OverLimit | null;
   /** Counts what the response will hold. Bytes. */
   readonly hold: (bytes: number) => void;
@@ -48,14 +48,15 @@ export interface WorkDone extends WorkResponse {
   readonly worker: KnownWorker;
   readonly settled: readonly Settled[];
   readonly cancelled: readonly string[];
-  /** How long the call had waited at least before its jobs were claimed. Null: an earlier one took them. */
+  /** The minimum time that the call had waited before its jobs were claimed. Null: an earlier call took them. */
   readonly waitedMs: number | null;
 }
 
 /**
  * Settles what a worker has done, and takes jobs for it.
  *
- * @throws RATE_LIMITED; if there is nothing to settle: NOT_FOUND for a queue, INVALID_STATE for one that nodes serve, FORBIDDEN for one that the key is not bound to, or such a workflow
+ * @throws RATE_LIMITED; if there is nothing to settle: NOT_FOUND for a queue, INVALID_STATE for a queue that nodes serve, FORBIDDEN for a
+ *   queue or workflow that the key is not bound to
  */
 export async function work(
   deps: WorkDeps,
@@ -69,7 +70,7 @@ export async function work(
   if (overLimit && (settle.length === 0 || !overLimit.mayReport())) throw overLimit.refuse();
   const mayBeRepeat = request !== null && repeat;
   const db = deps.tenants.of(workspaceId);
-  // Outcomes are stored though a queue was deleted: the call takes no jobs then, and the next one without outcomes is refused.
+  // Outcomes are stored even if a queue was deleted: the call then takes no jobs, and the next call without outcomes is refused.
   const asked = overLimit ? [] : askedLanes(deps, db, principal, queues, workflows, body.version ?? "");
   const lanes = await Promise.resolve(asked).catch((error: unknown) => {
     if (settle.length === 0) throw error;
@@ -86,11 +87,11 @@ export async function work(
     mayBeRepeat,
     version: body.version ?? null,
   });
-  // It is awaited below, but what comes before may fail first.
+  // It is awaited below, but code before that may fail first.
   settling.catch(() => {});
   await asking;
   const taken = mayBeRepeat ? await takenBefore(db, principal, worker, request) : [];
-  // A worker that waits is notified at once that a job was cancelled.
+  // A waiting worker is notified immediately when a job is cancelled.
   const waiting = new AbortController();
   const stopWaiting = () => waiting.abort();
   worker.onCancelled.add(stopWaiting);
@@ -102,10 +103,11 @@ export async function work(
     const isRepeat = taken.length > 0;
     if (isRepeat) holdOrRefuse(deps, workspaceId, taken, hold);
     const polling = isRepeat || lanes.length === 0 ? { claims: [], askedMs: receivedMs } : deps.polls.take(poll);
-    // Its key may have been revoked after the call was authenticated, before that could end the poll.
+    // The key may have been revoked after the call was authenticated, but before that could end the poll.
     if (waitMs > 0) authenticateAgain().catch(stopWaiting);
     const { claims, askedMs } = await Promise.resolve(polling).catch((error: unknown) => {
-      // A call with a name is repeated, and may have taken jobs. Of one without, the outcomes are stored all the same.
+      // A call with a name is repeated, and may have taken jobs. For a call without a name, the response at least reports the outcomes that
+      // were stored.
       if (settle.length === 0 || request !== null || !isAway(error)) throw error;
       return { claims: [], askedMs: receivedMs };
     });
@@ -122,18 +124,18 @@ export async function work(
   }
 }
 
-/** How long a key is still valid: what a call takes after that could not be reported with it. Milliseconds. */
+/** How long a key is still valid. Jobs that a call takes after that could not be reported with the key. Milliseconds. */
 const validMs = ({ expiresAt }: Principal, clock: Pick<Clock, "nowMs">): number =>
   expiresAt ? Math.max(0, momentMs(expiresAt) - clock.nowMs()) : Number.POSITIVE_INFINITY;
 
-/** What an earlier call of the same name took for this worker, of the queues that the key may serve. */
+/** Jobs that an earlier call of the same name took for this worker, from queues that the key may serve. */
 const takenBefore = async (db: Db, principal: Principal, { leaseId }: KnownWorker, request: string): Promise<TakenRow[]> =>
   (await findTakenBy(db, principal.workspaceId, leaseId, request)).filter((job) => mayServe(principal, servedAs(job), job.queue));
 
 /**
  * What an earlier call took is held by this response as well.
  *
- * @throws UNAVAILABLE when responses of the workspace that no one takes fill its share
+ * @throws UNAVAILABLE when responses that nobody takes fill the workspace's share
  */
 function holdOrRefuse({ memory }: WorkDeps, workspaceId: WorkspaceId, taken: readonly TakenRow[], hold: CallBounds["hold"]): void {
   if (memory.roomFor(workspaceId) < 1) throw memory.refusal(workspaceId);
@@ -187,7 +189,7 @@ async function askedLanes(
   ];
 }
 
-/** The lanes of queues or workflows, looked up if they were not lately. */
+/** The lanes of queues or workflows, looked up unless they were recently. */
 async function lanesOf(
   { polls, versions, clock }: WorkDeps,
   db: Db,
@@ -254,7 +256,7 @@ export async function extend(
   const gone = new Set(lost.length > 0 ? await findCancelled(db, workspaceId, lost) : []);
   const cancelled = leases.flatMap(({ id }, index) => (gone.has(verified[index]?.claim.id as JobId) ? id : []));
   if (lost.length === 0 && wait > 0) await untilCancelled(workers, wait * 1_000, signal);
-  // Without a client, the next call is told.
+  // If the client is gone, the next call is notified.
   const notified = signal.aborted ? [] : await takeCancelledOf(db, workers);
   return {
     leases: leases.map(({ id }, index) => {
@@ -279,8 +281,8 @@ async function untilCancelled(workers: ReadonlySet<KnownWorker>, ms: number, sig
 }
 
 /**
- * The jobs and runs that were cancelled while the worker held them. One response names each of them. One that was retried and taken
- * again is left out: its attempt under way is not cancelled.
+ * The jobs and runs that were cancelled while the worker held them. One response names each of them. A job that was retried and taken again
+ * is left out: its attempt under way is not cancelled.
  */
 async function takeCancelled(db: Db, worker: KnownWorker): Promise<string[]> {
   const { workspaceId, leaseId, cancelled } = worker;
@@ -298,7 +300,7 @@ async function takeCancelled(db: Db, worker: KnownWorker): Promise<string[]> {
   }
 }
 
-/** The same for several. If one fails, the next response names those of the others, too. */
+/** The same for several workers. If one fails, the next response also names the jobs of the others. */
 async function takeCancelledOf(db: Db, workers: ReadonlySet<KnownWorker>): Promise<string[][]> {
   const all = [...workers];
   const taken = await Promise.allSettled(all.map((worker) => takeCancelled(db, worker)));
@@ -308,12 +310,12 @@ async function takeCancelledOf(db: Db, workers: ReadonlySet<KnownWorker>): Promi
   throw failed.reason;
 }
 
-/** The next response names them. */
+/** Leaves these jobs for the next response to name. */
 function leaveCancelled({ cancelled }: KnownWorker, ids: readonly string[]): void {
   for (const id of ids) cancelled.add(id);
 }
 
-/** Releases what a worker did not get, unless it has repeated its call and got it by another response. */
+/** Releases jobs that a worker did not get, unless it has repeated its call and got them in another response. */
 export function undo(deps: WorkDeps, { worker, cancelled, ...given }: Omit<WorkDone, "settled" | "waitedMs">): Promise<void> {
   leaveCancelled(worker, cancelled);
   const { response } = given;

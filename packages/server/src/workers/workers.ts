@@ -18,7 +18,7 @@ import { mountWork } from "./routes.ts";
 import { verifyExecution, verifyReport } from "./verify-report.ts";
 import type { WorkDeps } from "./work.ts";
 
-/** How often it is written when workers last called. Milliseconds. */
+/** How often to write when workers last called. Milliseconds. */
 const WRITE_CALLS_EVERY_MS = 30_000;
 
 export interface WorkersOptions {
@@ -37,7 +37,7 @@ export interface Workers extends Module {
   /** Jobs of these lanes may be claimable. */
   woken(lanes: readonly LaneKey[]): void;
   wokenAll(): void;
-  /** A job or run was cancelled while this lease held it. With its id as the API shows it. */
+  /** A job or run was cancelled while this lease held it. `id` is as the API shows it. */
   cancelled(leaseId: number, id: string): void;
   laneDeleted(lane: LaneKey): void;
   /** Whether the latest claim from a lane has found limits. */

@@ -109,7 +109,7 @@ export function mountRuns(api: Api, { tenants, audit, ids, shares, waker, aborte
         tags,
         security,
         summary: "Cancel a run",
-        description: "Cancels a run that has not ended. A worker that is executing it is told so.",
+        description: "Cancels a run that has not ended. A worker that is executing it is notified.",
         operationId: "cancelRun",
         params: RunPath,
         response: replies({ 200: Run }, "NOT_FOUND", "INVALID_STATE"),

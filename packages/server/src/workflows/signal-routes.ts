@@ -28,7 +28,7 @@ export function mountSignals(api: Api, { tenants, audit, waker, ...options }: Si
         security,
         summary: "Complete a signal",
         description:
-          "The whole body is the payload: any JSON value, null without a body. The run that waits for the signal goes on with it; if the run " +
+          "The whole body is the payload: any JSON value, null without a body. The run that waits for the signal resumes with it; if the run " +
           "has only registered the signal, the payload is kept for it. A signal can be completed once.",
         operationId: "completeSignal",
         params: SignalPath,

@@ -61,7 +61,7 @@ export function mountTriggers(api: Api, { triggers, clock, shares, waker }: Trig
         summary: "Start a run",
         description:
           "Starts a run of a workflow. A trigger with a known `idempotencyKey` starts none and returns the run that it named, whatever its " +
-          "input. When the month's executions are used up, `QUOTA_EXCEEDED` refuses it, also with a known key.",
+          "input. When the month's executions are used up, `QUOTA_EXCEEDED` refuses it, even with a known key.",
         operationId: "triggerWorkflow",
         params: WorkflowPath,
         headers: TriggerHeaders,

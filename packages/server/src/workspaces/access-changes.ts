@@ -3,8 +3,8 @@ import type { WorkspaceChanged } from "./workspace.ts";
 
 /**
  * Selects the workspace and the key of each change that was committed after the snapshot `last.snapshot` (migration 0054). Uses index
- * access_change_xid. Rows of a database that was restored may have numbers of transactions that this server has not given yet: they are left out
- * until it has.
+ * access_change_xid. Rows of a restored database may have transaction ids that this server has not assigned yet: they are left out until it
+ * has.
  */
 export const ACCESS_CHANGES_SINCE_LAST = fragment`
   select concat_ws(' ', changed_workspace, changed_key) from access_change

@@ -1,7 +1,7 @@
 import { AuditLog } from "#audit";
 import { type Clock, type Random, UuidSource } from "#kernel";
 
-/** What functions need that create, change and delete workspaces and keys. */
+/** What the functions need that create, change and delete workspaces and keys. */
 export interface AdminContext {
   readonly clock: Clock;
   readonly random: Random;

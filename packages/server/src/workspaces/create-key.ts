@@ -10,7 +10,7 @@ import { workspaceNotFound } from "./workspace.ts";
 /**
  * Creates a key for a workspace. Only the returned value contains its text. Source: contract §2.
  *
- * @param hold makes sure that the sender of a request still may. Commands have none
+ * @param hold makes sure that the sender of a request is still allowed to do this. Commands have none
  * @throws VALIDATION_ERROR when `expires_at` has passed, or `queues` or `workflows` are given for another role than worker, or NOT_FOUND when there is no such workspace
  */
 export const createKey = (

@@ -9,7 +9,7 @@ import { anyWorkspace, insertWorkspace, lockFirstWorkspace } from "./workspace-s
 /**
  * Creates a workspace with its first key, which has the role admin. Source: contract §2.
  *
- * @param hold makes sure that the sender of a request still may. Commands have none
+ * @param hold makes sure that the sender of a request is still allowed to do this. Commands have none
  */
 export const createWorkspace = (
   database: Database,

@@ -4,7 +4,7 @@ import { limitsOf, showWorkspaceId, workspaceNotFound } from "./workspace.ts";
 import { markWorkspaceDeleted } from "./workspace-store.ts";
 
 /**
- * Deletes a workspace. Its keys and queues disappear for callers at once. A background sweep removes the rest of its data.
+ * Deletes a workspace. Its keys and queues disappear for callers immediately. A background sweep removes the rest of its data.
  *
  * @param onDelete deletes what other modules store for the workspace, in the same transaction
  * @throws NOT_FOUND

@@ -5,30 +5,32 @@ import { hashKey, isWellFormedKey } from "./api-key.ts";
 import { findPrincipalAcrossWorkspaces } from "./key-store.ts";
 import type { KeyUses } from "./key-uses.ts";
 
-/** How long a node trusts what it read of a key. Milliseconds. */
+/** How long a node trusts what it read about a key. Milliseconds. */
 const CACHE_MS = 750;
 /**
- * How long a node trusts it after it has learned of all changes of keys. Every node refuses a revoked key after this time at the latest, since
- * the documentation promises a second. Milliseconds.
+ * How long a node trusts it after a poll in which the node learned about all changes of keys. The documentation promises that every node
+ * refuses a revoked key after a second. Milliseconds.
  */
 const PROVEN_MS = 1_000;
-/** How long at most. What a database that recovers from a crash has lost is not learned of (decision 54). Milliseconds. */
+/**
+ * The maximum, however many polls succeed: no poll reports what a database has lost that recovers from a crash (decision 54). Milliseconds.
+ */
 const MAX_PROVEN_MS = 300_000;
-/** Unknown keys are cached too, so that a flood of requests with one costs few lookups. */
+/** Unknown keys are cached too, so that a flood of requests with an unknown key costs few look-ups. */
 const MAX_CACHED_KEYS = 10_000;
 
 interface CachedKey {
   readonly principal: Promise<Principal | null>;
   readonly lookedUpMs: number;
-  /** The result of the lookup; undefined until it ends. */
+  /** The result of the look-up; undefined until it ends. */
   holder?: Principal | null;
   /** When the key is no longer valid. Milliseconds since 1970. */
   expiresMs: number;
 }
 
 /**
- * Finds the principals of keys, and caches them: each for less than a second, or as long as the node learns at least once a second that it has
- * not changed (`proven`). Concurrent requests with a key share one lookup.
+ * Finds the principals of keys, and caches them: each for less than a second, or for as long as the node learns at least once a second that
+ * the key has not changed (`proven`). Concurrent requests with a key share one look-up.
  */
 export class PrincipalFinder {
   readonly #db: Db;
@@ -64,20 +66,20 @@ export class PrincipalFinder {
         if (holder?.expiresAt) found.expiresMs = momentMs(holder.expiresAt);
         if (holder?.keyId) this.#uses.record(holder.keyId);
       },
-      // A lookup that failed is not cached.
+      // A look-up that failed is not cached.
       () => this.#cache.delete(key),
     );
     return found.principal;
   }
 
-  /** Only of keys that exist: that a key was created is no change of one. */
+  /** Applies only to keys that exist: the creation of a key is not a reported change. */
   #isProven({ holder, lookedUpMs, expiresMs }: CachedKey, nowMs: number): boolean {
     const untilMs = Math.min(this.#provenMs + PROVEN_MS, lookedUpMs + MAX_PROVEN_MS);
     return Boolean(holder) && nowMs < untilMs && this.#clock.nowMs() < expiresMs;
   }
 
   /**
-   * All keys are forgotten (`forget`) that have changed since they were looked up, if the change was committed before `sinceMs`.
+   * Confirms the cached keys: every key that changed after its look-up, by a commit before `sinceMs`, has been forgotten (`forget`).
    *
    * @param sinceMs milliseconds of the elapsed clock
    */
@@ -95,7 +97,10 @@ export class PrincipalFinder {
     return (await findPrincipalAcrossWorkspaces(this.#db, hashKey(key))) !== null;
   }
 
-  /** Forgets a key that has changed, or all of a workspace. Forgets all pending lookups too: their result may be from before the change. */
+  /**
+   * Forgets a key that has changed, or all keys of a workspace. Also forgets all pending look-ups: their results may be from before the
+   * change.
+   */
   forget(workspaceId: WorkspaceId, keyId: Uuid | null): void {
     for (const [key, { holder }] of [...this.#cache.entries()]) {
       const isOne = holder?.workspaceId === workspaceId && (keyId === null || holder.keyId === keyId);

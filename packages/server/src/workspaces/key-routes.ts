@@ -74,7 +74,7 @@ export function mountKeys(api: Api, { tenants, adminContext, onWorkspaceChanged 
         security,
         summary: "Revoke a key",
         description:
-          "Revokes a key. The node that handles this request refuses the key at once, all other nodes within a second. A request may " +
+          "Revokes a key. The node that handles this request refuses the key immediately, all other nodes within a second. A request may " +
           "revoke the key that it was sent with.",
         operationId: "revokeKey",
         params: KeyPath,

@@ -46,7 +46,7 @@ export const markKeyRevoked = (db: Db, workspaceId: WorkspaceId, id: Uuid): Prom
       returning id, name, role, queues, workflows, expires_at, last_used_at, created_at`,
   );
 
-/** Holds for a key `k` that is neither revoked nor expired. */
+/** A condition on key `k`: it is neither revoked nor expired. */
 export const IS_VALID_KEY = fragment`k.revoked_at is null and (k.expires_at is null or k.expires_at > moment())`;
 
 /** Finds the principal of a key that is neither revoked nor expired. Uses index api_key_hash_key. */
@@ -60,12 +60,12 @@ export const findPrincipalAcrossWorkspaces = (db: Db, hash: Buffer): Promise<Pri
       where k.hash = ${hash} and ${IS_VALID_KEY}`,
   );
 
-/** Locks a key that is valid against its revocation, until the transaction ends. Uses the primary key. */
+/** Locks a valid key against revocation until the transaction ends. Uses the primary key. */
 export const lockKey = async (db: Db, workspaceId: WorkspaceId, id: Uuid): Promise<boolean> =>
   (await row(db, sql`select from api_key k where k.workspace_id = ${workspaceId} and k.id = ${id} and ${IS_VALID_KEY} for share of k`)) !==
   null;
 
-/** Writes when keys were last used. Never replaces a time by an earlier one. Uses the primary key. */
+/** Writes when keys were last used. Never replaces a time with an earlier one. Uses the primary key. */
 export const writeLastUsesAcrossWorkspaces = (db: Db, ids: readonly Uuid[], at: readonly Timestamp[]): Promise<unknown> =>
   rows(
     db,

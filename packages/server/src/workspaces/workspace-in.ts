@@ -2,7 +2,7 @@ import { type Db, notFound, type WorkspaceId } from "#kernel";
 import { readWorkspaceId, type WorkspaceRow, workspaceNotFound } from "./workspace.ts";
 import { findWorkspace } from "./workspace-store.ts";
 
-/** The workspace that a path names. @throws NOT_FOUND for what is no id */
+/** The workspace that a path names. @throws NOT_FOUND if the text is not an id */
 export function workspaceIn({ id: text }: { readonly id: string }): WorkspaceId {
   const id = readWorkspaceId(text);
   if (!id) throw notFound({ resource: "workspace", id: text });

@@ -31,13 +31,13 @@ export interface WorkspacesOptions {
   readonly adminContext: AdminContext;
   readonly random: Random;
   readonly emit: EmitEvent;
-  /** Notifies other nodes that what they have cached of a workspace, or of one of its keys, is outdated. */
+  /** Notifies other nodes that what they have cached about a workspace, or about one of its keys, is outdated. */
   readonly notifyChanged: WorkspaceChanged;
   /** Deletes what other modules store for a workspace, in the transaction that deletes it. */
   readonly emptyWorkspace: (tx: Db, workspaceId: WorkspaceId) => Promise<unknown>;
   /** The poll has found that a workspace or a key has changed, perhaps at another node. */
   readonly onChangeFound: WorkspaceChanged;
-  /** Any of them may have. */
+  /** Any workspace or key may have changed. */
   readonly onChangesMissed: () => void;
   /** Ends the attempts of a deleted workspace, on all nodes. */
   readonly abortWorkspace: (workspaceId: WorkspaceId) => void;
@@ -49,7 +49,7 @@ export interface Workspaces extends Module {
   readonly first: Service;
   /** The key of the first workspace, if this start created it. */
   firstKey(): string | null;
-  /** Forgets what this node has cached of a workspace's keys, plan and limits, or of one key. */
+  /** Forgets what this node has cached about a workspace's keys, plan and limits, or about one key. */
   readonly forget: WorkspaceChanged;
   /** Changes of workspaces and keys, which the poll of this node finds. */
   readonly changes: PolledChanges;

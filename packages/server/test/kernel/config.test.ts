@@ -80,7 +80,7 @@ describe("a wrong value is refused in one clear line", () => {
       "10.0.0.0/8,10.0.0.0/33",
       'must be IP addresses or CIDR blocks, separated by commas; "10.0.0.0/33" is neither',
     ],
-    ["TIDEMILL_DNS_SERVERS", "dns.example", 'must be IP addresses, with or without ports, separated by commas; "dns.example" is none'],
+    ["TIDEMILL_DNS_SERVERS", "dns.example", 'must be IP addresses, with or without ports, separated by commas; "dns.example" is not one'],
     ["TIDEMILL_DNS_SERVERS", "10.0.0.2,10.0.0.2:0", "must be IP addresses, with or without ports"],
     ["TIDEMILL_DNS_SERVERS", "fd00::2:99999", "must be IP addresses, with or without ports"],
     ["TIDEMILL_DRAIN_SECONDS", "soon", "must be a whole number from 0 to"],

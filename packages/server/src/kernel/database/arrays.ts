@@ -1,7 +1,7 @@
 import { ARRAY_HEADER_BYTES, arrayHeaderOf, INT32_BYTES, NULL_LENGTH } from "./binary-format.ts";
 import { LargeTexts } from "./large-texts.ts";
 
-/** A search for text takes half the time of one for a pattern: 0.6 µs for a payload of 110 characters, not 1.2. */
+/** A search for a string takes half the time of one for a pattern: 0.6 µs instead of 1.2 µs for a payload of 110 characters. */
 function escaped(value: string): string {
   const slashed = value.includes("\\") ? value.replaceAll("\\", "\\\\") : value;
   return slashed.includes('"') ? slashed.replaceAll('"', '\\"') : slashed;
@@ -30,8 +30,8 @@ export function plainArray(values: readonly (number | boolean | string | null)[]
 export const MAX_WHOLE_CHARACTERS = 64 * 1024;
 
 /**
- * An array of texts in PostgreSQL's binary format, for a parameter of the type `text[]`. Nothing is escaped: of a payload of 110 characters that
- * takes 0.2 µs in place of 0.7, and of a megabyte of quotes it took 20 ms. It pays for JSON and for texts that may be large.
+ * An array of texts in PostgreSQL's binary format, for a parameter of the type `text[]`. Nothing is escaped: a payload of 110 characters
+ * takes 0.2 µs instead of 0.7. To escape a megabyte of quotes took 20 ms. It pays off for JSON and for texts that may be large.
  */
 export function binaryTextArray(values: readonly (string | null)[]): Buffer | LargeTexts {
   let characters = 0;

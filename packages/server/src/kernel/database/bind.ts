@@ -18,7 +18,7 @@ export interface Bind {
   readonly valueMapper?: (value: unknown) => string | Buffer | null;
 }
 
-/** pg's connection, whose messages go through `_send`, all but Flush and Terminate. No statement of ours makes pg send a Flush. */
+/** pg's connection, whose messages go through `_send`, except Flush and Terminate. None of our statements makes pg send a Flush. */
 interface Connection {
   readonly stream: Writable;
   _send(message: Buffer): boolean;
@@ -27,13 +27,13 @@ interface Connection {
 /** Whether a message has large texts. */
 export const isLarge = ({ values }: Bind): boolean => values?.some((value) => value instanceof LargeTexts) ?? false;
 
-/** Encodes and sends large texts piece by piece. At once, this would hold the event loop for 40 ms when they are of 16 MB. */
+/** Encodes and sends large texts piece by piece. In one piece, 16 MB would hold the event loop for 40 ms. */
 export const bindInPieces = (connection: Connection, bind: Bind): void => sendInPieces(connection, bindMessage(bind));
 
 /**
- * Sends a message while the event loop does other things. What pg sends meanwhile follows it.
+ * Sends a message while the event loop does other things. What pg sends in the meantime follows it.
  *
- * @param pieces each is sent before the next one is asked for. Null where time was spent on none.
+ * @param pieces each is sent before the next one is requested. Null: time was spent without a piece
  */
 function sendInPieces(connection: Connection, pieces: Iterator<Buffer | null, Buffer>): void {
   const { stream, _send: send } = connection;
@@ -64,7 +64,7 @@ function sendInPieces(connection: Connection, pieces: Iterator<Buffer | null, Bu
   sendSome();
 }
 
-/** A Bind message in pieces. Source: PostgreSQL, Message Formats. Results are asked for as text. */
+/** A Bind message in pieces. Source: PostgreSQL, Message Formats. Results are requested as text. */
 function bindMessage({ portal = "", statement = "", values = [], valueMapper = asText }: Bind): Iterator<Buffer | null, Buffer> {
   const mapped = values.map((value) => (value instanceof LargeTexts ? value : valueMapper(value)));
   const formats = mapped.map((value) => (typeof value === "string" || value === null ? TEXT : BINARY));

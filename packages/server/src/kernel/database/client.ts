@@ -12,7 +12,7 @@ interface Connection {
   attachListeners(source: MessageSource): void;
 }
 
-/** Of all connections of the process. */
+/** Turns of all connections of the process. */
 const turns = new ReadTurns();
 
 /** A client that sends large texts, and reads long results, while the event loop does other things. */

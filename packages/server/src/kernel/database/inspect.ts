@@ -1,12 +1,12 @@
 import { type Db, row, sql } from "./sql.ts";
 
-/** What an operator should know of a PostgreSQL before a node runs on it. */
+/** What an operator should know about a PostgreSQL before a node runs on it. */
 export interface DatabaseFacts {
-  /** As `server_version` says it, and as a number: 170002 is 17.2. */
+  /** The version as text (`server_version`) and as a number: 170002 is 17.2. */
   readonly version: string;
   readonly version_number: number;
   readonly max_connections: number;
-  /** Without it, a crash of the machine may lose or corrupt what was committed. */
+  /** Whether fsync is on. Without it, a crash of the machine may lose or corrupt what was committed. */
   readonly fsync: boolean;
   readonly full_page_writes: boolean;
   readonly encoding: string;

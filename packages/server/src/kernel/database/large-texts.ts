@@ -11,12 +11,12 @@ export class LargeTexts {
     this.#values = values;
   }
 
-  /** Called by a client that does not send it in pieces: pg would make an empty array of it. */
+  /** Called by a client that does not send the texts in pieces: pg would send an empty array instead. */
   toPostgres(): never {
     throw new Error("LargeTexts need the Client of client.ts.");
   }
 
-  /** Finds its length in PostgreSQL's binary format. That takes as long as to encode it, so it pauses after each value. */
+  /** Finds the array's length in PostgreSQL's binary format. That takes as long as encoding the array, so it pauses after each value. */
   *measure(): Generator<null, number> {
     let sum = ARRAY_HEADER_BYTES;
     for (const [index, value] of this.#values.entries()) {
@@ -28,7 +28,7 @@ export class LargeTexts {
     return sum;
   }
 
-  /** Encodes it, once measured. */
+  /** Encodes the array, after `measure`. */
   *encode(to: Pieces): Generator<Buffer, void> {
     for (const field of arrayHeaderOf(this.#values)) yield* to.addInt32(field);
     for (const [index, value] of this.#values.entries()) {
@@ -38,7 +38,7 @@ export class LargeTexts {
   }
 }
 
-/** Puts a message together in pieces of one buffer: each that is full is yielded, and has been sent when the next one begins. */
+/** Builds a message piece by piece in one buffer: each full piece is yielded, and has been sent when the next one begins. */
 export class Pieces {
   readonly #buffer: Buffer;
   #length = 0;

@@ -5,11 +5,11 @@ import type { EmitEvent } from "../events.ts";
 import { type Connection, clientConfig, KEEP_ALIVE_MS } from "./pool.ts";
 
 const RECONNECT_MS = 1_000;
-/** How long a server may take to close the connection. One that is frozen never does. */
+/** How long a server may take to close the connection. A frozen server never does. */
 const CLOSE_SECONDS = 1;
 
 /**
- * Listens to one channel on its own connection, and reconnects whenever that breaks. Calls `onGap` after each reconnect, because
+ * Listens to one channel on its own connection, and reconnects whenever the connection breaks. Calls `onGap` after each reconnect, because
  * notifications sent before it are lost. The first connect needs no call: `DuePoll` starts after it.
  */
 export class Listener {
@@ -46,7 +46,7 @@ export class Listener {
     const client = new pg.Client({
       ...clientConfig(this.#connection),
       keepAlive: true,
-      // Firewalls forget connections over which nothing comes for some minutes, and this one only listens.
+      // Firewalls forget connections that are idle for some minutes, and this one only listens.
       keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
       connectionTimeoutMillis: 5_000,
       stream: () => socket,

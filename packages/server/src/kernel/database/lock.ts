@@ -7,7 +7,7 @@ const MAX_WAIT_MS = 60_000;
 /**
  * Takes an advisory lock of the database on its own connection, and waits for it if necessary. Returns a function that releases it.
  *
- * @throws UNAVAILABLE when the database is away, or the lock is not released within a minute
+ * @throws UNAVAILABLE when the database is unavailable, or the lock is not released within a minute
  */
 export async function takeLock(connection: Connection, lock: number): Promise<() => Promise<void>> {
   const client = new pg.Client({ ...clientConfig(connection), connectionTimeoutMillis: 5_000, statement_timeout: MAX_WAIT_MS });

@@ -1,36 +1,38 @@
 import type { Readable } from "node:stream";
 import { ReadConnection, type ReadTurns } from "./read-turns.ts";
 
-/** The type of a message, and its length, which counts itself. Source: PostgreSQL, Message Formats. */
+/**
+ * The sizes of a message's type and of its length field. The length includes the length field itself. Source: PostgreSQL, Message Formats.
+ */
 const TYPE_BYTES = 1;
 const HEADER_BYTES = TYPE_BYTES + 4;
-/** Longer messages are put together in memory that is used again: up to so much of it. */
+/** Longer messages are put together in memory that is reused. */
 const MIN_KEPT_BYTES = 64 * 1024;
 const MAX_KEPT_BYTES = 16 * 1024 * 1024;
-/** Memory of a longer message is not kept. */
+/** The memory of a longer message is not kept. */
 const MAX_EACH_BYTES = 4 * 1024 * 1024;
 const ROUND_BYTES = 256 * 1024;
-/** The longest that PostgreSQL sends, and what it sends at a time. */
+/** The maximum length of a message from PostgreSQL, and the size in which PostgreSQL sends. */
 const MAX_BYTES = 1024 * 1024 * 1024;
 const MIN_PIECE_BYTES = 8 * 1024;
 
 type Parse = (messages: Buffer) => void;
 
-/** What pg reads messages from. */
+/** The source from which pg reads messages. */
 export interface MessageSource {
   on(event: "data" | "end", listener: (messages: Buffer) => void): void;
 }
 
 /**
- * Gives pg the messages of a connection whole. pg would put a long one together in buffers that it doubles, and copy it three times into new
- * memory: for rows of 1 MiB, that held the event loop for up to 100 ms. A long result is read in turns (`ReadTurns`).
+ * Gives pg complete messages of a connection. pg itself would put a long message together in buffers that it doubles, and copy it three
+ * times into new memory: for rows of 1 MiB, that held the event loop for up to 100 ms. A long result is read in turns (`ReadTurns`).
  */
 export class MessageReader implements MessageSource {
   readonly #connection: ReadConnection;
   readonly #turns: ReadTurns;
   readonly #header = Buffer.allocUnsafe(HEADER_BYTES);
   #headerBytes = 0;
-  /** The message that has come in part. */
+  /** The message that has arrived in part. */
   #message: Buffer | null = null;
   #messageBytes = 0;
 
@@ -62,7 +64,7 @@ export class MessageReader implements MessageSource {
     if (end < piece.length) this.#keep(piece, end);
   }
 
-  /** Adds to the message that has come in part. Returns how much of the piece belongs to it. */
+  /** Adds to the message that has arrived in part. Returns how much of the piece belongs to it. */
   #complete(piece: Buffer, parse: Parse): number {
     let at = 0;
     if (!this.#message) {
@@ -104,8 +106,8 @@ export class MessageReader implements MessageSource {
 const lengthAt = (piece: Buffer, start: number): number => TYPE_BYTES + piece.readUInt32BE(start + TYPE_BYTES);
 
 /**
- * Memory of long messages that were parsed, from the one that was used longest ago to the latest. pg keeps only texts of them, but for data
- * that is copied out, which nothing here asks for.
+ * Memory of long messages that were parsed, least recently used first. pg keeps only texts of a message, except for COPY data, which is not
+ * used here.
  */
 const kept: ArrayBuffer[] = [];
 let keptBytes = 0;
@@ -118,7 +120,7 @@ function take(bytes: number): Buffer {
   return memory ? Buffer.from(memory, 0, bytes) : Buffer.allocUnsafeSlow(Math.ceil(bytes / ROUND_BYTES) * ROUND_BYTES).subarray(0, bytes);
 }
 
-/** Where the smallest memory is that suffices; -1 if none does. */
+/** The index of the smallest memory that suffices; -1 if none does. */
 const smallestFor = (bytes: number): number =>
   kept.reduce((best, { byteLength }, at) => {
     if (byteLength < bytes) return best;

@@ -11,9 +11,10 @@ const TABLE = "migration";
 const LOCK = 7_305_512_009;
 
 /**
- * How long a migration waits for a lock. Statements of nodes that are running wait behind it. At first it is shorter than the time after which
- * PostgreSQL looks for deadlocks (1 s), so that a migration gives way before a statement fails. Where nodes are never idle for so long, it
- * insists: then PostgreSQL ends the migration or the statement with which it is in a deadlock. Milliseconds.
+ * How long a migration waits for a lock. Statements of running nodes queue behind the migration. The first wait is shorter than the time
+ * after which PostgreSQL looks for deadlocks (1 s), so that a migration gives way before a statement fails. If nodes are never idle for
+ * that long, the second wait is longer: then PostgreSQL ends either the migration or the statement with which it is in a deadlock.
+ * Milliseconds.
  */
 const [SHORT_WAIT_MS, LONG_WAIT_MS] = [500, 5_000];
 const SHORT_WAITS = 3;

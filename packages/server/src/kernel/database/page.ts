@@ -2,29 +2,29 @@ import { LIMITS } from "@tidemill/contract";
 import { Fragment, fragment } from "./sql.ts";
 
 /**
- * Rows that a list reads for one page when no index serves its filters. The page ends there, with what was found, and the next one goes on
- * behind the last row that was read.
+ * The maximum number of rows that a list reads for one page when no index serves its filters. The page ends there, with what was found, and
+ * the next page continues after the last row that was read.
  */
 export const MAX_SCANNED_ROWS = 10_000;
-/** Bytes of payloads and results on a page. A page has at least one record. */
+/** The maximum size of payloads and results on a page. A page has at least one record. Bytes. */
 export const MAX_PAGE_BYTES = 4 * 1024 * 1024;
 /** How large the response with such a page may be: the last record may reach beyond the page's bytes. */
 export const PAGE_RESPONSE_BYTES = MAX_PAGE_BYTES + LIMITS.payloadBytes;
 
-/** What a statement that ends with `CUT_PAGE` returns besides the record. A page without records is one row without a record. */
+/** What a statement that ends with `CUT_PAGE` returns in addition to the record. A page without records is one row without a record. */
 export interface PageRow<Key> {
   /** The last row that the scan read. Null: it came to the end of the list. */
   readonly reached: Key | null;
-  /** How many records were found, also those that do not fit. Null: none. */
+  /** How many records were found, including those that do not fit. Null: none. */
   readonly found: number | null;
 }
 
 const MAX_BYTES = new Fragment(String(MAX_PAGE_BYTES));
 
 /**
- * Ends a statement that lists records, newest first: takes from CTE `matched`, which has `id`, `payload` and `result`, the records that
- * were scanned completely, down to `end_id` of CTE `reached`; the first `records` of CTE `requested`; and of those as many as fit on a page.
- * Lengths are known without reading the texts.
+ * Ends a statement that lists records, newest first. From CTE `matched`, which has `id`, `payload` and `result`, it takes the records of
+ * the part that all scans have read, down to `end_id` of CTE `reached`; of these the first `records` of CTE `requested`; and of these as
+ * many as fit on a page. Lengths are known without reading the texts.
  */
 export const CUT_PAGE = fragment`
   select end_id as reached, p.*
@@ -40,7 +40,7 @@ export const CUT_PAGE = fragment`
   ) p on true
   order by p.id desc`;
 
-/** Cuts a page from the rows of a list. Its statement asks for one record more than `limit`, which shows that there is another page. */
+/** Cuts a page from the rows of a list. Its statement selects one record more than `limit`, which shows that there is another page. */
 export function cutPage<Key, Row extends PageRow<Key>>(
   rows: readonly Row[],
   limit: number,

@@ -41,8 +41,8 @@ const BY_INDEX = "-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejo
 const IN_ORDER = "-c enable_sort=off";
 
 /**
- * How long a connection stays open that no statement uses. A new one reads PostgreSQL's catalogs and plans each statement again: when a burst
- * comes after a pause, requests wait for that, for hundreds of milliseconds if the processors are busy.
+ * How long an unused connection stays open. A new connection reads PostgreSQL's catalogs and plans each statement again. When a burst comes
+ * after a pause, requests would wait for that, for hundreds of milliseconds if the processors are busy.
  */
 const IDLE_MS = 600_000;
 export const KEEP_ALIVE_MS = 30_000;
@@ -58,7 +58,8 @@ export interface PoolOptions {
 
 /** Creates a pool. Its statements look for tables in `schemas`, in this order. */
 export function createPool({ connection, size, statementTimeoutMs, inOrder = false }: PoolOptions, schemas: readonly string[]): pg.Pool {
-  // The time in which a large value arrives in a transaction counts as idle, too. A longer limit would let a node that hangs hold its locks longer.
+  // The time in which a large value arrives in a transaction also counts as idle. A longer limit would let a hanging node hold its locks
+  // longer.
   const timeouts = `-c statement_timeout=${statementTimeoutMs} -c idle_in_transaction_session_timeout=${Math.ceil(statementTimeoutMs / 2)}`;
   const pool = new pg.Pool({
     ...clientConfig(connection),
@@ -70,18 +71,18 @@ export function createPool({ connection, size, statementTimeoutMs, inOrder = fal
     // For a server that does not respond at all: longer than the server's own timeout.
     query_timeout: statementTimeoutMs + 5_000,
     idleTimeoutMillis: IDLE_MS,
-    // Firewalls forget connections over which nothing comes for some minutes.
+    // Firewalls forget connections that are idle for some minutes.
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
   });
   // The pool removes idle connections that break. If the database is gone, the next statement fails.
   pool.on("error", () => {});
-  // One may also break when it has just been taken, and has no statement yet. Without a listener, that would end the process.
+  // A connection may also break when it has just been taken and has no statement yet. Without a listener, that would end the process.
   pool.on("connect", (client) => client.on("error", () => {}));
   return pool;
 }
 
-/** Opens as many connections as the pool may have. One that fails is tried again by the statement that needs it. */
+/** Opens as many connections as the pool may have. If one fails, the statement that needs it tries again. */
 export async function openAll(pool: pg.Pool): Promise<void> {
   await Promise.allSettled(Array.from({ length: pool.options.max }, async () => (await pool.connect()).release()));
 }
@@ -124,7 +125,7 @@ export async function inTransaction<Result>(
   let isOver = false;
   let failure: { readonly error: unknown } | undefined;
   const query = async (statement: Statement): Promise<QueryResult> => {
-    // The connection may be somebody else's by now.
+    // The connection may already be in use by somebody else.
     if (isOver) throw new TypeError("The transaction has ended.");
     if (failure) throw failure.error;
     const first = hasBegun ? [] : [BEGIN, ...before()];
@@ -138,7 +139,7 @@ export async function inTransaction<Result>(
   };
   try {
     const result = await work({ query });
-    // PostgreSQL would roll it back, and not say so.
+    // PostgreSQL would roll the transaction back without saying so.
     if (failure) throw failure.error;
     isOver = true;
     if (hasBegun) await client.query("commit").catch(rethrow);
@@ -195,8 +196,8 @@ const LOCK_NOT_AVAILABLE = "55P03";
 const UNIQUE_VIOLATION = "23505";
 
 /**
- * Whether a prepared statement cannot be executed any more: a migration has changed the columns that it returns (feature_not_supported by this
- * function of PostgreSQL), or the connection has lost it (invalid_sql_statement_name). Another connection prepares it anew.
+ * Whether a prepared statement cannot be executed any more: a migration has changed the columns that it returns (feature_not_supported by
+ * this function of PostgreSQL), or the connection has lost it (invalid_sql_statement_name). Another connection prepares it again.
  */
 const isStale = ({ code, routine }: pg.DatabaseError): boolean =>
   code === "26000" || (code === "0A000" && routine === "RevalidateCachedQuery");
@@ -218,17 +219,20 @@ export const isTimeout = (error: unknown): boolean => (error as { cause?: { code
 export const isLockTimeout = (error: unknown): boolean => (error as { code?: string }).code === LOCK_NOT_AVAILABLE;
 
 /**
- * Throws pg's error, as UNAVAILABLE if the database is away, or the statement succeeds on another connection. An error that the server did not
- * send means a broken or missing connection.
+ * Throws pg's error, as UNAVAILABLE if the database is unavailable, or if the statement would succeed on another connection. An error that
+ * the server did not send means a broken or missing connection.
  */
 export function rethrow(error: unknown): never {
-  // Its stack leads to the socket, and not to who has sent the statement.
+  // Its stack leads to the socket, not to the code that sent the statement.
   if (error instanceof Error) Error.captureStackTrace(error);
   const away = error instanceof pg.DatabaseError ? AWAY.test(error.code ?? "") || isStale(error) : isConnectionFault(error);
   throw away ? Object.assign(unavailable("The database is unavailable."), { cause: error }) : error;
 }
 
-/** For an ended connection or a timeout, pg throws a plain Error without a code. A fault in the code would be another class, such as TypeError. */
+/**
+ * Whether an error means a broken connection. For an ended connection or a timeout, pg throws a plain Error without a code. A fault in the
+ * code would have another class, such as TypeError.
+ */
 function isConnectionFault(error: unknown): boolean {
   return error instanceof Error && (error.name === "Error" || error instanceof AggregateError);
 }

@@ -29,22 +29,25 @@ interface Column {
 type Callback = (error: Error | null | undefined, result?: QueryResult) => void;
 type GetParser = (oid: number, format: "text") => (text: string) => unknown;
 
-/** What the statements return that were executed on a connection, by their names. PostgreSQL fails a statement whose columns have changed since. */
+/**
+ * The columns of the statements that were executed on a connection, by statement name. PostgreSQL fails a statement whose columns have
+ * changed since.
+ */
 const COLUMNS = new WeakMap<Connection, Map<string, readonly Column[]>>();
 
 /**
- * A statement that a client of pg executes, in place of one of pg's own queries. It asks for its columns once on each connection, and does
- * without the events and copies of pg's, which take half of the time that a short statement takes the node. pg's interface of such objects is
- * that of its package pg-cursor.
+ * A statement that a pg client executes instead of one of pg's own queries. It requests its columns once per connection, and avoids pg's
+ * events and copies, which take half of the time that a node spends on a short statement. Its interface to pg is the one that the package
+ * pg-cursor uses.
  */
 class Query {
-  /** Set by the client or pool that it is given to. */
+  /** Set by the client or pool that executes the query. */
   callback: Callback | undefined;
   readonly query_timeout: number | undefined;
-  /** In order. The rows of the last one are returned. */
+  /** The statements in their order. The rows of the last one are returned. */
   readonly #statements: readonly Statement[];
   readonly #last: Statement;
-  /** Which of them is being executed. */
+  /** The index of the statement that is being executed. */
   #at = 0;
   readonly #getParser: GetParser;
   readonly #rows: unknown[] = [];
@@ -59,7 +62,7 @@ class Query {
     this.#getParser = getParser;
   }
 
-  /** Those of the statement that is being executed: pg asks for them when PostgreSQL has parsed it. */
+  /** Name and text of the statement that is being executed. pg reads them when PostgreSQL has parsed the statement. */
   get name(): string {
     return this.#statements[this.#at]?.name ?? "";
   }
@@ -162,8 +165,8 @@ const isArray = (value: Value): value is readonly string[] | readonly Buffer[] =
 /**
  * Executes a statement on a connection, or on the next one of a pool that is free.
  *
- * @param before what is executed before it in the same round trip. Its rows are left out. If it fails, so does the statement, and outside of a
- *   transaction all of them have no effect. Not with large texts, of which only the last may have some.
+ * @param before statements that are executed before it in the same round trip. Their rows are dropped. If one fails, so does the statement,
+ *   and outside of a transaction none of them has any effect. They may not have large texts
  */
 export function execute(
   on: pg.Pool | pg.ClientBase,

@@ -1,16 +1,16 @@
 import net from "node:net";
 
-/** What one read gives at most, as with Node's own buffers. Bytes. */
+/** The maximum size of one read, as with Node's own buffers. Bytes. */
 const READ_BYTES = 64 * 1024;
-/** Less is copied, since pg keeps parts of short messages until later. Bytes. */
+/** Shorter reads are copied, because pg keeps parts of short messages until later. Bytes. */
 const MIN_SHARED_BYTES = 8 * 1024;
 
 const memory = Buffer.allocUnsafeSlow(READ_BYTES);
 
 /**
- * Creates the socket of a connection. It reads into memory which all such sockets share, unless pg creates one for TLS on top of it. Node would
- * allocate 64 KiB for each read, which V8 counts: 64 MiB of results make it mark its whole heap. Long pieces of `data` events are only valid
- * until their listeners return.
+ * Creates the socket of a connection. It reads into memory that all such sockets share, unless pg puts a TLS socket on top of it. Node
+ * would allocate 64 KiB for each read, which V8 counts: 64 MiB of results make it mark its whole heap. Long pieces of `data` events are
+ * only valid until their listeners return.
  */
 export function createReadSocket(options?: { readonly ssl?: unknown }): net.Socket {
   if (options?.ssl) return new net.Socket();

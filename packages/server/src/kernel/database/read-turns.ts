@@ -2,7 +2,10 @@ import type { Readable } from "node:stream";
 
 /** How long results are read in one turn of the event loop. Connections divide it equally. Milliseconds. */
 const TURN_MS = 3;
-/** What is read of each connection in any case, as turns may be long, and then there are few of them: what Node reads at once. Bytes. */
+/**
+ * The minimum that is read from each connection in a turn, because turns may be long and therefore few: as much as Node reads at once.
+ * Bytes.
+ */
 const MIN_BYTES = 64 * 1024;
 
 /** A connection whose results are read. */
@@ -10,7 +13,7 @@ export class ReadConnection {
   readonly stream: Readable;
   /** The last turn in which a part of a long result was read. */
   turn = -1;
-  /** What was read in it. */
+  /** How much was read in that turn. */
   bytes = 0;
   /** How long that took. */
   spentMs = 0;
@@ -21,14 +24,14 @@ export class ReadConnection {
 }
 
 /**
- * Shares the event loop's time for reading long results. Node reads up to 2 MiB of each connection in one turn, and a megabyte takes a
- * millisecond or more. What is left waits for later turns.
+ * Shares the event loop's time for reading long results. Node reads up to 2 MiB from each connection in one turn, and a megabyte takes a
+ * millisecond or more. The rest waits for later turns.
  */
 export class ReadTurns {
   readonly #nowMs: () => number;
   readonly #waiting = new Set<Readable>();
   #turn = 0;
-  /** Of how many connections long results are read in this turn, and were read in the last one. */
+  /** The number of connections whose long results are read in this turn, and were read in the last turn. */
   #connections = 0;
   #connectionsBefore = 0;
   #isPlanned = false;

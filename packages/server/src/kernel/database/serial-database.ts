@@ -9,8 +9,9 @@ interface Turn {
 
 /**
  * Uses one connection of a database at most: a statement or transaction waits until the one before it has ended. When the database turns
- * out to be away, those that wait fail too: each would wait as long as the first. One that takes too long says nothing of the others, so those
- * go on. The work of a transaction must use its `tx` alone, because another statement would wait for that transaction.
+ * out to be unavailable, those that wait fail, too: each would wait as long as the first. A statement that takes too long says nothing
+ * about the others, so those continue. The work of a transaction must use its `tx` alone, because another statement would wait for that
+ * transaction.
  */
 export class SerialDatabase implements Transactional {
   readonly #db: Transactional;

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import type { LargeTexts } from "./large-texts.ts";
 
-/** What a statement may have as value. */
+/** What a statement may have as a value. */
 export type Value = string | number | bigint | boolean | null | undefined | Buffer | LargeTexts | readonly string[] | readonly Buffer[];
 
 export interface Statement {
-  /** It is prepared under this name, once on each connection. */
+  /** The name under which it is prepared, once on each connection. */
   readonly name: string;
   readonly text: string;
   readonly values: Value[];

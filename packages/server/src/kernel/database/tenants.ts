@@ -15,7 +15,7 @@ export class Tenants {
   /** The workspace that each connection is set to. It is set again only when it changes. */
   readonly #workspaces = new WeakMap<pg.PoolClient, WorkspaceId>();
 
-  /** @param connections what workspaces share: the connections of this pool */
+  /** @param connections the connections of this pool, which workspaces share */
   constructor(options: PoolOptions, connections = new SharedResource({ name: "connections", capacity: options.size })) {
     this.#connections = connections;
     this.#pool = createPool(options, ["tidemill_tenant", "tidemill"]);
@@ -24,10 +24,10 @@ export class Tenants {
   /** The database as a workspace sees it. The first statement of a transaction cannot set its isolation level. */
   of(workspaceId: WorkspaceId): Transactional {
     const set = [sql`select set_config('tidemill.workspace_id', ${workspaceId}, false)`];
-    /** @param work calls `before` when it executes its first statement: for what is to be executed in front of that */
+    /** @param work calls `before` when it executes its first statement, to get the statements that must be executed before that one */
     const enter = async <Result>(client: pg.PoolClient, work: (before: () => readonly Statement[]) => Promise<Result>): Promise<Result> => {
       if (this.#workspaces.get(client) === workspaceId) return work(() => []);
-      // If this fails, it may be set to either.
+      // If this fails, the connection may be set to either workspace.
       this.#workspaces.delete(client);
       let isSet = false;
       const result = await work(() => {

@@ -2,9 +2,9 @@ import type { SlicedWork } from "../shares/loop-time.ts";
 import { COUNT, END, FIRST, MEMBER_END, MEMBER_NEXT, MEMBER_START, NEXT, Outline, START } from "./outline.ts";
 import { Pauses } from "./pauses.ts";
 
-/** What is written is passed on in chunks of this size. */
+/** The size of the chunks in which the output is passed on. */
 const CHUNK_BYTES = 64 * 1024;
-/** Memory of larger texts is freed at once. */
+/** The memory of larger texts is freed immediately. */
 const MIN_FREED_BYTES = 64 * 1024;
 const STEPS_PER_TOKEN = 64;
 /** Fewer bytes are copied one by one. */
@@ -35,7 +35,7 @@ export function* canonicalJson(text: string, write: (bytes: Uint8Array) => unkno
   }
 }
 
-/** Moves the tokens of a text together, so that white space goes. Returns their length. */
+/** Moves the tokens of a text together, which removes the white space. Returns their length. */
 function* compact(bytes: Buffer, outline: Outline, pauses: Pauses): SlicedWork<number> {
   let length = 0;
   let mayBeginMember = false;
@@ -87,9 +87,9 @@ function* writeAll(bytes: Buffer, write: (bytes: Uint8Array) => unknown, pauses:
 /** An object whose members are being written. */
 interface OpenObject {
   readonly object: number;
-  /** How many members of it were begun. */
+  /** How many of its members were begun. */
   begun: number;
-  /** Where the text around it ends: the member that it is in. */
+  /** Where the surrounding text ends: the member that contains the object. */
   readonly outerEnd: number;
 }
 
@@ -102,7 +102,7 @@ function* writeSorted(
 ): SlicedWork<void> {
   const chunks = new Chunks(Math.min(length, CHUNK_BYTES), write);
   const open: OpenObject[] = [];
-  /** What is to be written next, and the first object that begins there or later. */
+  /** The position to write next, and the first object that begins there or later. */
   let at = 0;
   let end = length;
   let object = 0;
@@ -149,7 +149,7 @@ class Chunks {
     this.#write = write;
   }
 
-  /** Adds bytes from `from` to `to`, as many as there is room for, at least one. Returns up to where. */
+  /** Adds bytes from `from` to `to`: at least one, and as many as there is room for. Returns the position after the last added byte. */
   add(bytes: Buffer, from: number, to: number): number {
     if (this.#length === this.#chunk.length) this.flush();
     const end = Math.min(to, from + this.#chunk.length - this.#length);

@@ -1,13 +1,13 @@
 /**
- * JSON text in parts, with long values as parts of their own. As one string it would be copied whole: V8 copies a string that was put together
- * from others when it is cut, encoded or read.
+ * JSON text in parts, with long values as parts of their own. As one string it would be copied as a whole: V8 copies a concatenated string
+ * when it is cut, encoded or read.
  */
 export type JsonParts = readonly string[];
 
-/** Shorter texts are encoded as one string, which takes less. Characters. */
+/** Shorter texts are encoded as one string, which is faster. Characters. */
 const FEW_CHARACTERS = 64 * 1024;
 
-/** How long a text is. Characters. */
+/** The length of a text. Characters. */
 export const lengthOfParts = (parts: JsonParts): number => parts.reduce((sum, { length }) => sum + length, 0);
 
 /** A text as UTF-8. */

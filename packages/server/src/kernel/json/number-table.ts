@@ -2,9 +2,9 @@
 const FIRST_CAPACITY = 16;
 const NOTHING = new Uint32Array(0);
 
-/** A table of whole numbers from 0 to 2³² - 1, outside of V8's heap if it is large: collections of garbage have nothing to copy. */
+/** A table of whole numbers from 0 to 2³² - 1, outside of V8's heap if it is large, so that garbage collections have nothing to copy. */
 export class NumberTable {
-  /** How many rows it has. */
+  /** The number of rows. */
   length = 0;
   readonly #columns: number;
   #numbers = NOTHING;
@@ -21,7 +21,7 @@ export class NumberTable {
     this.#numbers[row * this.#columns + column] = value;
   }
 
-  /** Adds a row, whose numbers have to be set. Returns its index. */
+  /** Adds a row, whose numbers the caller must set. Returns its index. */
   add(): number {
     const row = this.length;
     this.length += 1;
@@ -41,7 +41,7 @@ export class NumberTable {
     return this.#numbers.subarray(row * this.#columns, this.length * this.#columns);
   }
 
-  /** Gives the memory back now. Garbage collection would do it later, and begin earlier because of it. */
+  /** Releases the memory now. Garbage collection would do so later, and would begin earlier because of it. */
   free(): void {
     this.length = 0;
     if (this.#numbers.length > FIRST_CAPACITY) this.#numbers.buffer.transfer(0);

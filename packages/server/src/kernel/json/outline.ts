@@ -8,22 +8,23 @@ export const [START, END, NEXT, FIRST, COUNT] = [0, 1, 2, 3, 4];
 /** Columns of members. */
 export const [MEMBER_START, MEMBER_END, MEMBER_NEXT] = [0, 1, 2];
 
-/** Stands for an array among what is open. */
+/** Stands for an open array. */
 const ARRAY = -1;
-/** An object with fewer members and characters is sorted at once. */
+/** An object with fewer members and characters is sorted synchronously. */
 const [FEW_MEMBERS, FEW_CHARACTERS] = [16, 16 * 1024];
 
 /**
- * Where the objects of a JSON text are whose members are not in the order of their names, and where those members are. All of it is tables of
- * numbers. A payload may have 100,000 members: collections of garbage would copy an object for each, which holds the event loop for 20 ms.
+ * The positions of the objects in a JSON text whose members are not in the order of their names, and of these members. All of it is stored
+ * in tables of numbers. A payload may have 100,000 members: garbage collections would copy an object for each, which holds the event loop
+ * for 20 ms.
  */
 export class Outline {
   /**
-   * In the order in which they begin. NEXT is the first one that begins behind it; FIRST and COUNT say which of `sorted` are its members. COUNT is
-   * 0 if these are in the order of their names already.
+   * The objects in the order in which they begin. NEXT is the first object that begins after this one; FIRST and COUNT say which rows of
+   * `sorted` are its members. COUNT is 0 if these are already in the order of their names.
    */
   readonly objects = new NumberTable(5);
-  /** In the order in which they begin. MEMBER_NEXT is the first object that begins in it or behind it. */
+  /** The members in the order in which they begin. MEMBER_NEXT is the first object that begins in the member or after it. */
   readonly members = new NumberTable(3);
   /** Members of objects, sorted by name. */
   readonly sorted = new NumberTable(1);
@@ -98,7 +99,10 @@ export class Outline {
     for (let index = 0; index < members.length; index += 1) this.sorted.push(members[index] as number);
   }
 
-  /** Forgets an object that is written as it stands. If objects in it are not, their numbers must stay as they are, and so must its own. */
+  /**
+   * Forgets an object that is written as it is. If it contains objects that are not, their numbers must stay as they are, and so must its
+   * own.
+   */
   #forget(object: number, members: Uint32Array): void {
     if (object < this.objects.length - 1) return;
     this.objects.length = object;

@@ -1,7 +1,7 @@
 /** Steps between two pauses. They take about a millisecond. */
 const SLICE_STEPS = 256 * 1024;
 
-/** Counts the steps of a work that runs in slices, and says when it has to pause. One step looks at a few characters. */
+/** Counts the steps of work that runs in slices, and says when it has to pause. One step processes a few characters. */
 export class Pauses {
   #left = SLICE_STEPS;
 

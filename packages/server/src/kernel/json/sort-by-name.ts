@@ -8,7 +8,7 @@ const [QUOTE, BACKSLASH] = [0x22, 0x5c];
 /** The names of members, where they stand in JSON. */
 export class Names {
   readonly #bytes: Uint8Array;
-  /** Its first column says where they begin. */
+  /** A table whose first column says where the members begin. */
   readonly #members: NumberTable;
   /** How many bytes the last comparison has read. */
   compared = 0;
@@ -59,7 +59,7 @@ export function* areSorted(members: Uint32Array, names: Names, pauses: Pauses): 
   return true;
 }
 
-/** Sorts members by name. It is stable, so of duplicate members the last one still counts. What it is given may be overwritten. */
+/** Sorts members by name. It is stable, so of duplicate members the last one still counts. The input may be overwritten. */
 export function* sortByName(members: Uint32Array, names: Names, pauses: Pauses): SlicedWork<Uint32Array> {
   let from: Uint32Array = members;
   let to: Uint32Array = new Uint32Array(members.length);

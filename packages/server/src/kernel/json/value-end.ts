@@ -15,7 +15,9 @@ export class JsonDepthError extends Error {
   }
 }
 
-/** JSON that no one needs. The message is the rest of a sentence that begins with "The body". */
+/**
+ * JSON that is valid, but beyond a limit that no real document reaches. The message is the rest of a sentence that begins with "The body".
+ */
 export class JsonLimitError extends Error {
   override readonly name = "JsonLimitError";
 }
@@ -23,7 +25,7 @@ export class JsonLimitError extends Error {
 /** Work on JSON pauses after about this many bytes, which take less than half a millisecond. */
 export const JSON_SLICE_BYTES = 64 * 1024;
 
-/** Digits of a number, or characters of white space in a row. */
+/** The maximum number of digits of a number, or of consecutive white space characters. */
 const MAX_RUN = 2 * 1024 * 1024;
 
 // Constants of this file: imported ones are loaded again at each comparison.
@@ -122,7 +124,7 @@ export class JsonValueScan {
   }
 }
 
-/** The index of the closing quote, or an index from `limit` on if the string goes on there. */
+/** The index of the closing quote, or an index from `limit` on if the string continues there. */
 function charactersEnd(bytes: Buffer, start: number, limit: number): number {
   let at = start;
   for (; at < limit; at += 1) {
@@ -172,7 +174,7 @@ function literalEnd(bytes: Buffer, start: number): number {
 
 const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= ZERO && byte <= NINE;
 
-/** The index of the first byte from `start` on that is no white space. */
+/** The index of the first byte from `start` on that is not white space. */
 export function afterSpace(bytes: Buffer, start: number): number {
   let at = start;
   for (;;) {

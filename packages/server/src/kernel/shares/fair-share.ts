@@ -4,12 +4,12 @@ import type { WorkspaceId } from "../ids.ts";
 const TIMES_FREE = 3;
 
 /**
- * A resource of a node that workspaces share, in units such as attempts or bytes. This only counts: a user of the resource asks for
- * room, takes units, and gives them back.
+ * A resource of a node that workspaces share, in units such as attempts or bytes. This class only counts: a user of the resource asks for
+ * room, takes units, and returns them.
  *
- * A workspace may hold three times what is free and no more, so that there is always room for the next one: alone three quarters, two
- * of them three sevenths each (the dynamic threshold of shared buffers, Choudhury and Hahne 1998). Nobody needs to give anything back
- * for that, which callbacks that hang would not do. Of fewer than four units one workspace may hold all.
+ * A workspace may hold at most three times what is free, so that there is always room for the next one: one workspace alone gets three
+ * quarters, two get three sevenths each (the dynamic threshold of shared buffers, Choudhury and Hahne 1998). This works without anybody
+ * returning units early, which hanging callbacks would not do. If there are fewer than four units, one workspace may hold all of them.
  */
 export class FairShare {
   readonly capacity: number;
@@ -35,7 +35,7 @@ export class FairShare {
     return this.#held.get(workspaceId) ?? 0;
   }
 
-  /** How many more units the workspace may take. One that holds nothing may take one as long as any is free. */
+  /** How many more units the workspace may take. A workspace that holds nothing may take one unit as long as any is free. */
   roomFor(workspaceId: WorkspaceId): number {
     const held = this.#held.get(workspaceId) ?? 0;
     const room = Math.ceil((TIMES_FREE * this.free - held) / (TIMES_FREE + 1));

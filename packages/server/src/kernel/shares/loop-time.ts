@@ -8,7 +8,7 @@ interface Task {
   readonly workspaceId: WorkspaceId;
   readonly work: SlicedWork<unknown>;
   readonly reject: (error: Error) => void;
-  /** Goes on for one slice. Returns whether the work is done. */
+  /** Continues for one slice. Returns whether the work is done. */
   readonly advance: () => boolean;
 }
 
@@ -25,36 +25,36 @@ const MAX_WITHHELD_MS = 50;
 const MAX_SHORT = 2 * 1024;
 
 /**
- * Shares the event loop's time among works that take long: large bodies, responses with many secrets. A work runs in slices, and
+ * Shares the event loop's time among tasks that take long: large bodies, responses with many secrets. Each task runs in slices, and
  * workspaces take turns. Between two slices the event loop does everything else.
  */
 export class LoopTime {
   readonly #line = new RoundRobinQueue<Task>();
   readonly #tasks = new Map<SlicedWork<unknown>, Task>();
-  /** Spent on first slices in this turn of the event loop. */
+  /** Time spent on first slices in this turn of the event loop. */
   #spentMs = 0;
   #sliceEndedMs = 0;
   #isPlanned = false;
   #isAccepting = false;
 
-  /** How many works are unfinished. */
+  /** How many tasks are unfinished. */
   get waiting(): number {
     return this.#line.size;
   }
 
   /**
-   * A connection was accepted. Node accepts one in each turn of the event loop, so hundreds that come at once, or those behind them,
-   * would wait for a slice each. The next slice is left to a later turn, for some time at most.
+   * A connection was accepted. Node accepts one in each turn of the event loop, so if hundreds come at once, each would wait for a slice,
+   * and so would those that come after them. The next slice is left to a later turn, for a limited time.
    */
   accepted(): void {
     this.#isAccepting = true;
   }
 
   /**
-   * Runs `work` to its end. Work on few characters, or that ends in its first slice while no other work waits, is done at once: then the
-   * result is no promise, and an error of the work is thrown.
+   * Runs `work` to its end. Work on few characters, or that ends in its first slice while no other work waits, is done synchronously: then
+   * the result is not a promise, and an error of the work is thrown.
    *
-   * @param characters how long the text is that is worked on
+   * @param characters the length of the text that is processed
    */
   run<Result>(workspaceId: WorkspaceId, characters: number, work: SlicedWork<Result>): Result | Promise<Result> {
     if (characters <= MAX_SHORT) return runSynchronously(work);
@@ -81,7 +81,7 @@ export class LoopTime {
     const task = this.#tasks.get(work);
     if (!task) return;
     this.#end(task);
-    // First: a `finally` may throw.
+    // Rejected first: a `finally` may throw.
     task.reject(new WorkDroppedError("The result of the work is no longer wanted."));
     work.return(undefined);
   }
@@ -105,7 +105,7 @@ export class LoopTime {
     });
   }
 
-  /** Work may be dropped before its turn: then the turn is planned all the same. */
+  /** Work may be dropped before its turn. Then the turn stays planned. */
   #planTurn(): void {
     if (this.#isPlanned) return;
     this.#isPlanned = true;
@@ -127,7 +127,7 @@ export class LoopTime {
       this.#planTurn();
       return;
     }
-    // A workspace's works are done one after the other: each that has begun holds memory.
+    // A workspace's tasks are done one after the other, because each task that has begun holds memory.
     if (task.advance()) this.#end(task);
     this.#line.moveWorkspaceBack(task.workspaceId);
     this.#sliceEndedMs = performance.now();
@@ -135,7 +135,7 @@ export class LoopTime {
   };
 }
 
-/** Runs work to its end at once, where it is known to be small. */
+/** Runs work to its end synchronously. For work that is known to be small. */
 export function runSynchronously<Result>(work: SlicedWork<Result>): Result {
   for (;;) {
     const step = work.next();
@@ -143,7 +143,7 @@ export function runSynchronously<Result>(work: SlicedWork<Result>): Result {
   }
 }
 
-/** Goes on with the work for about this long. Returns null if it is not done. */
+/** Continues the work for about this long. Returns null if it is not done. */
 function advanceFor<Result>(work: SlicedWork<Result>, ms: number): IteratorReturnResult<Result> | null {
   const untilMs = performance.now() + ms;
   do {

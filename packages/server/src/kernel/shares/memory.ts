@@ -3,15 +3,15 @@ import { constrainedMemory } from "node:process";
 import { LIMITS } from "@tidemill/contract";
 
 const MIB = 1024 * 1024;
-/** What a node without work takes, and what the engine holds whatever workspaces do. */
+/** The memory that a node takes without work, and that the engine always holds. */
 const BASE_MIB = 200;
-/** What a node takes at most unless it is told otherwise. */
+/** The maximum that a node takes by default. */
 const MAX_DEFAULT_MIB = 2_048;
 export const MIN_MEMORY_MIB = 384;
 /** Two batches of the largest size must fit, those of two workspaces. */
 const MIN_REQUEST_BYTES = 2 * LIMITS.batchBodyBytes;
 
-/** How much memory a node takes unless it is told otherwise: half of the container's or the machine's. MiB. */
+/** The memory that a node takes by default: half of the container's or the machine's. MiB. */
 export function defaultMemoryMib(): number {
   const containerBytes = constrainedMemory();
   const bytes = Math.min(totalmem(), containerBytes > 0 ? containerBytes : Number.POSITIVE_INFINITY);
@@ -19,15 +19,15 @@ export function defaultMemoryMib(): number {
 }
 
 export interface MemoryShares {
-  /** Of bodies that arrive, and of responses that are not yet taken. Bytes. */
+  /** Memory for bodies that arrive, and for responses that are not yet taken. Bytes. */
   readonly requestBytes: number;
-  /** Of the payloads of callbacks in flight. */
+  /** Memory for the payloads of callbacks in flight. */
   readonly payloadCharacters: number;
 }
 
 /**
- * Divides a node's memory. A byte of a request takes about four of memory: as it came, as text, and in the statement that stores it. A
- * character of a payload takes about three: as text, as bytes, and in the socket.
+ * Divides a node's memory. A byte of a request takes about four bytes of memory: as received, as text, and in the statement that stores it.
+ * A character of a payload takes about three bytes: as text, as bytes, and in the socket.
  */
 export function divideMemory(memoryMib: number): MemoryShares {
   const eighth = Math.floor(((memoryMib - BASE_MIB) * MIB) / 8);

@@ -6,8 +6,8 @@ import type { Shares } from "./shares.ts";
 export const SHARE_GAUGES = {
   capacity: { name: "tidemill_share_capacity", help: "How much of a shared resource the node has.", labels: ["resource"] },
   held: { name: "tidemill_share_held", help: "How much of a shared resource workspaces hold.", labels: ["resource"] },
-  waiting: { name: "tidemill_share_waiting", help: "How many wait for a turn at a shared resource.", labels: ["resource"] },
-  loop: { name: "tidemill_sliced_tasks", help: "Large bodies and responses that are worked on in slices.", labels: [] },
+  waiting: { name: "tidemill_share_waiting", help: "How many requests wait for a turn at a shared resource.", labels: ["resource"] },
+  loop: { name: "tidemill_sliced_tasks", help: "Large bodies and responses that are being processed in slices.", labels: [] },
 } as const;
 
 interface ResourceGauge {

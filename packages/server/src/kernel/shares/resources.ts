@@ -1,4 +1,4 @@
-/** What workspaces share on a node. Each has words for the sentence "All of this node's … is in use." */
+/** What workspaces share on a node. Each value completes the sentence "All of this node's … is in use." */
 export const RESOURCES = {
   delivery_slots: "capacity for callbacks in flight",
   payload_memory: "memory for payloads of callbacks in flight",

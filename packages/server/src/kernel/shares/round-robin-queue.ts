@@ -4,7 +4,10 @@ interface OfWorkspace {
   readonly workspaceId: WorkspaceId;
 }
 
-/** A line in which workspaces take turns, and in each workspace its members. Many members of one workspace do not delay another. */
+/**
+ * A line in which workspaces take turns, and within each workspace its members. Many members of one workspace do not delay another
+ * workspace.
+ */
 export class RoundRobinQueue<Member extends OfWorkspace> {
   readonly #members = new Map<WorkspaceId, Set<Member>>();
   #size = 0;
@@ -37,7 +40,7 @@ export class RoundRobinQueue<Member extends OfWorkspace> {
     if (members.size === 0) this.#members.delete(member.workspaceId);
   }
 
-  /** The member had its turn: it goes to the end of its workspace's line, and the workspace behind the others. */
+  /** The member had its turn: it goes to the end of its workspace's line, and the workspace goes to the end, too. */
   moveBack(member: Member): void {
     const members = this.#members.get(member.workspaceId);
     if (!members?.delete(member)) return;
@@ -45,7 +48,7 @@ export class RoundRobinQueue<Member extends OfWorkspace> {
     this.moveWorkspaceBack(member.workspaceId);
   }
 
-  /** The workspace had its turn: it goes behind the others. Its members keep their order. */
+  /** The workspace had its turn: it goes to the end. Its members keep their order. */
   moveWorkspaceBack(workspaceId: WorkspaceId): void {
     const members = this.#members.get(workspaceId);
     if (!members) return;
@@ -53,13 +56,13 @@ export class RoundRobinQueue<Member extends OfWorkspace> {
     this.#members.set(workspaceId, members);
   }
 
-  /** The member had its turn and leaves: its workspace goes behind the others. */
+  /** The member had its turn and leaves. Its workspace goes to the end. */
   finish(member: Member): void {
     this.delete(member);
     this.moveWorkspaceBack(member.workspaceId);
   }
 
-  /** Takes so many members out of the line, or all, in the order of their turns: each has had its turn (`finish`). */
+  /** Takes this many members out of the line, or all, in the order of their turns. Each counts as having had its turn (`finish`). */
   take(count: number): Member[] {
     const taken: Member[] = [];
     for (const member of this.inTurns()) if (taken.push(member) >= count) break;

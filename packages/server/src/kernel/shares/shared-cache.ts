@@ -8,8 +8,8 @@ interface Entry<Value> {
 }
 
 /**
- * A cache that workspaces share. Every workspace may use an entry, and the one that stored it last is charged for it. A workspace
- * without room gives up its own oldest entries, so that it cannot evict those of others. Any entry may be gone at any time.
+ * A cache that workspaces share. Every workspace may use an entry, and the one that stored it last is charged for it. A workspace without
+ * room loses its own oldest entries, so that it cannot evict those of others. Any entry may be gone at any time.
  */
 export class SharedCache<Key, Value> {
   readonly #entries = new Map<Key, Entry<Value>>();
@@ -17,7 +17,7 @@ export class SharedCache<Key, Value> {
   readonly #keys = new Map<WorkspaceId, Set<Key>>();
   readonly #share: FairShare;
 
-  /** @param capacity in units of the entries, such as one for each */
+  /** @param capacity in the units that entries are charged, such as one for each entry */
   constructor(capacity: number) {
     this.#share = new FairShare(capacity);
   }
@@ -58,7 +58,7 @@ export class SharedCache<Key, Value> {
     for (const [key, { value }] of this.#entries) if (isToGo(value)) this.delete(key);
   }
 
-  /** A workspace that holds nothing and finds no room for one unit takes the place of the oldest entry of all. */
+  /** Makes room. A workspace that holds nothing and finds no room for one unit takes the place of the oldest entry of all. */
   #evictFor(workspaceId: WorkspaceId, units: number): boolean {
     const [own] = this.#keys.get(workspaceId) ?? [];
     const [oldest] = units === 1 ? this.#entries.keys() : [];

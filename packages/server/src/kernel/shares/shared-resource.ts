@@ -5,11 +5,11 @@ import { FairShare } from "./fair-share.ts";
 import { RESOURCES, type ResourceName } from "./resources.ts";
 import { RoundRobinQueue } from "./round-robin-queue.ts";
 
-/** Someone who waits for a turn. */
+/** A caller that waits for a turn. */
 interface Waiting {
   readonly workspaceId: WorkspaceId;
   readonly units: number;
-  /** Room that suffices for them. */
+  /** The room that suffices for the units. */
   readonly minRoom: number;
   readonly resolve: () => void;
 }
@@ -19,7 +19,7 @@ const MAX_WAIT_MS = 5_000;
 
 export interface SharedResourceOptions {
   readonly name: ResourceName;
-  /** In units of the resource, such as connections or bytes. */
+  /** The total, in units of the resource, such as connections or bytes. */
   readonly capacity: number;
   readonly maxWaitMs?: number;
   /** Called for each refusal. */
@@ -27,8 +27,8 @@ export interface SharedResourceOptions {
 }
 
 /**
- * A resource of a node that workspaces share. Callers take units at once or wait for a turn, and give them back.
- * Workspaces take turns, so that a workspace with many that wait costs another one turn.
+ * A resource of a node that workspaces share. Callers take units immediately or wait for a turn, and return them. Workspaces take turns, so
+ * that a workspace with many waiting callers delays another by one turn only.
  */
 export class SharedResource extends FairShare {
   readonly name: ResourceName;
@@ -48,7 +48,7 @@ export class SharedResource extends FairShare {
     return this.#line.size;
   }
 
-  /** Takes units if the workspace has room for them. When nobody holds any, also more than it may usually have. */
+  /** Takes units if the workspace has room for them. When nobody holds any, it may take more than usual. */
   tryTake(workspaceId: WorkspaceId, units = 1, minRoom = units): boolean {
     if (minRoom > this.roomFor(workspaceId) && this.total > 0) return false;
     this.take(workspaceId, units);
@@ -65,9 +65,9 @@ export class SharedResource extends FairShare {
   }
 
   /**
-   * Takes units at once, or when it is the workspace's turn.
+   * Takes units immediately, or when it is the workspace's turn.
    *
-   * @param minRoom room that suffices: less than `units` for what cannot be divided, so that it is not refused for its size
+   * @param minRoom the room that suffices. It is less than `units` for something indivisible, which must not be refused for its size
    * @throws UNAVAILABLE when that takes too long
    */
   takeInTurn(workspaceId: WorkspaceId, units = 1, minRoom = units): Promise<void> | undefined {
@@ -85,7 +85,7 @@ export class SharedResource extends FairShare {
       const timer = setStallTolerantTimeout(() => {
         this.#line.delete(waiting);
         reject(this.refusal(workspaceId));
-        // The next one of the workspace may need less.
+        // The workspace's next caller may need less.
         this.#serve();
       }, this.#maxWaitMs);
       this.#line.add(waiting);
@@ -107,7 +107,7 @@ export class SharedResource extends FairShare {
     this.#serve();
   }
 
-  /** The error of a request that gets no units. It says who uses them: the workspace, or all of them together. */
+  /** The error of a request that gets no units. It says who uses them: the workspace, or all workspaces together. */
   refusal(workspaceId: WorkspaceId): ProblemError {
     this.#onRefused?.(this.name, workspaceId);
     const what = `this node's ${RESOURCES[this.name]}`;

@@ -5,12 +5,12 @@ import { defaultMemoryMib, divideMemory } from "./memory.ts";
 import type { ResourceName } from "./resources.ts";
 import { SharedResource } from "./shared-resource.ts";
 
-/** Look-ups of host names that a node has under way. */
+/** The maximum number of look-ups of host names under way. */
 const MAX_LOOKUPS = 256;
-/** Streams of events that a node has open: at most this many, and at most this part of clients' connections. */
+/** The maximum number of open event streams, and the maximum part of clients' connections that they may take. */
 const MAX_EVENT_STREAMS = 1_000;
 const EVENT_STREAMS_OF_CONNECTIONS = 0.5;
-/** Names of workers that a node knows. */
+/** The maximum number of workers that a node knows. */
 export const MAX_WORKERS = 50_000;
 
 export interface SharesOptions {

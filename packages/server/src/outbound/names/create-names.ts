@@ -15,7 +15,7 @@ export interface CreateNamesOptions {
 
 /** Creates a node's resolver of names. */
 export function createNames({ config, guard, share, clock }: CreateNamesOptions): Names {
-  // The system's resolver adds names of the private network only. Where callbacks may not go there, nobody can make use of its threads.
+  // The system's resolver adds names of the private network only. Where callbacks may not go there, its threads would serve nobody.
   const reachesPrivate = config.env === "development" || config.allowAddresses.length > 0;
   const lookup = new Lookup({ servers: config.dnsServers }, reachesPrivate ? createSystemLookup() : null);
   return new Names({ files: new SystemFiles(clock), lookup, guard, share, clock });

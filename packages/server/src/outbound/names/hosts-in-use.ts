@@ -7,8 +7,8 @@ interface HostInUse {
 }
 
 /**
- * The addresses of the hosts to which requests are under way. A request's connection is made to what its host was resolved to before,
- * and not to what a cache still has by then.
+ * The addresses of the hosts to which requests are under way. A request's connection is made to what its host was resolved to before, not
+ * to what a cache has by then.
  */
 export class HostsInUse {
   readonly #hosts = new Map<string, HostInUse>();
@@ -30,7 +30,7 @@ export class HostsInUse {
     if (host.requests === 0) this.#hosts.delete(hostname);
   }
 
-  /** For connections. */
+  /** Resolves a host for connections. */
   readonly lookup: Resolve = (hostname, _options, callback) => {
     const addresses = this.#hosts.get(hostname)?.addresses;
     queueMicrotask(() => {

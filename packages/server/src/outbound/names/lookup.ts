@@ -4,12 +4,12 @@ import { failed, type LookupError, type Resolution } from "./resolution.ts";
 import { fullNames, type SearchRules } from "./search-rules.ts";
 import { isSystemName, type SystemLookup } from "./system-lookup.ts";
 
-/** The system's resolver does not say how long its answers hold. Seconds. */
+/** The system's resolver does not say how long its answers are valid. Seconds. */
 const SYSTEM_TTL_SECONDS = 10;
 
 export interface LookupResult {
   readonly resolution: Resolution;
-  /** How long it holds, if it was found. */
+  /** How long the result is valid, if the name was found. */
   readonly ttlSeconds: number;
 }
 
@@ -26,7 +26,7 @@ export class Lookup {
   }
 
   /**
-   * @param givenUp when it is aborted, no more is asked
+   * @param givenUp when it is aborted, no further query is sent
    * @throws UNAVAILABLE when the workspace got no turn at the system's resolver
    */
   async run(workspaceId: WorkspaceId, hostname: string, search: SearchRules, givenUp: AbortSignal): Promise<LookupResult> {
@@ -42,7 +42,7 @@ export class Lookup {
     return (await this.#nameServer?.isReachable()) ?? true;
   }
 
-  /** Asks for one full name after the other until one is found, or an answer does not come. */
+  /** Asks for one full name after the other, until one is found or a query gets no answer. */
   async #askAll(hostname: string, search: SearchRules, givenUp: AbortSignal): Promise<Answer> {
     const nameServer = this.#serverFor(search);
     let answer: Answer = { kind: "absent" };

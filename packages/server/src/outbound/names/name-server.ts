@@ -5,12 +5,12 @@ import type { Address } from "./resolution.ts";
 /** What name servers say about a full name. */
 export type Answer =
   | { readonly kind: "found"; readonly addresses: readonly Address[]; readonly ttlSeconds: number }
-  /** It does not exist, or has no address. */
+  /** The name does not exist, or has no address. */
   | { readonly kind: "absent" }
   /** A name server could not tell. Other names may be tried. */
   | { readonly kind: "unknown" }
   | { readonly kind: "silent" }
-  /** No name server of this node can be reached, or none answers anything. */
+  /** No name server of this node can be reached, or none answers any query. */
   | { readonly kind: "unreachable" };
 
 export interface NameServerOptions {
@@ -23,7 +23,7 @@ export interface NameServerOptions {
 
 /** When one family of addresses is known, the other has this long. Seconds. */
 const OTHER_FAMILY_SECONDS = 0.25;
-/** Of a name with more addresses of a family, the rest is left out: a name server could send thousands. */
+/** If a name has more addresses of a family, the rest is left out: a name server could send thousands. */
 const MAX_ADDRESSES = 8;
 /** A try waits longer than the one before, but at most this long. Milliseconds. */
 const MAX_TIMEOUT_MS = 2_000;
@@ -33,11 +33,11 @@ const TRIES = 4;
 
 /** One lost packet must not make a name server look silent. */
 const PROBE_TRIES = 2;
-/** Whether name servers answer is asked this often at most. */
+/** How often at most to ask whether name servers answer. */
 const PROBE_SECONDS = 1;
 
 const ABSENT = new Set(["ENOTFOUND", "ENODATA", "EBADNAME"]);
-/** Connections refused, also for lack of a descriptor; and memory. */
+/** A refused connection (also when descriptors are lacking), and lack of memory. */
 const UNREACHABLE = new Set(["ECONNREFUSED", "ENOMEM"]);
 
 type FamilyAnswer = { readonly records: readonly RecordWithTtl[] } | { readonly code: string };
@@ -66,7 +66,7 @@ export class NameServer {
     return { kind: codes.every((code) => ABSENT.has(code)) ? "absent" : "unknown" };
   }
 
-  /** A name server that is slow or broken for one family must not hold up the other. */
+  /** Asks for both families. A name server that is slow or broken for one family must not delay the other. */
   async #bothFamilies(name: string): Promise<{ v4: FamilyAnswer | undefined; v6: FamilyAnswer | undefined }> {
     const answers: { v4: FamilyAnswer | undefined; v6: FamilyAnswer | undefined } = { v4: undefined, v6: undefined };
     const both = [
@@ -84,8 +84,8 @@ export class NameServer {
   }
 
   /**
-   * Whether a name server answers a question whose answer is short. A refused connection alone proves nothing: an answer that is too
-   * long for UDP is asked for again by TCP, which some name servers do not speak. Neither does a silence: the name's own server may be
+   * Whether a name server answers a question whose answer is short. A refused connection alone proves nothing: a query whose answer is too
+   * long for UDP is repeated over TCP, which some name servers do not speak. Silence proves nothing either: the name's own server may be
    * silent.
    */
   isReachable(): Promise<boolean> {

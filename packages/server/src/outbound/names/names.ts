@@ -7,7 +7,7 @@ import type { Lookup, LookupResult } from "./lookup.ts";
 import { failed, type Resolution } from "./resolution.ts";
 import type { SystemFiles, SystemNames } from "./system-files.ts";
 
-/** Names that were found. */
+/** The maximum number of names in the cache that were found. */
 const MAX_NAMES = 5_000;
 /** Failures are used so briefly that few are needed. */
 const MAX_FAILURES = 1_000;
@@ -29,8 +29,8 @@ export interface NamesOptions {
 }
 
 /**
- * Resolves the names of handlers: from `/etc/hosts`, from earlier look-ups, or by a look-up. Look-ups are shared by workspaces, and so
- * are their results. A name with a private address fails here, as one that does not exist does.
+ * Resolves the names of handlers: from `/etc/hosts`, from earlier look-ups, or by a look-up. Look-ups are shared by workspaces, and so are
+ * their results. A name with a private address fails here like a name that does not exist.
  */
 export class Names {
   readonly #options: NamesOptions;
@@ -47,7 +47,7 @@ export class Names {
   }
 
   /**
-   * The addresses of a URL's hostname, at once if they are cached.
+   * The addresses of a URL's hostname. A promise unless they are cached.
    *
    * @throws UNAVAILABLE when the workspace got no turn for a look-up
    */
@@ -65,7 +65,7 @@ export class Names {
     return found ?? shared(this.#inTurn, `${workspaceId} ${hostname}`, () => this.#lookUpInTurn(files, workspaceId, hostname));
   }
 
-  /** Without a look-up. */
+  /** Resolves a name without a look-up. */
   #listed({ hosts }: SystemNames, hostname: string): Resolution | undefined {
     const addresses = hosts.get(hostname.replace(/\.$/, ""));
     if (addresses) return this.#checked(hostname, { kind: "found", addresses });
@@ -100,7 +100,7 @@ export class Names {
     return cached.resolution;
   }
 
-  /** A look-up that is given up goes on for a while, and holds its part of the share until it ends. */
+  /** A look-up that is given up continues for a while, and holds its part of the share until it ends. */
   async #run({ search }: SystemNames, workspaceId: WorkspaceId, hostname: string): Promise<LookupResult> {
     const { lookup, share, maxLookupMs = MAX_LOOKUP_MS } = this.#options;
     const givenUp = new AbortController();
@@ -124,7 +124,7 @@ export class Names {
   }
 }
 
-/** Starts work that has not ended yet for this key only once. */
+/** Shares work: while work for this key is running, it is not started again. */
 function shared<Result>(running: Map<string, Promise<Result>>, key: string, start: () => Promise<Result>): Promise<Result> {
   const known = running.get(key);
   if (known) return known;

@@ -4,13 +4,13 @@ import { readHosts } from "./hosts-file.ts";
 import type { Address } from "./resolution.ts";
 import { readSearchRules, type SearchRules } from "./search-rules.ts";
 
-/** How old the knowledge of a file may be. Milliseconds. */
+/** How long a file is trusted before it is checked again. Milliseconds. */
 const RECHECK_MS = 2_000;
 
 /** What the machine's files say about names. */
 export interface SystemNames {
   readonly hosts: ReadonlyMap<string, readonly Address[]>;
-  /** Another object after each change of `/etc/resolv.conf`. */
+  /** A new object after each change of `/etc/resolv.conf`. */
   readonly search: SearchRules;
 }
 
@@ -30,7 +30,7 @@ export class SystemFiles {
     this.#current = this.#read();
   }
 
-  /** What the files say: at once if they were checked recently. */
+  /** What the files say. A promise unless they were checked recently. */
   read(): SystemNames | Promise<SystemNames> {
     if (this.#clock.elapsedMs() - this.#checkedMs < RECHECK_MS) return this.#current;
     this.#checking ??= this.#check().finally(() => {
@@ -63,7 +63,7 @@ class WatchedFile<Content> {
     this.content = parse("");
   }
 
-  /** Reads the file if it has changed. One that cannot be read keeps the content that it had. */
+  /** Reads the file if it has changed. For a file that cannot be read, its previous content is kept. */
   async check(): Promise<void> {
     try {
       const { mtimeMs, ctimeMs, size, ino } = await stat(this.#path);

@@ -5,16 +5,19 @@ import { failed, type LookupError, type Resolution } from "./resolution.ts";
 
 /** `dns.lookup` occupies one of libuv's four threads until the system's resolver ends. Files and encryption need the others. */
 const MAX_THREADS = 2;
-/** Shorter than a look-up may take, so that one without a turn is refused and not a failure of the name. Milliseconds. */
+/**
+ * The maximum wait for a turn. It is shorter than a look-up may take, so that a look-up without a turn is refused and does not count as a
+ * failure of the name. Milliseconds.
+ */
 const MAX_WAIT_MS = 2_000;
 
-/** Looks names up as other programs of the machine do, with all that nsswitch.conf names, mDNS for example. */
+/** Looks names up like other programs of the machine, with all services of nsswitch.conf, for example mDNS. */
 export type SystemLookup = (workspaceId: WorkspaceId, name: string) => Promise<Resolution>;
 
 /** Names that name servers usually do not know, but the system's resolver may. */
 export const isSystemName = (name: string): boolean => /^[^.]+\.?$|\.local\.?$/.test(name);
 
-/** Creates a system look-up that uses few threads, by turns of the workspaces. */
+/** Creates a system look-up that uses few threads. Workspaces take turns. */
 export function createSystemLookup(lookUp: Resolve = lookup): SystemLookup {
   const threads = new SharedResource({ name: "lookups", capacity: MAX_THREADS, maxWaitMs: MAX_WAIT_MS });
   return (workspaceId, name) =>
@@ -29,7 +32,7 @@ export function createSystemLookup(lookUp: Resolve = lookup): SystemLookup {
     );
 }
 
-/** What the node itself lacks. Tenants choose names, so no other error may count as a fault of the node. */
+/** Errors that mean that the node itself lacks something. Tenants choose names, so no other error may count as a fault of the node. */
 const NODE_LACKS = new Set(["EMFILE", "ENFILE", "ENOMEM", "EAI_MEMORY"]);
 
 function codeOf(error: Error): LookupError["code"] {

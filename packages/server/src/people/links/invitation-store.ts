@@ -32,7 +32,7 @@ export const deleteInvitation = (db: Db, workspaceId: WorkspaceId, id: Uuid): Pr
       returning id, role, email, created_by, created_at, expires_at`,
   );
 
-/** Deletes the invitations that somebody has made. Uses index link_workspace. */
+/** Deletes the invitations that an actor has made. Uses index link_workspace. */
 export const deleteInvitationsBy = (db: Db, workspaceId: WorkspaceId, createdBy: string): Promise<InvitationRow[]> =>
   rows(
     db,
@@ -41,7 +41,7 @@ export const deleteInvitationsBy = (db: Db, workspaceId: WorkspaceId, createdBy:
       returning id, role, email, created_by, created_at, expires_at`,
   );
 
-/** The workspaces to which somebody has invited whose admin they are not: as an operator. Few invitations are open at a time. */
+/** The workspaces to which a person has invited others as an operator, without being an admin there. Few invitations are open at a time. */
 export const listInvitedToAcrossWorkspaces = async (db: Db, personId: PersonId): Promise<WorkspaceId[]> =>
   (
     await rows<{ id: WorkspaceId }>(

@@ -23,9 +23,9 @@ export const showInvitation = ({ id, ...invitation }: InvitationRow): Invitation
 const readInvitationId = (text: string): Uuid | null => uuidOf("inv", text);
 
 /**
- * Invites somebody to a workspace. The URL is shown to who invites, so that it proves nothing about the mail address.
+ * Invites a person to a workspace. The person who invites sees the URL, so using it proves nothing about the mail address.
  *
- * @param hold makes sure that the sender still may. The change that ends their right revokes this invitation, too
+ * @param hold makes sure that the sender is still allowed to do this. The change that ends their right also revokes this invitation
  * @throws CONFLICT when there is a member with that address; RATE_LIMITED
  */
 export async function invite(
@@ -81,12 +81,12 @@ export const revokeInvitation = (
     await auditRevoked(tx, audit, { workspaceId, actorId }, deleted);
   });
 
-/** Revokes what somebody has made who may no longer invite: with one of them they would come back. */
+/** Revokes the invitations of an actor who may no longer invite: with one of them, the actor could come back. */
 export async function revokeInvitationsBy(tx: Db, audit: AdminContext["audit"], actor: Actor, createdBy: string): Promise<void> {
   for (const deleted of await deleteInvitationsBy(tx, actor.workspaceId, createdBy)) await auditRevoked(tx, audit, actor, deleted);
 }
 
-/** Revokes what a person has made as an operator, which they no longer are. The person must be locked, and the workspaces. */
+/** Revokes the invitations that a person made as an operator, which they no longer are. The person and the workspaces must be locked. */
 export async function revokeOperatorInvitations(tx: Db, audit: AdminContext["audit"], personId: PersonId, actorId: string): Promise<void> {
   for (const workspaceId of await listInvitedToAcrossWorkspaces(tx, personId))
     await revokeInvitationsBy(tx, audit, { workspaceId, actorId }, typeId("usr", personId));

@@ -12,7 +12,7 @@ export interface NewLink {
   readonly personId: PersonId | null;
   readonly mailed: boolean;
   readonly createdBy: string;
-  /** The key that made it, with which it ends. */
+  /** The key that made the link. The link ends with the key. */
   readonly createdByKey: Uuid | null;
   readonly hours: number;
 }
@@ -40,12 +40,12 @@ export interface LinkRow {
   readonly expiresAt: Timestamp;
 }
 
-/** Holds for a link `l` unless a key has made it that is revoked or has expired. */
+/** A condition on link `l`: it was not made by a key that is revoked or has expired. */
 export const KEY_HOLDS = fragment`
   (l.created_by_key is null
     or exists (select from api_key k where k.id = l.created_by_key and ${IS_VALID_KEY}))`;
 
-/** A link that can still be used. That of a deleted workspace, or of a key that has ended, cannot. Uses index link_token_hash_key. */
+/** A link that can still be used. A link of a deleted workspace, or of a key that has ended, cannot. Uses index link_token_hash_key. */
 export const findLinkAcrossWorkspaces = (db: Db, hash: Buffer): Promise<LinkRow | null> =>
   row(
     db,
@@ -56,13 +56,13 @@ export const findLinkAcrossWorkspaces = (db: Db, hash: Buffer): Promise<LinkRow 
       where l.token_hash = ${hash} and l.expires_at > moment() and (l.workspace_id is null or w.id is not null) and ${KEY_HOLDS}`,
   );
 
-/** Uses up a link. Of two that use it at the same time, one gets false. Uses the primary key. */
+/** Uses up a link. If two requests use it at the same time, one gets false. Uses the primary key. */
 export const deleteLink = async (db: Db, id: Uuid): Promise<boolean> =>
   (await row(db, sql`delete from link l where id = ${id} and expires_at > moment() and ${KEY_HOLDS} returning id`)) !== null;
 
 export const deleteSetupLinks = (db: Db): Promise<unknown> => rows(db, sql`delete from link where kind = 'setup'`);
 
-/** Links of a person that were not used: a reset makes those before it useless. Uses index link_person. */
+/** Deletes unused links of a person: a reset makes earlier links useless. Uses index link_person. */
 export const deleteLinksOf = (db: Db, personId: PersonId): Promise<unknown> =>
   rows(db, sql`delete from link where person_id = ${personId}`);
 

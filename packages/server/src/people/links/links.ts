@@ -3,10 +3,10 @@ import { type Db, invalid, notFound, type ProblemError, problem } from "#kernel"
 import { hashToken } from "../sessions/token.ts";
 import { findLinkAcrossWorkspaces, type LinkRow } from "./link-store.ts";
 
-/** The same for a link that was used, has expired, or never was. */
+/** The error is the same for a link that was used, that has expired, or that never existed. */
 export const linkNotFound = (): ProblemError => notFound({ resource: "link" });
 
-/** @throws NOT_FOUND for a link that cannot be used (any more) */
+/** @throws NOT_FOUND for a link that cannot be used, or not any more */
 export async function findLink(db: Db, token: string): Promise<LinkRow> {
   const hash = hashToken(token);
   const link = hash && (await findLinkAcrossWorkspaces(db, hash));

@@ -5,7 +5,7 @@ import { insertLink, type NewLink } from "./link-store.ts";
 
 export type LinkContext = Pick<PeopleContext, "random" | "ids" | "publicUrl" | "nodeUrl">;
 
-/** What a link is for. What is left out is null or false. */
+/** What a link is for. Fields that are left out are null or false. */
 export type LinkTerms = Pick<NewLink, "kind" | "createdBy" | "hours"> &
   Partial<Pick<NewLink, "workspaceId" | "role" | "email" | "personId" | "mailed">>;
 

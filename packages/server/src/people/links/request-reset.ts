@@ -13,7 +13,7 @@ export async function requestReset(context: PeopleContext, request: FastifyReque
   const email = normalizeEmail(given);
   await throttle(database, { resetAddress: networkOfRequest(context, request), resetTo: email });
   if (!mailer) return;
-  // Not awaited: how long it takes would tell whether there is such a person.
+  // Not awaited: its duration would reveal whether there is such a person.
   void (async () => {
     const person = await findPersonByEmail(database, email);
     if (!person) return;

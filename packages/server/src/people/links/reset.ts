@@ -11,7 +11,7 @@ import { type LinkContext, makeLink } from "./make-link.ts";
 
 const RESET_HOURS = 2;
 
-/** Makes a link with which a person sets a new password. Of several, the last one counts. */
+/** Makes a link with which a person sets a new password. If there are several, the last one counts. */
 export async function makeResetLink(
   db: Db,
   context: LinkContext,
@@ -24,7 +24,7 @@ export async function makeResetLink(
   return (await makeLink(db, context, terms)).url;
 }
 
-/** Takes away every way in which a person signs in, and ends their sessions. */
+/** Removes all credentials of a person, and ends their sessions. */
 export async function dropCredentials(tx: Db, personId: PersonId): Promise<void> {
   await updatePassword(tx, personId, null, null);
   await deletePasskeys(tx, personId);

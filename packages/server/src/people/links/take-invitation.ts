@@ -16,8 +16,8 @@ import { given, linkNotFound, signInRequired } from "./links.ts";
  * proven, because the person who invites has the link, too.
  *
  * @returns the session of a new account; null for one that was signed in
- * @throws FORBIDDEN when it is for another address; CONFLICT for a member; UNAUTHORIZED when there is an account to sign in to;
- *   RATE_LIMITED when that was so too often: an invitation should not tell who has an account
+ * @throws FORBIDDEN when the invitation is for another address; CONFLICT for a member; UNAUTHORIZED when the address has an account to sign
+ *   in to; RATE_LIMITED when that happened too often: an invitation should not reveal who has an account
  */
 export async function takeInvitation(
   context: PeopleContext,

@@ -17,7 +17,7 @@ const TAKE = { setup: takeSetup, invitation: takeInvitation, reset: takeReset, v
  * Uses a link, once.
  *
  * @returns the session that it opens, if any
- * @throws NOT_FOUND for a link that cannot be used (any more); VALIDATION_ERROR for missing fields; others by its kind
+ * @throws NOT_FOUND for a link that cannot be used, or not any more; VALIDATION_ERROR for missing fields; others depending on its kind
  */
 export async function takeLink(
   context: PeopleContext,

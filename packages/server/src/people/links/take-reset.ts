@@ -12,8 +12,9 @@ import { given, linkNotFound } from "./links.ts";
 import { dropCredentials } from "./reset.ts";
 
 /**
- * Sets a new password. The old one and all sessions end. Who got the link by mail has proven that the address is theirs. If nobody had
- * before, the account may be another's who claimed the address: all other ways to sign in that were added until then go.
+ * Sets a new password. The old one and all sessions end. A person who got the link by mail has proven that the address is theirs. If nobody
+ * had proven that before, the account may belong to somebody else who only claimed the address. So all other ways to sign in that were
+ * added until then are removed.
  */
 export async function takeReset(
   context: PeopleContext,

@@ -19,7 +19,7 @@ export async function takeSetup(context: PeopleContext, request: FastifyRequest,
   return database.transaction(async (tx) => {
     await lockSetup(tx);
     if (!(await deleteLink(tx, link.id))) throw linkNotFound();
-    // Each start makes one while there is nobody. Who used the first shall be alone.
+    // Each start makes a set-up link while there is no person. After the first is used, the others must not work.
     await deleteSetupLinks(tx);
     const id = ids.next() as PersonId;
     const inserted = await insertPerson(tx, { ...person, id, passwordHash, operator: true, verified: false });

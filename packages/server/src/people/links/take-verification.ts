@@ -6,8 +6,8 @@ import { deleteLink, type LinkRow } from "./link-store.ts";
 import { linkNotFound } from "./links.ts";
 
 /**
- * A person has proven that a mail address is theirs. They must be signed in: somebody who only reads the mail may be one
- * whose address another person claims.
+ * A person has proven that a mail address is theirs. They must be signed in: a person who only reads the mail may be the real owner of an
+ * address that somebody else claims.
  *
  * @throws UNAUTHORIZED unless that person is signed in
  */

@@ -23,7 +23,7 @@ import { shownName } from "../shown-name.ts";
 import { auditMember } from "./members.ts";
 import { hasOtherAdmin, insertMembership, listOwnAcrossWorkspaces, lockMembersAcrossWorkspaces } from "./membership-store.ts";
 
-/** For commands: what they need, and where links lead. */
+/** What commands need, and where links lead. */
 export type ManageContext = AdminContext & LinkContext;
 
 export interface NewPersonTerms {
@@ -35,9 +35,9 @@ export interface NewPersonTerms {
 }
 
 /**
- * Makes a person who sets their password by a link, or gives one that there is a place in a workspace.
+ * Creates a person who sets their password by a link, or adds an existing person to a workspace.
  *
- * @returns the link; null for a person that there was
+ * @returns the link; null for an existing person
  */
 export const addPerson = (
   database: Transactional,
@@ -70,7 +70,7 @@ export const addPerson = (
     return { id: typeId("usr", id), url };
   });
 
-/** Takes away every way in which a person signs in, ends their sessions, and makes a link to set a new password. Null: nobody has the address. */
+/** Removes all credentials of a person, ends their sessions, and makes a link to set a new password. Null: nobody has the address. */
 export const resetPerson = (
   database: Transactional,
   context: ManageContext,
@@ -85,7 +85,7 @@ export const resetPerson = (
     return { personId: person.id, url };
   });
 
-/** Makes a person an operator, or ends that, at once. Returns who it is; null when nobody has the address. */
+/** Makes a person an operator, or ends that, immediately. Returns the person; null when nobody has the address. */
 export const changeOperator = (
   database: Transactional,
   context: Pick<AdminContext, "audit" | "ids">,
@@ -107,8 +107,8 @@ export const changeOperator = (
 /**
  * Removes a person, with their sessions and memberships.
  *
- * @param force also removes the last admin of a workspace
- * @returns who it was; null when nobody has the address
+ * @param force removes the person even if they are the last admin of a workspace
+ * @returns the person; null when nobody has the address
  * @throws INVALID_STATE for the last admin of a workspace
  */
 export const removePerson = (
@@ -143,7 +143,7 @@ async function lockByEmail(tx: Db, email: string): Promise<PersonRow | null> {
   return found && lockPerson(tx, found.id);
 }
 
-/** What happened to the account of the person with that address, the newest first. Null: nobody has it. */
+/** What happened to the account of the person with this address, newest first. Null: nobody has the address. */
 export async function listEventsOf(db: Db, email: string, before: Uuid | null, limit: number): Promise<AccountEventRow[] | null> {
   const person = await findPersonByEmail(db, normalizeEmail(email));
   return person && listAccountEvents(db, person.id, before, limit);

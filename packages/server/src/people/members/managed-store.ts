@@ -1,7 +1,7 @@
 import type { PersonRole } from "@tidemill/contract";
 import { type Db, type PersonId, row, sql, type WorkspaceId } from "#kernel";
 
-/** Gives a person a role by their groups. A membership that somebody gave them stays as it is. Returns whether anything changed. */
+/** Gives a person a role because of their groups. A membership that was given by hand stays as it is. Returns whether anything changed. */
 export const putManagedMembership = async (db: Db, workspaceId: WorkspaceId, personId: PersonId, role: PersonRole): Promise<boolean> =>
   (await row(
     db,
@@ -23,8 +23,8 @@ export const findManagedRole = async (db: Db, workspaceId: WorkspaceId, personId
   )?.role ?? null;
 
 /**
- * Makes a person an operator by their groups, or ends that. One whom somebody made an operator stays one. Returns whether anything changed.
- * Uses the primary key.
+ * Makes a person an operator because of their groups, or ends that. A person who was made an operator by hand stays one. Returns whether
+ * anything changed. Uses the primary key.
  */
 export const putManagedOperator = async (db: Db, personId: PersonId, operator: boolean): Promise<boolean> =>
   (await row(

@@ -26,7 +26,7 @@ export interface MemberRoutes {
 
 const defaults = routeDefaults("Members");
 
-/** Who may read members may also change them, after having confirmed who they are. */
+/** A person who may read members may also change them, after confirming who they are. */
 const read = { access: "admin" } as const;
 const change = { access: "admin", confirm: true } as const;
 
@@ -62,8 +62,8 @@ export function mountMembers(api: Api, { tenants, context }: MemberRoutes): void
         ...defaults,
         summary: "Add a member",
         description:
-          "Adds a person who has an account on this service, by their id. For people who sign in only, who can add those that they " +
-          "administer in another workspace; operators can add anybody. Others are not found. Keys are refused: invite people instead.",
+          "Adds a person who has an account on this service, by their id. Only people who are signed in can do this, for people that they " +
+          "administer in another workspace; operators can add anybody. Others are not found. Keys are refused: use an invitation instead.",
         operationId: "addMember",
         body: AddMember,
         response: replies({ 201: Member }, "NOT_FOUND", "CONFLICT", "PAYLOAD_TOO_LARGE"),
@@ -84,7 +84,7 @@ export function mountMembers(api: Api, { tenants, context }: MemberRoutes): void
       schema: {
         ...defaults,
         summary: "Change a member's role",
-        description: "Changes what a person may do in the workspace, at once. The last admin keeps their role.",
+        description: "Changes what a person may do in the workspace, immediately. The last admin keeps their role.",
         operationId: "updateMember",
         params: MemberPath,
         body: PatchMember,
@@ -107,7 +107,7 @@ export function mountMembers(api: Api, { tenants, context }: MemberRoutes): void
       schema: {
         ...defaults,
         summary: "Remove a member",
-        description: "Removes a person from the workspace, at once. Their account stays. The last admin cannot be removed.",
+        description: "Removes a person from the workspace, immediately. Their account stays. The last admin cannot be removed.",
         operationId: "removeMember",
         params: MemberPath,
         response: replies({ 204: noContent("The person no longer belongs to the workspace.") }, "NOT_FOUND", "INVALID_STATE"),

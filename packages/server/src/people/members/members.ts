@@ -30,10 +30,10 @@ export const showMember = ({ id, name, email, role, created_at }: MemberRow): Me
 export const readPersonId = (text: string): PersonId | null => uuidOf("usr", text) as PersonId | null;
 
 /**
- * Adds somebody without asking them, which also shows their name and mail address. So only a person may do that, for people whom they
- * administer in another workspace. Operators may add anybody. A stranger is the same as nobody.
+ * Adds a person without asking them, which also shows their name and mail address. So only a person may do this, and only for people whom
+ * they administer in another workspace. Operators may add anybody. For everybody else the result is the same as for an unknown address.
  *
- * @throws FORBIDDEN for a key; NOT_FOUND; CONFLICT when they are a member already
+ * @throws FORBIDDEN for a key; NOT_FOUND; CONFLICT when they are already a member
  */
 export async function addMember(
   tenant: Transactional,
@@ -58,7 +58,7 @@ export async function addMember(
   });
 }
 
-/** Changes the role of a member, at once for all their sessions. @throws NOT_FOUND; INVALID_STATE for the last admin */
+/** Changes the role of a member, immediately for all their sessions. @throws NOT_FOUND; INVALID_STATE for the last admin */
 export const patchMember = (
   database: Transactional,
   { audit }: MembersContext,
@@ -78,7 +78,7 @@ export const patchMember = (
     return showMember({ ...before, role });
   });
 
-/** Removes a member, at once for all their sessions. @throws NOT_FOUND; INVALID_STATE for the last admin */
+/** Removes a member, immediately for all their sessions. @throws NOT_FOUND; INVALID_STATE for the last admin */
 export const removeMember = (
   database: Transactional,
   { audit }: MembersContext,

@@ -2,13 +2,13 @@ import type { PersonRole, Plan } from "@tidemill/contract";
 import { type Db, fragment, type PersonId, plainArray, row, rows, sql, type Timestamp, type Uuid, type WorkspaceId } from "#kernel";
 
 /*
- * Rights that follow from groups of the identity provider count only in sessions that began there: for a membership `m`, and a person `p`, in
- * the session `s`.
+ * A condition on a membership `m`, or a person `p`, in session `s`: rights that follow from groups of the identity provider count only in
+ * sessions that began there.
  */
 export const COUNTS = fragment`(not m.managed or s.signed_in_with = 'oidc')`;
 export const IS_OPERATOR = fragment`(p.operator and (not p.operator_managed or s.signed_in_with = 'oidc'))`;
 
-/** Makes a person a member. Returns false when they are one already, or the workspace or the person does not exist. */
+/** Makes a person a member. Returns false when they already are, or when the workspace or the person does not exist. */
 export const insertMembership = async (db: Db, workspaceId: WorkspaceId, personId: PersonId, role: PersonRole): Promise<boolean> =>
   (await row(
     db,
@@ -59,16 +59,16 @@ export const isMemberByEmail = async (db: Db, workspaceId: WorkspaceId, email: s
   )) !== null;
 
 /**
- * Locks who belongs to workspaces, against other changes until the transaction ends. In the order of their ids, so that two cannot wait for each
- * other. Uses the primary key of workspace.
+ * Locks the memberships of workspaces against other changes until the transaction ends, in the order of the workspaces' ids, so that two
+ * transactions cannot deadlock. Uses the primary key of workspace.
  */
 export const lockMembersAcrossWorkspaces = (db: Db, workspaceIds: Iterable<WorkspaceId>): Promise<unknown> =>
   rows(db, sql`select from workspace where id = any(${plainArray([...workspaceIds])}::uuid[]) order by id for no key update`);
 
-/** The same for one. */
+/** The same for one workspace. */
 export const lockMembers = (db: Db, workspaceId: WorkspaceId): Promise<unknown> => lockMembersAcrossWorkspaces(db, [workspaceId]);
 
-/** Whether the workspace has an admin besides that person. Uses the primary key. */
+/** Whether the workspace has an admin other than this person. Uses the primary key. */
 export const hasOtherAdmin = async (db: Db, workspaceId: WorkspaceId, personId: PersonId): Promise<boolean> =>
   (await row(
     db,
@@ -76,8 +76,8 @@ export const hasOtherAdmin = async (db: Db, workspaceId: WorkspaceId, personId: 
   )) !== null;
 
 /**
- * Whether somebody may make a person a member without asking them: that person is one already, or one of another workspace that they
- * administer, or they are an operator. Uses index membership_person.
+ * Whether the person of a session may make another person a member without asking them: that person is already a member, or a member of
+ * another workspace that the first one administers, or the first one is an operator. Uses index membership_person.
  */
 export const mayAddAcrossWorkspaces = async (db: Db, workspaceId: WorkspaceId, bySession: Uuid, personId: PersonId): Promise<boolean> =>
   (await row(
@@ -108,7 +108,7 @@ export const updateRole = (db: Db, workspaceId: WorkspaceId, personId: PersonId,
 export const deleteMembership = (db: Db, workspaceId: WorkspaceId, personId: PersonId): Promise<unknown> =>
   row(db, sql`delete from membership where workspace_id = ${workspaceId} and person_id = ${personId} returning role`);
 
-/** Of how many workspaces a person is an admin. Uses index membership_person. */
+/** The number of workspaces of which a person is an admin. Uses index membership_person. */
 export const countAdminOf = async (db: Db, personId: PersonId): Promise<number> =>
   (
     await row<{ count: number }>(
@@ -138,7 +138,7 @@ export const listOwnAcrossWorkspaces = (db: Db, personId: PersonId): Promise<Own
       order by w.name, w.id limit 1000`,
   );
 
-/** Those that a person may use in a session, by name. Uses index membership_person. */
+/** The workspaces that a person may use in a session, by name. Uses index membership_person. */
 export const listOfSessionAcrossWorkspaces = (db: Db, sessionId: Uuid): Promise<OwnWorkspace[]> =>
   rows(
     db,

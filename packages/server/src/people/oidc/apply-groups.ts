@@ -9,8 +9,8 @@ import { deleteMembership, hasOtherAdmin, lockMembersAcrossWorkspaces } from "..
 import type { GroupRights } from "./group-roles.ts";
 
 /**
- * Gives a person, who must be locked, the rights of their groups, and takes away those of groups that they have left. The last admin of a
- * workspace stays.
+ * Gives a person the rights of their groups, and removes the rights of groups that they have left. The person must be locked. The last
+ * admin of a workspace stays.
  */
 export async function applyGroups(
   tx: Db,

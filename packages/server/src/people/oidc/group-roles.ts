@@ -8,17 +8,17 @@ type Rule = { readonly group: string } & (
   | { readonly operator: false; readonly workspaceId: WorkspaceId; readonly role: PersonRole }
 );
 
-/** What somebody may do by their groups. */
+/** What a person may do because of their groups. */
 export interface GroupRights {
   /** Null when no rule is about operators. */
   readonly operator: boolean | null;
-  /** For each workspace of the rules; null: nothing. */
+  /** The role for each workspace of the rules. Null: none. */
   readonly roles: ReadonlyMap<WorkspaceId, PersonRole | null>;
 }
 
 const RANK: Record<PersonRole, number> = { read: 1, write: 2, admin: 3 };
 
-/** Reads the rules of `TIDEMILL_OIDC_ROLES`, whose form is checked already. */
+/** Reads the rules of `TIDEMILL_OIDC_ROLES`, whose form has already been checked. */
 export const readRules = (rules: readonly string[]): Rule[] =>
   rules.flatMap((text): Rule[] => {
     const [group = "", right = ""] = text.split("=");
@@ -28,7 +28,7 @@ export const readRules = (rules: readonly string[]): Rule[] =>
     return workspaceId ? [{ group, operator: false, workspaceId, role: role as PersonRole }] : [];
   });
 
-/** The rights of the groups together: of several roles in a workspace, the highest. */
+/** The combined rights of the groups: of several roles in a workspace, the highest counts. */
 export function rightsOf(rules: readonly Rule[], groups: readonly string[]): GroupRights {
   const has = ({ group }: Rule) => group === "*" || groups.includes(group);
   const roles = new Map<WorkspaceId, PersonRole | null>();

@@ -12,7 +12,7 @@ import { type Config, type EmitEvent, unavailable } from "#kernel";
 
 const TIMEOUT_SECONDS = 10;
 
-/** What proves that an answer of the provider belongs to what was asked. */
+/** What proves that a response of the provider belongs to a request. */
 export interface Asked {
   readonly state: string;
   readonly nonce: string;
@@ -39,7 +39,7 @@ export class IdentityProvider {
     return config.oidcIssuer === null || config.oidcClientId === "" ? null : new IdentityProvider(config, config.oidcIssuer, emit);
   }
 
-  /** Where the browser is sent to sign in. @throws UNAVAILABLE when the provider cannot be reached */
+  /** The URL to which the browser is sent to sign in. @throws UNAVAILABLE when the provider cannot be reached */
   async askAt({ state, nonce, verifier }: Asked, redirectUri: string): Promise<string> {
     const url = buildAuthorizationUrl(await this.#discover(), {
       redirect_uri: redirectUri,
@@ -52,7 +52,7 @@ export class IdentityProvider {
     return url.href;
   }
 
-  /** The claims of the person who has signed in there. @throws an error when the answer is not one to what was asked */
+  /** The claims of the person who has signed in there. @throws an error when the response does not belong to the request */
   async claimsOf({ state, nonce, verifier }: Asked, answeredAt: URL): Promise<IDToken> {
     const tokens = await authorizationCodeGrant(await this.#discover(), answeredAt, {
       pkceCodeVerifier: verifier,

@@ -4,12 +4,12 @@ import { type Db, type PersonId, row, rows, sql } from "#kernel";
 export const lockIdentity = (db: Db, issuer: string, subject: string): Promise<unknown> =>
   row(db, sql`select pg_advisory_xact_lock(hashtextextended(${`${issuer} ${subject}`}, 7305512022))`);
 
-/** Whose account of an identity provider it is. Uses the primary key. */
+/** The person who has an account of an identity provider. Uses the primary key. */
 export const findIdentity = async (db: Db, issuer: string, subject: string): Promise<PersonId | null> =>
   (await row<{ id: PersonId }>(db, sql`select person_id as id from identity where issuer = ${issuer} and subject = ${subject}`))?.id ??
   null;
 
-/** The same with the version of their credentials, and locks the person against other changes until the transaction ends. */
+/** The same with the version of the person's credentials. Locks the person against other changes until the transaction ends. */
 export const lockPersonByIdentity = (db: Db, issuer: string, subject: string): Promise<{ id: PersonId; version: number } | null> =>
   row(
     db,
@@ -20,8 +20,8 @@ export const lockPersonByIdentity = (db: Db, issuer: string, subject: string): P
   );
 
 /**
- * Returns false when the account belongs to somebody already, and when the person's credentials have changed: one that is added while they
- * are reset would outlive that. Uses the primary key of person.
+ * Returns false when the account already belongs to somebody, and when the person's credentials have changed: an account that is added
+ * during a reset would survive it. Uses the primary key of person.
  */
 export const insertIdentity = async (
   db: Db,

@@ -13,7 +13,7 @@ import type { Asked, IdentityProvider } from "./identity-provider.ts";
 import { linkIdentity, type OidcRules, signInByClaims } from "./oidc-sign-in.ts";
 
 const PURPOSE = "oidc";
-/** From `/dashboard/auth/oidc/…` to `/dashboard/`, below whatever prefix. */
+/** The relative path from `/dashboard/auth/oidc/…` to `/dashboard/`, which works with any prefix. */
 const TO_PAGES = "../../";
 
 const StartQuery = Type.Object(
@@ -25,7 +25,7 @@ interface About extends Asked {
   readonly next: string;
 }
 
-/** Signing in by an identity provider. Source: contract §13. */
+/** Signing in with an identity provider. Source: contract §13. */
 export function mountOidc(api: Api, context: PeopleContext, provider: IdentityProvider, rules: OidcRules): void {
   const { database, sessions, random, stateCookie } = context;
   const redirectUri = () => pageUrl(context, "auth/oidc/callback");
@@ -37,7 +37,7 @@ export function mountOidc(api: Api, context: PeopleContext, provider: IdentityPr
     const asked = { state: makeToken(random), nonce: makeToken(random), verifier: makeToken(random) };
     const url = await provider.askAt(asked, redirectUri());
     await putChallenge(database, PURPOSE, asked.state, personId, JSON.stringify({ ...asked, next }));
-    // An answer counts only in the browser that asked, so that nobody can sign another person in to an account of their own.
+    // A response counts only in the browser that made the request, so that nobody can sign another person in to their own account.
     stateCookie.set(reply, asked.state);
     return reply.redirect(url, 303);
   });

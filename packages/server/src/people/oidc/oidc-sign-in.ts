@@ -15,12 +15,12 @@ export interface OidcRules {
   readonly groupsClaim: string;
 }
 
-/** Why somebody whom the provider knows is not signed in here. */
+/** Why a person whom the provider knows is not signed in here. */
 export type OidcRefusal = "no_access" | "no_email" | "email_taken";
 
 /**
- * Signs in the person whose account at the provider it is. It is known by issuer and subject alone: a mail address, which anybody may
- * claim there, leads to nobody's account. Somebody unknown gets an account if their groups give them any right.
+ * Signs in the person who has the account at the provider. The account is identified by issuer and subject alone: a mail address, which
+ * anybody may claim there, never leads to an account. An unknown person gets an account if their groups give them any right.
  */
 export async function signInByClaims(
   context: PeopleContext,
@@ -31,7 +31,7 @@ export async function signInByClaims(
   const { database, sessions } = context;
   const rights = rightsOf(readRules(roles), groupsIn(claims[groupsClaim]));
   const result = await database.transaction(async (tx) => {
-    // Two sign-ins of somebody unknown at the same time would make two accounts.
+    // Two simultaneous sign-ins of an unknown person would make two accounts.
     await lockIdentity(tx, claims.iss, claims.sub);
     const person = (await lockPersonByIdentity(tx, claims.iss, claims.sub)) ?? (await addPerson(tx, context, claims, rights));
     if (typeof person === "string") return person;
@@ -62,7 +62,7 @@ async function addPerson(
   return { id, version: inserted.version };
 }
 
-/** Adds the account at the provider to the person who is signed in. Returns false when it is another's. */
+/** Adds the account at the provider to the person who is signed in. Returns false when it belongs to another person. */
 export async function linkIdentity(
   { database, account, emit }: PeopleContext,
   request: FastifyRequest,

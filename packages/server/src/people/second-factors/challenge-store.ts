@@ -8,7 +8,7 @@ export interface Challenge {
 
 const hashOf = (challenge: string): Buffer => createHash("sha256").update(challenge).digest();
 
-/** Remembers for ten minutes what was asked. */
+/** Remembers a challenge for ten minutes. */
 export const putChallenge = (
   db: Db,
   purpose: string,
@@ -23,7 +23,7 @@ export const putChallenge = (
       values (${hashOf(challenge)}, ${purpose}, ${personId}, ${about}, moment() + interval '10 minutes')`,
   );
 
-/** Uses up what was asked. Null when it was not, or too long ago, or is answered already. Uses the primary key. */
+/** Uses up a challenge. Null when there was none, when it is too old, or when it was already answered. Uses the primary key. */
 export const takeChallenge = (db: Db, purpose: string, challenge: string): Promise<Challenge | null> =>
   row(
     db,

@@ -8,7 +8,7 @@ import { verifyPasskey } from "./passkeys.ts";
 import { takeCode, wrongCode } from "./totp.ts";
 
 /**
- * Somebody who is signed in proves again that it is them, for the next ten minutes. Their session gets another token.
+ * A person who is signed in proves again who they are, for the next ten minutes. Their session gets a new token.
  *
  * @throws FORBIDDEN when the proof is wrong; RATE_LIMITED
  */

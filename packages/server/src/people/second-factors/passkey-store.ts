@@ -22,8 +22,8 @@ export interface NewPasskey {
 }
 
 /**
- * Returns null when the credential is stored already, and when the person's credentials have changed: one that is added while they are
- * reset would outlive that. Uses the primary key of person.
+ * Returns null when the credential is already stored, and when the person's credentials have changed: a passkey that is added during a
+ * reset would survive it. Uses the primary key of person.
  */
 export const insertPasskey = (db: Db, passkey: NewPasskey): Promise<PasskeyRow | null> =>
   row(

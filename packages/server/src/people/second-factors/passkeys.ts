@@ -45,7 +45,7 @@ export async function beginPasskey(
   return options;
 }
 
-/** Stores a passkey that the browser has made. @throws FORBIDDEN when it does not answer what was asked */
+/** Stores a passkey that the browser has made. @throws FORBIDDEN when it does not match the challenge */
 export async function addPasskey(
   context: PeopleContext,
   request: FastifyRequest,
@@ -89,7 +89,7 @@ export async function askForPasskey(context: PeopleContext, request: FastifyRequ
   return options;
 }
 
-/** Whose passkey has answered. @throws UNAUTHORIZED */
+/** Verifies a passkey, and returns its person. @throws UNAUTHORIZED */
 export async function verifyPasskey(context: PeopleContext, request: FastifyRequest, { response }: PasskeyAnswer): Promise<ProvenPerson> {
   const { database } = context;
   const party = requireParty(context, request);

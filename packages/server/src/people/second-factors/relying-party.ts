@@ -3,15 +3,15 @@ import type { FastifyRequest } from "fastify";
 import { readHost } from "#http";
 import type { PublicUrl } from "../base-url.ts";
 
-/** For which name passkeys are made, and from which pages they are used. */
+/** The name for which passkeys are made, and the pages from which they are used. */
 export interface RelyingParty {
   readonly id: string;
   readonly origins: readonly string[];
 }
 
 /**
- * That of the public URL or else of the request's `Host`. Null where browsers have no passkeys: at IP addresses, and without TLS anywhere but
- * at `localhost`.
+ * The relying party of the public URL, or otherwise of the request's `Host`. Null where browsers have no passkeys: at IP addresses, and
+ * without TLS everywhere except at `localhost`.
  */
 export function relyingPartyOf({ headers }: FastifyRequest, { origin }: Pick<PublicUrl, "origin">): RelyingParty | null {
   if (origin !== null) {

@@ -1,7 +1,7 @@
 import { problem } from "#kernel";
 import type { SessionRow } from "../sessions/session-store.ts";
 
-/** @throws FORBIDDEN unless the person has proven in the last ten minutes that it is them */
+/** @throws FORBIDDEN unless the person has confirmed who they are within the last ten minutes */
 export function requireConfirmed({ confirmedUntil }: SessionRow): null {
   if (confirmedUntil === null) {
     throw problem("FORBIDDEN", { confirm: true }, { message: "Confirm first that it is you, by your password or another proof." });

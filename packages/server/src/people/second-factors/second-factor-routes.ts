@@ -21,7 +21,7 @@ import { requireConfirmed } from "./require-confirmed.ts";
 import { beginTotp, enableTotpWith, newRecoveryCodes } from "./totp.ts";
 import { deleteRecoveryCodes, deleteTotp } from "./totp-store.ts";
 
-/** Passkeys and authenticators of a person, and signing in by a passkey. Source: contract §13. */
+/** Passkeys and authenticators of a person, and signing in with a passkey. Source: contract §13. */
 export function mountSecondFactors(api: Api, context: PeopleContext): void {
   const { database, sessions, account, random } = context;
   const confirmed = async (request: Parameters<typeof sessions.require>[0]) => {

@@ -5,12 +5,12 @@ import type { Random } from "#kernel";
 const STEP_SECONDS = 30;
 const DIGITS = 6;
 const SECRET_BYTES = 20;
-/** Steps before and after the present one whose codes are taken, for clocks that differ. */
+/** How many steps before and after the present one have valid codes, for clocks that differ. */
 const DRIFT = 1;
 
 const BASE32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
-/** A new secret, in base32, as people type it where they cannot scan it. */
+/** A new secret in base32, which people can type if they cannot scan it. */
 export function makeTotpSecret(random: Random): string {
   let bits = "";
   for (const byte of random.bytes(SECRET_BYTES)) bits += byte.toString(2).padStart(8, "0");
@@ -21,11 +21,11 @@ export function makeTotpSecret(random: Random): string {
 export const totpUri = (secret: string, issuer: string, email: string): string =>
   `otpauth://totp/${encodeURIComponent(issuer)}:${encodeURIComponent(email)}?secret=${secret}&issuer=${encodeURIComponent(issuer)}`;
 
-/** The step for which a code is right, near that moment. Null: it is wrong. */
+/** The step near this moment for which a code is right. Null: the code is wrong. */
 export function stepOfCode(secret: string, code: string, nowMs: number): number | null {
   const present = Math.floor(nowMs / 1000 / STEP_SECONDS);
   let found: number | null = null;
-  // All are computed, whichever is right.
+  // All are computed, so that the duration does not depend on which one is right.
   for (let step = present - DRIFT; step <= present + DRIFT; step += 1) if (codeAt(secret, step) === code) found = step;
   return found;
 }

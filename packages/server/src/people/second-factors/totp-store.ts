@@ -6,7 +6,7 @@ export interface TotpRow {
   readonly enabled: boolean;
 }
 
-/** Begins to enrol an authenticator in place of one that is not in use yet. Returns false when one is in use. Uses the primary key. */
+/** Begins to enrol an authenticator, instead of one that is not in use yet. Returns false when one is in use. Uses the primary key. */
 export const putPendingTotp = async (db: Db, personId: PersonId, id: Uuid, ciphertext: Buffer): Promise<boolean> =>
   (await row(
     db,
@@ -21,7 +21,7 @@ export const putPendingTotp = async (db: Db, personId: PersonId, id: Uuid, ciphe
 export const findTotp = (db: Db, personId: PersonId): Promise<TotpRow | null> =>
   row(db, sql`select id, ciphertext, enabled_at is not null as enabled from totp where person_id = ${personId}`);
 
-/** Takes an authenticator into use, unless another one was begun meanwhile. Uses the primary key. */
+/** Takes an authenticator into use, unless another one was begun in the meantime. Uses the primary key. */
 export const enableTotp = async (db: Db, personId: PersonId, id: Uuid, step: number): Promise<boolean> =>
   (await row(
     db,
@@ -31,7 +31,7 @@ export const enableTotp = async (db: Db, personId: PersonId, id: Uuid, step: num
       returning id`,
   )) !== null;
 
-/** Uses up the code of a step, and of those before. Returns false when it was used. Uses the primary key. */
+/** Uses up the code of a step, and the codes before it. Returns false when it was already used. Uses the primary key. */
 export const takeStep = async (db: Db, personId: PersonId, id: Uuid, step: number): Promise<boolean> =>
   (await row(
     db,

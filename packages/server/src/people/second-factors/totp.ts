@@ -12,7 +12,7 @@ import { enableTotp, findTotp, putPendingTotp, replaceRecoveryCodes, takeRecover
 const RECOVERY_CODES = 10;
 
 /**
- * Begins to enrol an authenticator. It is not in use before a code from it was given (`enable`).
+ * Begins to enrol an authenticator. It is not in use until a code from it was given (`enable`).
  *
  * @throws INVALID_STATE when one is in use
  */
@@ -46,7 +46,7 @@ export async function enableTotpWith(
   });
 }
 
-/** Makes new recovery codes in place of the old ones. */
+/** Replaces the recovery codes with new ones. */
 export async function newRecoveryCodes(tx: Db, random: Random, personId: PersonId): Promise<EnabledTotp> {
   const codes = Array.from({ length: RECOVERY_CODES }, () => {
     const text = random.bytes(10).toString("hex");
@@ -57,7 +57,7 @@ export async function newRecoveryCodes(tx: Db, random: Random, personId: PersonI
 }
 
 /**
- * Uses up a code: of the authenticator, or a recovery code.
+ * Uses up a code of the authenticator, or a recovery code.
  *
  * @returns whether it was right, and was not used before
  * @throws RATE_LIMITED
@@ -89,4 +89,4 @@ export const wrongCode = () => problem("FORBIDDEN", {}, { message: "The code is 
 const alreadyOn = () =>
   problem("INVALID_STATE", { state: "on", allowed_from: ["off"] }, { message: "An authenticator is in use. Turn it off first." });
 const notBegun = () =>
-  problem("INVALID_STATE", { state: "off", allowed_from: ["pending"] }, { message: "Begin anew: this authenticator was not enrolled." });
+  problem("INVALID_STATE", { state: "off", allowed_from: ["pending"] }, { message: "Begin again: this authenticator was not enrolled." });

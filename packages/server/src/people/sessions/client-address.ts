@@ -2,7 +2,7 @@ import { isIPv6 } from "node:net";
 import type { FastifyRequest } from "fastify";
 import { addressSet } from "#outbound";
 
-/** Finds out the address of a client: that of its connection or, behind proxies that are trusted, the one that the last of them names. */
+/** Finds out the address of a client: the address of its connection or, behind trusted proxies, the one that the last of them names. */
 export function clientAddressOf(trustedProxies: readonly string[]): (request: FastifyRequest) => string {
   const isTrusted = addressSet(trustedProxies);
   return ({ ip, headers }) => {
@@ -18,7 +18,7 @@ export function clientAddressOf(trustedProxies: readonly string[]): (request: Fa
   };
 }
 
-/** What is limited for an address: with IPv6 the network, which one client has whole. */
+/** The key by which an address is limited: for IPv6 the network, all of which belongs to one client. */
 export function networkOf(address: string): string {
   if (!isIPv6(address) || address.startsWith("::ffff:")) return address;
   const [head = "", tail] = address.split("%")[0]?.split("::") ?? [];

@@ -6,7 +6,7 @@ const STATE_SECONDS = 600;
 const DEVICE_SECONDS = 90 * 86_400;
 const MAX_AGE_SECONDS = { session: SESSION_SECONDS, oidc: STATE_SECONDS, device: DEVICE_SECONDS };
 
-/** A cookie with a token. Scripts cannot read it, and other sites cannot have it sent with anything but a visit to a page. */
+/** A cookie with a token. Scripts cannot read it, and other sites can make a browser send it only with a visit to a page. */
 export class TokenCookie {
   readonly #name: string;
   readonly #attributes: string;
@@ -20,7 +20,10 @@ export class TokenCookie {
     this.#attributes = `Path=${path}/dashboard; HttpOnly;${secure ? " Secure;" : ""} SameSite=Lax`;
   }
 
-  /** Null for a request without one, and the first for a request with several: browsers send the one with the longest path first. */
+  /**
+   * Reads the cookie. Null for a request without one. If a request has several, the first counts: browsers send the one with the longest
+   * path first.
+   */
   read({ headers: { cookie = "" } }: FastifyRequest): string | null {
     for (const pair of cookie.split(";")) {
       const [name, value = ""] = pair.trim().split("=", 2);
@@ -38,7 +41,7 @@ export class TokenCookie {
   }
 
   #write(reply: FastifyReply, token: string, maxAgeSeconds: number): void {
-    // Fastify adds to those that are set already.
+    // Fastify adds the cookie to those that are already set.
     void reply.header("set-cookie", `${this.#name}=${token}; Max-Age=${maxAgeSeconds}; ${this.#attributes}`);
   }
 }

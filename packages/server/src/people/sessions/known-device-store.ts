@@ -1,6 +1,6 @@
 import { type Db, type PersonId, row, rows, sql } from "#kernel";
 
-/** Remembers a browser for 90 days from now. Returns false when it is not known as one of the person. Uses the primary key. */
+/** Remembers a browser for 90 days from now. Returns false when it is not known as a browser of the person. Uses the primary key. */
 export const extendDevice = async (db: Db, hash: Buffer, personId: PersonId): Promise<boolean> =>
   (await row(
     db,

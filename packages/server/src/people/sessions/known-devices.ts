@@ -5,8 +5,8 @@ import { extendDevice, insertDevice, isDeviceOf } from "./known-device-store.ts"
 import { hashNewToken, hashToken, makeToken } from "./token.ts";
 
 /**
- * Browsers in which people have signed in, known by a cookie. Tries to sign in from one are counted by themselves: tries from elsewhere,
- * from however many addresses, cannot keep a person from signing in there. The cookie signs nobody in.
+ * Browsers in which people have signed in, known by a cookie. Tries to sign in from a known browser are counted separately: tries from
+ * elsewhere, from however many addresses, cannot keep a person from signing in there. The cookie signs nobody in.
  */
 export class KnownDevices {
   readonly #cookie: TokenCookie;
@@ -17,7 +17,7 @@ export class KnownDevices {
     this.#random = random;
   }
 
-  /** Remembers the browser of somebody who has just signed in. Returns what sets its cookie. */
+  /** Remembers the browser of a person who has just signed in. Returns a function that sets its cookie. */
   async remember(db: Db, request: FastifyRequest, personId: PersonId): Promise<(reply: FastifyReply) => void> {
     const known = this.#cookie.read(request) ?? "";
     const hash = hashToken(known);

@@ -16,9 +16,9 @@ export interface NewSession {
 }
 
 /**
- * Opens a session of 30 days, in which the person counts as confirmed for ten minutes. One that began at the identity provider ends after a
- * day: the provider does not say that it has removed somebody. Returns null when their credentials have changed since they were proven. Uses
- * the primary key of person, which stays locked against a change until the transaction ends.
+ * Opens a session of 30 days, in which the person counts as confirmed for ten minutes. A session that began at the identity provider ends
+ * after a day, because the provider does not report that it has removed a person. Returns null when their credentials have changed since
+ * they were proven. Uses the primary key of person, which stays locked against a change until the transaction ends.
  */
 export const insertSession = (db: Db, session: NewSession): Promise<{ id: Uuid } | null> =>
   row(
@@ -40,7 +40,7 @@ export interface SessionRow {
   readonly email: string;
   readonly emailVerified: boolean;
   readonly operator: boolean;
-  /** Whether they have rights that count only in a session that began at the identity provider, which this one did not. */
+  /** Whether the person has rights that count only in a session that began at the identity provider, which this one did not. */
   readonly moreByProvider: boolean;
   readonly hasPassword: boolean;
   readonly totp: boolean;
@@ -81,8 +81,8 @@ export interface WorkspaceAccess {
 }
 
 /**
- * What the person of a session may do in a workspace. Null when they are no member. Operators may read all workspaces. Uses the primary keys
- * of session, workspace and membership.
+ * What the person of a session may do in a workspace. Null when they are not a member. Operators may read all workspaces. Uses the primary
+ * keys of session, workspace and membership.
  */
 export const findAccess = (
   db: Db,
@@ -100,10 +100,10 @@ export const findAccess = (
   );
 
 /**
- * Opens a session in the place of another one, with its end but another token, and confirms that it is the person. Requests that are in
- * flight with the old token may still end, but not do what needs to be confirmed. Uses the primary keys of session and person.
+ * Replaces a session with one that has the same end but a new token, and in which the person counts as confirmed. Requests in flight with
+ * the old token may still end, but cannot do what needs confirmation. Uses the primary keys of session and person.
  *
- * @param version of the credentials, which have changed from `old.version` if this is another one
+ * @param version version of the credentials. If it differs from `old.version`, they have changed
  */
 export const replaceSession = (
   db: Db,
@@ -155,7 +155,7 @@ export const deleteSession = (
 ): Promise<{ address: string | null; user_agent: string | null } | null> =>
   row(db, sql`delete from session where person_id = ${personId} and id = ${id} returning address, user_agent`);
 
-/** Ends all sessions of a person but, if one is given, that one. Uses index session_person. */
+/** Ends all sessions of a person, except the given one, if any. Uses index session_person. */
 export const deleteSessions = (db: Db, personId: PersonId, except: Uuid | null): Promise<unknown> =>
   rows(db, sql`delete from session where person_id = ${personId} and (${except}::uuid is null or id <> ${except})`);
 

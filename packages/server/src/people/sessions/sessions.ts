@@ -47,7 +47,7 @@ export interface SessionsOptions {
   readonly onPersonChanged: (personId: PersonId) => void;
 }
 
-/** Sessions of people. They are read from the database for each request, so that all nodes know at once when one has ended. */
+/** Sessions of people. They are read from the database for each request, so that all nodes know immediately when one has ended. */
 export class Sessions implements PageAuthenticator {
   readonly publicOrigin: string | null;
   readonly #database: Database;
@@ -74,7 +74,7 @@ export class Sessions implements PageAuthenticator {
   /** The session of a request, or null. */
   async find(request: FastifyRequest, db: Db = this.#database): Promise<SessionRow | null> {
     const hash = hashToken(this.#cookie.read(request) ?? "");
-    // A stream that is open is authenticated again and again: that is no use, or sessions of forgotten tabs would not end.
+    // An open stream is authenticated repeatedly. That does not count as a use, or sessions of forgotten tabs would never end.
     return hash && findSession(db, hash, request.person === null);
   }
 
@@ -111,7 +111,7 @@ export class Sessions implements PageAuthenticator {
 
   /**
    * Opens a session, and ends the one that the request came with. Returns null when the credentials have changed since they were proven.
-   * The cookie is set when the transaction `db` has ended (`setCookie`).
+   * `setCookie` sets the cookie after the transaction `db` has ended.
    */
   async open(db: Db, request: FastifyRequest, person: ProvenPerson, signedInWith: SignedInWith): Promise<OpenedSession | null> {
     const token = makeToken(this.#random);
@@ -139,11 +139,11 @@ export class Sessions implements PageAuthenticator {
     };
   }
 
-  /** Puts another session in the place of one, because its person has just proven again who they are. */
+  /** Replaces a session, because its person has just proven again who they are. */
   async renew(
     db: Db,
     old: Pick<SessionRow, "sessionId" | "personId" | "version">,
-    /** That of the person's credentials now. */
+    /** The version of the person's credentials now. */
     version: number = old.version,
   ): Promise<OpenedSession | null> {
     await keepPerson(db, old.personId);

@@ -11,7 +11,7 @@ import type { OpenedSession } from "./sessions.ts";
 import { throttle } from "./throttle.ts";
 
 /**
- * Signs a person in by their password. A wrong address takes as long as a wrong password, and gets the same answer.
+ * Signs a person in with their password. A wrong address takes as long as a wrong password, and gets the same response.
  *
  * @throws UNAUTHORIZED, RATE_LIMITED
  */
@@ -36,7 +36,7 @@ export async function signIn(context: PeopleContext, request: FastifyRequest, gi
     }
   }
   const opened = isRight && found && (await database.transaction((tx) => sessions.open(tx, request, found, "password")));
-  // Without a session though it was right: the password was changed meanwhile.
+  // The password was right, but there is no session: the password was changed in the meantime.
   if (!opened) {
     emit("sign_in_refused", { address });
     throw problem("UNAUTHORIZED", {}, { message: "The mail address or the password is wrong." });

@@ -1,6 +1,6 @@
 import { type Db, row, rows, sql, textArray } from "#kernel";
 
-/** Counts a try, and says how many there were since the window began, and for how many seconds it goes on. Uses the primary key. */
+/** Counts a try. Returns how many there were since the window began, and for how many seconds it continues. Uses the primary key. */
 export const countTry = async (db: Db, key: string, windowSeconds: number): Promise<{ tries: number; endsInSeconds: number }> =>
   (await row<{ tries: number; endsInSeconds: number }>(
     db,
@@ -12,7 +12,7 @@ export const countTry = async (db: Db, key: string, windowSeconds: number): Prom
       returning tries, ceil(extract(epoch from ends_at - moment()))::int as "endsInSeconds"`,
   )) ?? { tries: 1, endsInSeconds: windowSeconds };
 
-/** Takes back a try of each. Uses the primary key. */
+/** Takes one try back for each key. Uses the primary key. */
 export const uncountTries = (db: Db, keys: readonly string[]): Promise<unknown> =>
   rows(db, sql`update throttle set tries = greatest(tries - 1, 0) where key = any(${textArray(keys)}::text[])`);
 

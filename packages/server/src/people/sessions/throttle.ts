@@ -5,13 +5,13 @@ import { countTry, uncountTries } from "./throttle-store.ts";
 const MINUTE = 60;
 const HOUR = 3_600;
 
-/** How often something may be tried in a window of time. Each is counted by itself: none uses up another. */
+/** How often something may be tried in a window of time. Each limit is counted separately. */
 const THROTTLES = {
   /** Passwords for an account, from one address, so that nobody can keep its owner from signing in. */
   signInFrom: { tries: 10, seconds: 15 * MINUTE },
-  /** In a browser in which the person has signed in before: nobody else uses these up (`known-devices.ts`). */
+  /** Passwords in a browser in which the person has signed in before: nobody else uses these up (`known-devices.ts`). */
   signInDevice: { tries: 10, seconds: 15 * MINUTE },
-  /** From all addresses together, but for browsers that are known. */
+  /** Passwords for an account from all addresses together, except known browsers. */
   signInTo: { tries: 100, seconds: HOUR },
   signInAddress: { tries: 100, seconds: 15 * MINUTE },
   /** Codes of six digits: three of a million are right. */
@@ -22,7 +22,10 @@ const THROTTLES = {
   link: { tries: 60, seconds: 15 * MINUTE },
   resetTo: { tries: 5, seconds: HOUR },
   resetAddress: { tries: 20, seconds: HOUR },
-  /** Addresses that have an account, named by holders of an invitation, who learn that: of the invitation, and of all of who made it. */
+  /**
+   * Addresses with an account that holders of an invitation name, who thereby learn about the account. Counted for the invitation, and for
+   * all invitations of its maker.
+   */
   takenAddress: { tries: 5, seconds: 72 * HOUR },
   takenAddressBy: { tries: 20, seconds: 24 * HOUR },
   invitationOf: { tries: 50, seconds: HOUR },
@@ -37,10 +40,10 @@ export type Throttle = keyof typeof THROTTLES;
 const keyOf = (throttle: Throttle, of: string): string => `${throttle}:${createHash("sha256").update(of).digest("base64url")}`;
 
 /**
- * Counts a try against each limit, until one is used up. They hold across all nodes.
+ * Counts a try against each limit, until one is used up. The limits hold across all nodes.
  *
- * @param of what each limit is for: an account, an address
- * @returns what takes the tries back, for one that was no attack
+ * @param of the subject of each limit: an account, an address
+ * @returns a function that takes the tries back, for a try that was not an attack
  * @throws RATE_LIMITED
  */
 export async function throttle(db: Db, of: Partial<Record<Throttle, string>>): Promise<() => Promise<unknown>> {

@@ -25,7 +25,7 @@ export function mountRunEvents(api: Api, { tenants, followed }: RunEventRoutes):
         summary: "Follow a run",
         description:
           "Sends events as they happen (server-sent events): first the run, then each change of its journal, progress and status, until it " +
-          "has ended. Intermediate changes may be left out. With `Last-Event-ID` the stream goes on after that event. The response is 204 " +
+          "has ended. Intermediate changes may be left out. With `Last-Event-ID` the stream continues after that event. The response is 204 " +
           "when the run has ended and the reader has all events.",
         operationId: "watchRun",
         params: RunPath,

@@ -18,7 +18,7 @@ export interface Ensured {
  */
 const MAX_WAIT_MS = 15_000;
 const RETRY_AFTER_MS = 100;
-/** How long processes that a killed server has just started may go on listening on its socket. Milliseconds. */
+/** How long processes that a killed server has just started may continue to listen on its socket. Milliseconds. */
 const MAX_ORPHANS_MS = 3_000;
 
 /**

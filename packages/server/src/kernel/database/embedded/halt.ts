@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isAlive, isPostmasterOf, type ProcessIdentity } from "./process.ts";
 
-/** PostgreSQL's shutdown modes. `fast` ends after a checkpoint; `immediate` ends at once and needs recovery at the next start. */
+/** PostgreSQL's shutdown modes. `fast` ends after a checkpoint; `immediate` ends immediately and needs recovery at the next start. */
 const SHUTDOWN_MODES = [
   { mode: "fast", signal: "SIGINT", waitMs: 20_000 },
   { mode: "immediate", signal: "SIGQUIT", waitMs: 5_000 },

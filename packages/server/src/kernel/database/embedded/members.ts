@@ -12,7 +12,7 @@ export interface Member extends ProcessIdentity {
   readonly as: Role;
 }
 
-/** Who uses the server of a data directory. Read and write it only under the lock. */
+/** The users of the server of a data directory. Read and write it only under the lock. */
 export interface Membership {
   readonly members: readonly Member[];
   /** A guest started the server, and no owner has joined since. Then the last guest stops it. */

@@ -84,8 +84,8 @@ export async function disownDeadServer(cluster: string, sockets: string): Promis
 }
 
 /**
- * Returns false when the file belongs to a running server: a node may have died after it started a server, and that server may have
- * written the file only now. A server replaces a stale file by a new one, so this never writes to a file that it did not read.
+ * Returns false when the file belongs to a running server: a node may have died after it started a server, and that server may have written
+ * the file only now. A server replaces a stale file with a new one, so this never writes to a file that it did not read.
  */
 async function putOwnPid(file: FileHandle, cluster: string): Promise<boolean> {
   let text = await file.readFile("utf8");
