@@ -176,7 +176,7 @@ export class Dispatcher implements EnqueueEngine {
   }
 
   wakeWorkflows(lanes: readonly LaneKey[]): void {
-    const { pulled = [], others = [] } = Object.groupBy(lanes, (lane) => (this.#pulled.has(lane, this.#nowMs) ? "pulled" : "others"));
+    const { pulled = [], others = [] } = Object.groupBy(lanes, (lane) => (this.#pulled.hasRecent(lane, this.#nowMs) ? "pulled" : "others"));
     if (pulled.length > 0) this.wakePulled(pulled);
     if (others.length > 0) this.wake(others);
   }
@@ -190,10 +190,19 @@ export class Dispatcher implements EnqueueEngine {
     return this.#lanes.isReady(lane);
   }
 
-  /** An attempt is settled. Another job of a lane with limits or keys may start: here, or on another node if this one has no room. */
+  /**
+   * An attempt is settled. Another job of a lane with limits or keys may start: here, or elsewhere if this node has no room, or if workers serve
+   * the lane by now.
+   */
   #settled(claim: Claim): void {
     const frees = this.#lanes.settled(claim) || claim.limited || claim.concurrencyKey !== null;
-    if (frees) this.wake([claim], this.leaseId !== null && this.#lanes.hasRoom(claim) ? "node" : undefined);
+    const staysHere = this.leaseId !== null && this.#lanes.hasRoom(claim) && !this.#pulled.has(claim);
+    if (frees) this.wake([claim], staysHere ? "node" : undefined);
+  }
+
+  /** Whether the latest claim of this node from a lane that workers serve has found limits. All nodes claim from a lane whose settings change. */
+  isLimited(lane: LaneKey): boolean {
+    return this.#pulled.isLimited(lane);
   }
 
   wakeAt(ms: number): void {
@@ -355,17 +364,17 @@ export class Dispatcher implements EnqueueEngine {
     for (const claim of line.inTurns()) {
       if (starts > 0 && starts % STARTS_IN_A_TURN === 0) await setImmediate();
       starts += 1;
-      this.#pulled.delete(claim.laneId);
       if (claim.limited || claim.concurrencyKey !== null) held.add(claim.laneId);
       const { jobs, payloadLength } = brought.get(claim.laneId) ?? { jobs: 0, payloadLength: 0 };
       brought.set(claim.laneId, { jobs: jobs + 1, payloadLength: payloadLength + claim.payload.length });
       this.#startIfStillHeld(sent, claim);
     }
     const foundOf = new Map(found.map((one) => [one.laneId, one]));
-    for (const { laneId, isPulled } of found) if (isPulled) this.#pulled.add(laneId, this.#nowMs);
     for (const share of shares) {
       const { lane } = share;
-      const { limited: isLimited, opensInMs } = foundOf.get(lane.laneId) ?? { limited, opensInMs: null };
+      const { limited: isLimited, opensInMs, isPulled } = foundOf.get(lane.laneId) ?? { limited, opensInMs: null, isPulled: false };
+      if (isPulled) this.#pulled.add(lane.laneId, { foundMs: this.#nowMs, limited: isLimited });
+      else this.#pulled.delete(lane.laneId);
       if (isLimited !== limited) this.#lanes.passedOver(lane);
       if (opensInMs !== null && !this.#draining) this.#laneTimers.expect(lane, opensInMs);
       const { jobs, payloadLength } = brought.get(lane.laneId) ?? { jobs: 0, payloadLength: 0 };

@@ -275,6 +275,8 @@ export function createEngine(options: EngineOptions): Engine {
     return claimed;
   };
 
+  const isLimited = (lane: LaneKey) => onPulled.isLimited(lane) || dispatcher.isLimited(lane);
+
   let drainUntilMs = 0;
   const drain = () => {
     emit("node_drain_started", { inFlight: dispatcher.inFlight });
@@ -334,8 +336,7 @@ export function createEngine(options: EngineOptions): Engine {
       }));
       return claims;
     },
-    finishForWorker: (results) =>
-      finishAllForWorker({ clock, random, kinds, settler, isLimited: onPulled.isLimited, waker: dispatcher }, results),
+    finishForWorker: (results) => finishAllForWorker({ clock, random, kinds, settler, isLimited, waker: dispatcher }, results),
     drain,
     loops: [
       lookForWork,

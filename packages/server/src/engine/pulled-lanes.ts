@@ -2,23 +2,38 @@ import { LRUCache } from "lru-cache";
 import type { LaneId, LaneKey } from "#lanes";
 
 const MAX_LANES = 10_000;
-/** How long the node remembers that workers serve a lane. Milliseconds. */
-const FORGET_AFTER_MS = 10_000;
+/** How long the node need not claim from a lane that workers serve. Milliseconds. */
+const RECENT_MS = 10_000;
 
-/** Lanes that a claim of this node has found to be served by workers: it need not claim from them again immediately. */
+interface PulledLane {
+  readonly foundMs: number;
+  readonly limited: boolean;
+}
+
+/** Lanes that the latest claim of this node has found to be served by workers. */
 export class PulledLanes {
-  readonly #foundMs = new LRUCache<LaneId, number>({ max: MAX_LANES });
+  readonly #lanes = new LRUCache<LaneId, PulledLane>({ max: MAX_LANES });
 
-  add(laneId: LaneId, nowMs: number): void {
-    this.#foundMs.set(laneId, nowMs);
+  add(laneId: LaneId, lane: PulledLane): void {
+    this.#lanes.set(laneId, lane);
   }
 
   delete(laneId: LaneId): void {
-    this.#foundMs.delete(laneId);
+    this.#lanes.delete(laneId);
   }
 
-  has({ laneId }: LaneKey, nowMs: number): boolean {
-    const foundMs = this.#foundMs.get(laneId);
-    return foundMs !== undefined && nowMs - foundMs < FORGET_AFTER_MS;
+  has({ laneId }: LaneKey): boolean {
+    return this.#lanes.has(laneId);
+  }
+
+  /** Whether the latest claim was a short time ago: the next one need not come immediately. */
+  hasRecent({ laneId }: LaneKey, nowMs: number): boolean {
+    const foundMs = this.#lanes.get(laneId)?.foundMs;
+    return foundMs !== undefined && nowMs - foundMs < RECENT_MS;
+  }
+
+  /** Whether the latest claim has found limits. */
+  isLimited({ laneId }: LaneKey): boolean {
+    return this.#lanes.get(laneId)?.limited ?? false;
   }
 }

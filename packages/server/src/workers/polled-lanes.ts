@@ -60,6 +60,11 @@ export class PolledLanes {
     return this.#byId.get(laneId) ?? [];
   }
 
+  /** Whether the lane is still known. It may have been forgotten since a call looked it up. */
+  has(lane: PolledLane): boolean {
+    return this.byId(lane.laneId).includes(lane);
+  }
+
   /** A queue was looked up. It may have jobs that this node does not know about. */
   found({ workspaceId, laneId }: LaneKey, { kind, name, version = "" }: LaneName, nowMs: number): PolledLane {
     let lane = this.byId(laneId).find((one) => one.version === version);

@@ -62,10 +62,14 @@ export class Polls {
     this.#ends = new PollEnds(options.clock, (poll) => this.#endOverdue(poll));
   }
 
-  /** Takes jobs, immediately or when there are some. Empty after `waitMs`, when the client is gone, and when the node stops. */
+  /**
+   * Takes jobs, immediately or when there are some. Empty after `waitMs`, when the client is gone, when the node stops, and when a lane is
+   * forgotten.
+   */
   take(asked: PollRequest): Promise<PollResult> {
     const poll = new Poll(asked);
-    if (asked.signal.aborted || this.#closed) return Promise.resolve(this.#nothing());
+    const isForgotten = asked.lanes.some((lane) => !this.lanes.has(lane));
+    if (asked.signal.aborted || this.#closed || isForgotten) return Promise.resolve(this.#nothing());
     this.#line.add(poll);
     for (const lane of asked.lanes) {
       lane.polls.add(poll);

@@ -67,6 +67,19 @@ function setUp() {
 
 const [WORKSPACE, WORKFLOW] = [workspaceOf(1), "workflow-1"];
 
+describe("a call whose lane is forgotten after it was looked up", () => {
+  test("ends immediately, and claims nothing", async () => {
+    const { polls } = setUp();
+    const worker = { workspaceId: WORKSPACE, leaseId: 1 } as KnownWorker;
+    const lane = polls.lanes.found({ workspaceId: WORKSPACE, laneId: 1 as LaneId }, { kind: "queue", name: "queue-1" }, 0);
+    polls.forget(lane.laneId);
+    const { signal } = new AbortController();
+    const call = { worker, keyId: null, limit: 1, leaseSeconds: 30, request: null, waitMs: 60_000, signal, hold: () => {} };
+    expect(await polls.take({ ...call, lanes: [lane] })).toMatchObject({ claims: [] });
+    polls.close();
+  });
+});
+
 describe("a workspace whose responses fill its share of the memory", () => {
   test("gets no jobs until one is taken; others do", async () => {
     const { polls, poll, next, memory } = setUp();

@@ -46,6 +46,39 @@ describe("a worker that asks one of two nodes", () => {
     expect(await waiting).toMatchObject([{ payload: 2 }]);
   });
 
+  test("gets the next job of a queue that got a limit while the other held a job, when that one ends", async ({ service, other }) => {
+    const queue = await service.queue();
+    for (const payload of [1, 2]) await service.enqueue({ queue, payload });
+    const held = await takeOne(service, queue);
+    await other.ok("PATCH", `/v1/queues/${queue}`, { concurrency: 1 });
+    expect(await take(other, queue)).toEqual([]);
+    const waiting = take(other, queue, { wait: 30 });
+    await settle(service, held, { outcome: "completed" });
+    expect(await waiting).toMatchObject([{ payload: 2 }]);
+  });
+
+  test("gets the next job of a queue that lost its callback_url during a callback of the other, when that one ends", async ({
+    service,
+    other,
+  }) => {
+    const [called, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const handler = await service.handler();
+    handler.answers = async () => {
+      called.resolve();
+      await ended.promise;
+      return 200;
+    };
+    // It starts eagerly on this node.
+    await service.enqueue({ queue: handler.queue, payload: 1 });
+    await called.promise;
+    await service.ok("PATCH", `/v1/queues/${handler.queue}`, { callback_url: null, concurrency: 1 });
+    await service.enqueue({ queue: handler.queue, payload: 2 });
+    expect(await take(other, handler.queue)).toEqual([]);
+    const waiting = take(other, handler.queue, { wait: 30 });
+    ended.resolve();
+    expect(await waiting).toMatchObject([{ payload: 2 }]);
+  });
+
   test("settles on the other, which keeps no secret of the result", async ({ service, other }) => {
     const value = "sk_live_4eC39HqLyjWDarjtT1zdp7dc";
     await service.ok("POST", "/v1/secrets", { name: "STRIPE_KEY", value });
