@@ -150,7 +150,7 @@ export interface Step<Signals = NoSignals> {
   /**
    * Waits for the first of several steps. The others are cancelled: their signals are aborted, and code that awaits them gets a
    * `StepCancelledError`. You may also pass other races, and promises that `then`, `catch` and `finally` derive from a step: the steps
-   * behind them are cancelled, too, without a call of their `catch` handlers.
+   * behind them are cancelled, too, and their handlers of failures are not called.
    *
    * The promise of an async function or of `Promise.all` is not a step: it can win, but its steps cannot be cancelled, and steps that it
    * begins later are executed. In tests and in development, passing one fails the run with a `RaceError`. Use `Promise.race` for these: it

@@ -40,8 +40,8 @@ export class StepPromise<Value> extends Promise<Value> {
   }
 
   /**
-   * Marks that derived promises and races have lost a race. A `catch` handler between them and their steps is for failures, so it is not
-   * called when these steps are cancelled.
+   * Marks that derived promises and races have lost a race. A handler of rejections between them and their steps is for failures, so it is
+   * not called when these steps are cancelled.
    */
   static lose(promise: unknown): void {
     if (!(promise instanceof StepPromise) || promise.#hasLost) return;
@@ -49,25 +49,36 @@ export class StepPromise<Value> extends Promise<Value> {
     for (const source of promise.#sources) StepPromise.lose(source);
   }
 
-  override catch<B = never>(onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null): Promise<Value | B> {
-    const next: Promise<Value | B> = this.then(
-      undefined,
-      onRejected &&
-        ((reason) => {
-          if (reason instanceof StepCancelledError && next instanceof StepPromise && next.#hasLost) throw reason;
-          return onRejected(reason);
-        }),
-    );
-    return next;
-  }
-
   // biome-ignore lint/suspicious/noThenProperty: this is how a promise learns that it is awaited.
   override then<A = Value, B = never>(
     onFulfilled?: ((value: Value) => A | PromiseLike<A>) | null,
     onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null,
   ): Promise<A | B> {
+    // The runtime's `catch` calls this, too.
+    const onFailed = (reason: unknown) => {
+      if (reason instanceof StepCancelledError && next instanceof StepPromise && next.#hasLost) throw reason;
+      return onRejected?.(reason);
+    };
+    const next: Promise<A | B> = this.#then(onFulfilled, typeof onRejected === "function" ? onFailed : undefined);
+    return next;
+  }
+
+  /** As the runtime's. What it does comes also when the step lost a race. */
+  override finally(onFinally?: (() => void) | null): Promise<Value> {
+    if (typeof onFinally !== "function") return this.then();
+    const settled = (end: () => Value) => Promise.resolve(onFinally()).then(end);
+    return this.#then(
+      (value: Value) => settled(() => value),
+      (reason: unknown) =>
+        settled(() => {
+          throw reason;
+        }),
+    );
+  }
+
+  #then<A>(onFulfilled: unknown, onRejected: unknown): Promise<A> {
     this.#onAwaited?.();
-    const next = nativeThen.call(this, onFulfilled as never, onRejected as never) as Promise<A | B>;
+    const next = nativeThen.call(this, onFulfilled as never, onRejected as never) as Promise<A>;
     markHandled(next);
     if (next instanceof StepPromise) {
       next.#steps = this.#steps;

@@ -205,15 +205,18 @@ describe("steps at the same time", () => {
       const slow = step.run("slow", () => new Promise(() => {}));
       const lost = slow.catch(() => step.run("slow else", () => "else"));
       const other = slow.catch((error) => error.name);
+      const ends: string[] = [];
       const { value } = await step.race({
         lost: step.race({ lost, never: new Promise(() => {}) }),
+        lostThen: slow.then(null, () => step.run("slow else", () => "else")).finally(() => void ends.push("slow")),
         won: withFallback("fails", () => Promise.reject(new NonRetryableError("gone"))),
       });
       await step.run("next", () => {});
       const [settled] = await Promise.allSettled([lost]);
-      return [value, settled.status === "rejected" && settled.reason.name, await other];
+      return [value, settled.status === "rejected" && settled.reason.name, await other, ...ends];
     });
-    expect(await run.execute()).toMatchObject({ outcome: "completed", result: ["else", "StepCancelledError", "StepCancelledError"] });
+    const cancelled = "StepCancelledError";
+    expect(await run.execute()).toMatchObject({ outcome: "completed", result: ["else", cancelled, cancelled, "slow"] });
     expect(run.keys).toEqual(["fails", "fails else", "next"]);
   });
 
