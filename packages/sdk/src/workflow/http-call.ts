@@ -52,7 +52,7 @@ export function httpCall(request: HttpRequest, whose: string): HttpCall {
   const call: HttpCall = {
     url: addressOf(url),
     ...(method !== undefined && { method }),
-    ...(headers !== undefined && { headers: callHeaders(headers) }),
+    ...headersOf(headers, body),
     ...(body !== undefined && { body: bodyOf(body, whose) }),
     ...(timeout !== undefined && { timeout: timeoutOf(timeout) }),
     ...(attempts !== undefined && { attempts }),
@@ -70,6 +70,7 @@ function checkSize({ url, headers = {}, body, method = body === undefined ? "GET
   if (bytes > MAX_BYTES) throw new RangeError(`A call must have at most ${MAX_BYTES} bytes of JSON (1 MiB), not ${bytes}.`);
 }
 
+const FORM = "application/x-www-form-urlencoded";
 /** Limits of a body that is not a string. The service takes a little more, together with the other steps of a call. */
 const MAX_DEPTH = 48;
 /** Milliseconds. */
@@ -77,11 +78,32 @@ const MAX_TIMEOUT_MS = 900_000;
 /** The service's default. */
 const TIMEOUT_MS = 30_000;
 
+/** Classes of bodies that `fetch` can send, but the service cannot: it takes strings and JSON. */
+const NO_JSON = ["FormData", "Blob", "File", "ArrayBuffer", "SharedArrayBuffer", "ReadableStream"];
+
 function bodyOf(body: unknown, whose: string): unknown {
+  if (body instanceof URLSearchParams) return body.toString();
+  const name = ArrayBuffer.isView(body) ? body.constructor.name : NO_JSON.find((one) => classOf(body) === one);
+  const isStream = typeof (body as { pipe?: unknown } | null)?.pipe === "function";
+  if (name !== undefined || isStream)
+    throw new TypeError(
+      `body must be a string, URLSearchParams or a value of JSON, not ${name === undefined ? "a stream" : `of the class ${name}`}.`,
+    );
   const json = remember(body, whose, "body");
   if (fitInBody([json], MAX_BODY_VALUES, MAX_DEPTH)) return json;
   const limits = `${MAX_BODY_VALUES} values, ${MAX_DEPTH} levels, and no member of the name __proto__ or constructor`;
   throw new TypeError(`The body of ${whose} has at most ${limits}. Send a larger body as a string.`);
+}
+
+/** The class of a value, even if it comes from another realm. */
+const classOf = (value: unknown): string => Object.prototype.toString.call(value).slice("[object ".length, -1);
+
+/** The headers of a call. A form has a content type by default. */
+function headersOf(headers: HttpRequest["headers"], body: unknown): Pick<HttpCall, "headers"> {
+  const given = headers === undefined ? {} : callHeaders(headers);
+  const isForm = body instanceof URLSearchParams && !Object.keys(given).some((name) => name.toLowerCase() === "content-type");
+  if (headers === undefined && !isForm) return {};
+  return { headers: isForm ? callHeaders({ ...given, "content-type": FORM }) : given };
 }
 
 function timeoutOf(timeout: Duration): number {
@@ -90,7 +112,8 @@ function timeoutOf(timeout: Duration): number {
   return ms;
 }
 
-function addressOf(url: string): string {
+function addressOf(given: string | URL): string {
+  const url = given instanceof URL ? given.href : given;
   if (typeof url !== "string" || !/^https?:\/\//i.test(url))
     throw new TypeError(`url must be an http or https URL, not ${givenText(url)}.`);
   if (/^https?:\/\/[^/?#]*@/i.test(url))

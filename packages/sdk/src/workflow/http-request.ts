@@ -18,13 +18,16 @@ export const json = <Body>(): JsonOf<Body> => ({ kind: "json" });
 
 /** A call that the service makes. */
 export interface HttpRequest<Body = unknown> {
-  /** An http or https URL. Its path and query may contain templates: `${{ secrets.NAME }}`. */
-  readonly url: string;
+  /** An http or https URL. The path and query of a string may contain templates: `${{ secrets.NAME }}`. */
+  readonly url: string | URL;
   /** Default: POST with a body, otherwise GET. */
   readonly method?: HttpMethod;
   /** Headers. Their values may contain templates. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** A string is sent as it is, any other value as JSON. Strings in it may contain templates. */
+  /**
+   * A string is sent as it is, `URLSearchParams` as a form, any other value as JSON. Strings in it may contain templates, except in
+   * `URLSearchParams`.
+   */
   readonly body?: unknown;
   /** How long one attempt may take: up to 15 minutes, 30 seconds by default. */
   readonly timeout?: Duration;

@@ -1,3 +1,4 @@
+import { Readable } from "node:stream";
 import { HttpError, json, workflow } from "@tidemill/sdk";
 import { testWorkflow } from "@tidemill/sdk/testing";
 import { describe, expect, expectTypeOf, test } from "vitest";
@@ -11,6 +12,33 @@ const load = workflow({ id: "load" }, async ({ step }) => {
 });
 
 describe("step.http", () => {
+  const formType = "application/x-www-form-urlencoded";
+  test.for<[string, object | undefined, object]>([
+    ["says that it is one", undefined, { "content-type": formType }],
+    ["keeps other headers", { a: "b" }, { a: "b", "content-type": formType }],
+    ["keeps its type", { "Content-Type": "text/plain" }, { "Content-Type": "text/plain" }],
+  ])("sends URLSearchParams as a form, which %s", async ([, headers, expected]) => {
+    const url = new URL("/form", URL_OF_ADA);
+    const body = new URLSearchParams({ name: "Ada & Bob" });
+    const run = new MemoryRun(({ step }) => step.http("send", { url, body, ...(headers && { headers: { ...headers } }) }));
+    const http = { url: "https://api.example.com/form", body: "name=Ada+%26+Bob", headers: expected };
+    expect(await run.execute()).toMatchObject({ outcome: "suspended", steps: [{ http }] });
+  });
+
+  test.for<[string, unknown]>([
+    ["of the class FormData", new FormData()],
+    ["of the class Blob", new Blob(["a"])],
+    ["of the class ArrayBuffer", new ArrayBuffer(1)],
+    ["of the class Uint8Array", new Uint8Array(1)],
+    ["of the class Buffer", Buffer.from("a")],
+    ["of the class ReadableStream", new ReadableStream()],
+    ["a stream", Readable.from(["a"])],
+  ])("refuses a body %s, which is no JSON", async ([what, body]) => {
+    const run = new MemoryRun(({ step }) => step.http("send", { url: URL_OF_ADA, body }));
+    const error = `Step "send": body must be text, URLSearchParams or a value of JSON, not ${what}.`;
+    expect(await run.execute()).toMatchObject({ outcome: "failed", error_name: "InvalidStepError", error, retry: false });
+  });
+
   test("suspends the run with the call", async () => {
     const run = new MemoryRun(({ step }) =>
       step.http("pay", {
