@@ -7,6 +7,7 @@ import { type Duration, durationMs } from "./duration.ts";
 import { fitInBody } from "./fits-in-body.ts";
 import { callHeaders } from "./http-headers.ts";
 import type { HttpRequest } from "./http-request.ts";
+import { classOf } from "./lost-in-json.ts";
 import { MAX_BODY_VALUES } from "./outbox.ts";
 import { remember } from "./remembered.ts";
 import { stepSettings } from "./step-settings.ts";
@@ -94,9 +95,6 @@ function bodyOf(body: unknown, whose: string): unknown {
   const limits = `${MAX_BODY_VALUES} values, ${MAX_DEPTH} levels, and no member of the name __proto__ or constructor`;
   throw new TypeError(`The body of ${whose} has at most ${limits}. Send a larger body as a string.`);
 }
-
-/** The class of a value, even if it comes from another realm. */
-const classOf = (value: unknown): string => Object.prototype.toString.call(value).slice("[object ".length, -1);
 
 /** The headers of a call. A form has a content type by default. */
 function headersOf(headers: HttpRequest["headers"], body: unknown): Pick<HttpCall, "headers"> {

@@ -20,7 +20,11 @@ export const invokeStep =
       name,
       key,
       () => {
-        const invocation = { workflow: idOf(workflow), input: remember(input, `step "${name}"`), timeout: invokeTimeoutMs(timeout) };
+        const invocation = {
+          workflow: idOf(workflow),
+          input: remember(input, `step "${name}"`, "input"),
+          timeout: invokeTimeoutMs(timeout),
+        };
         const { host, notStarted } = execution;
         return (step) => notStarted.set(step, () => execution.callAndWait(step, () => host.invoke({ name, key: step.key }, invocation)));
       },

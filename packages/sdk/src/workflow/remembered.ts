@@ -1,5 +1,13 @@
 import { NonRetryableError } from "../worker/errors.ts";
 import { jsonOf } from "../worker/json-of.ts";
+import { lostIn } from "./lost-in-json.ts";
+
+declare const notRemembered: unique symbol;
+
+/** In place of a value of which JSON keeps nothing. Nothing can be done with it. */
+export interface NotRemembered<What extends string> {
+  readonly [notRemembered]: What;
+}
 
 /** A value as it comes back from JSON: dates are strings, undefined is null, and methods are missing. */
 export type Remembered<T> = unknown extends T
@@ -13,11 +21,28 @@ export type Remembered<T> = unknown extends T
         ? Remembered<J>
         : T extends bigint | symbol | ((...args: never) => unknown)
           ? never
-          : T extends Map<unknown, unknown> | Set<unknown>
-            ? Record<string, never>
-            : T extends readonly unknown[]
-              ? { [K in keyof T]: Remembered<T[K]> }
-              : { [K in keyof T as IsLeftOut<K, T[K]> extends true ? never : K]: Member<T[K]> };
+          : [LostName<T>] extends [never]
+            ? T extends Map<unknown, unknown> | Set<unknown>
+              ? Record<string, never>
+              : T extends readonly unknown[]
+                ? { [K in keyof T]: Remembered<T[K]> }
+                : { [K in keyof T as IsLeftOut<K, T[K]> extends true ? never : K]: Member<T[K]> }
+            : NotRemembered<LostName<T>>;
+
+/** What a value is of which JSON keeps nothing; never for others. */
+type LostName<T> = T extends RegExp
+  ? "RegExp"
+  : // A Response or Request, whose types not every program has.
+    T extends { readonly bodyUsed: boolean; arrayBuffer(): PromiseLike<unknown> }
+    ? "Response or Request"
+    : T extends PromiseLike<unknown>
+      ? "Promise"
+      : T extends Iterator<unknown, unknown, never> | AsyncIterator<unknown, unknown, never>
+        ? "iterator or generator"
+        : // What has a name and a message is no Error for that.
+          [T, "stack"] extends [Error, keyof T]
+          ? "Error"
+          : never;
 
 type IsLeftOut<K, V> = K extends symbol ? true : V extends symbol | ((...args: never) => unknown) ? true : false;
 
@@ -49,6 +74,8 @@ export function remember(value: unknown, whose: string, what = "result"): unknow
   const copy: unknown = JSON.parse(text);
   if (isDeeper(copy, MAX_DEPTH))
     throw new NonRetryableError(`The ${what} of ${whose} is nested deeper than ${MAX_DEPTH} levels, which is the limit.`);
+  const lost = lostIn(value);
+  if (lost) throw new NonRetryableError(`The ${what} of ${whose} has no JSON: ${lost.path || "it"} is ${lost.what}. ${lost.advice}`);
   return copy;
 }
 

@@ -10,6 +10,7 @@ import type { StepFunction } from "./host.ts";
 import { httpCall } from "./http-call.ts";
 import type { HttpRequest } from "./http-request.ts";
 import { invokeStep } from "./invoke-step.ts";
+import { isGeneratorFunction } from "./lost-in-json.ts";
 import { remember } from "./remembered.ts";
 import { signalId } from "./signal.ts";
 import { eventName } from "./start.ts";
@@ -26,6 +27,8 @@ export function stepsOf(execution: Execution, runId: string): Step {
     const promise = execution.ask("run", name, options.key, () => {
       if (typeof fn !== "function")
         throw new TypeError(`step.run needs the function of the step, not ${fn === null ? "null" : typeof fn}.`);
+      if (isGeneratorFunction(fn))
+        throw new TypeError("the function of a step must not be a generator, which a call does not execute. Make it an async function.");
       const settings = stepSettings(options);
       if (undo !== undefined) checkUndo(undo, name, options.key);
       return (step) => {

@@ -3,6 +3,7 @@ import { checkWorkflow } from "./check-workflow.ts";
 import type { WorkflowContext } from "./context.ts";
 import type { Duration } from "./duration.ts";
 import type { LifecycleHooks } from "./hooks.ts";
+import { isGeneratorFunction } from "./lost-in-json.ts";
 import type { Remembered } from "./remembered.ts";
 import type { NoSignals, WorkflowSignals } from "./signal.ts";
 import type { StartInput, Starts } from "./start.ts";
@@ -82,5 +83,9 @@ export function workflow<Result, Parsed = unknown, Input = Parsed, Signals exten
 export function workflow(options: WorkflowOptions<unknown, unknown>, program: (context: WorkflowContext<never>) => unknown): Workflow {
   checkWorkflow(options, OPTIONS);
   if (typeof program !== "function") throw new TypeError(`The workflow ${options.id} needs a function.`);
+  if (isGeneratorFunction(program))
+    throw new TypeError(
+      `The function of the workflow ${options.id} is a generator, which a call does not execute. Make it an async function.`,
+    );
   return { id: options.id, options, signals: options.signals ?? {}, program };
 }

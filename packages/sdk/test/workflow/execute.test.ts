@@ -5,6 +5,7 @@ import {
   type RunStepOptions,
   type StepContext,
   type WorkflowContext,
+  workflow,
 } from "@tidemill/sdk";
 import { describe, expect, test } from "vitest";
 import { Deadline } from "../../src/deadline.ts";
@@ -90,6 +91,40 @@ describe("steps in a row", () => {
       [1, "run_1:pay%20bill", false],
       [1, "run_1:pay%20bill%3A2", false],
     ]);
+  });
+
+  class NoPath extends RangeError {}
+  test.for<[string, unknown]>([
+    ["it is a Response. Take what you need of it, such as await response.json().", new Response()],
+    ["it is a Request. Take what you need of it, such as await request.json().", new Request("https://example.com")],
+    ["it is an Error. Throw it, or take its message.", new NoPath("no")],
+    ["at[1].why is an Error. Throw it, or take its message.", { at: [{}, { why: new Error("no") }] }],
+    ["[0].later is a Promise. Await it.", [{ later: Promise.resolve() }]],
+    ["it is an iterator or generator. Make it an array, for example by Array.from.", new Map().keys()],
+    ["it is an iterator or generator. Make it an array, for example by Array.from.", (async function* () {})()],
+  ])("a result of which JSON keeps nothing fails its run for good: %s", async ([message, value]) => {
+    for (const program of [({ step }: Context) => step.run("get", () => value), () => value]) {
+      const outcome = await new MemoryRun(program).execute();
+      expect(outcome).toMatchObject({ outcome: "failed", error_name: "NonRetryableError", retry: false });
+      expect(outcome).toMatchObject({ error: expect.stringContaining(` has no JSON: ${message}`) });
+    }
+  });
+
+  test("an error that has JSON of its own is remembered as that", async () => {
+    const error = Object.assign(new Error("no"), { toJSON: () => ({ code: 7 }) });
+    expect(await new MemoryRun(() => ({ error })).execute()).toMatchObject({ outcome: "completed", result: { error: { code: 7 } } });
+  });
+
+  test("a generator is no function of a workflow or of a step", async () => {
+    for (const program of [function* () {}, async function* () {}]) {
+      const message = "is a generator, which a call does not execute. Make it an async function.";
+      expect(() => workflow({ id: "tested" }, program as never)).toThrow(`The function of the workflow tested ${message}`);
+      expect(await new MemoryRun(({ step }: Context) => step.run("a", program as never)).execute()).toMatchObject({
+        error_name: "InvalidStepError",
+        error: expect.stringContaining("must not be a generator"),
+        retry: false,
+      });
+    }
   });
 
   test("a result without JSON fails its run for good", async () => {

@@ -35,7 +35,7 @@ describe("step.http", () => {
     ["a stream", Readable.from(["a"])],
   ])("refuses a body %s, which is no JSON", async ([what, body]) => {
     const run = new MemoryRun(({ step }) => step.http("send", { url: URL_OF_ADA, body }));
-    const error = `Step "send": body must be text, URLSearchParams or a value of JSON, not ${what}.`;
+    const error = `Step "send": body must be a string, URLSearchParams or a value of JSON, not ${what}.`;
     expect(await run.execute()).toMatchObject({ outcome: "failed", error_name: "InvalidStepError", error, retry: false });
   });
 

@@ -98,6 +98,32 @@ test("a step returns what comes back from JSON", () => {
   });
 });
 
+test("what JSON keeps nothing of cannot be used", () => {
+  unread(async (step) => {
+    const response = await step.run("a", () => fetch("https://example.com"));
+    // @ts-expect-error: it is no Response.
+    void response.ok;
+    // @ts-expect-error: nor can it be passed on as one.
+    void ((await step.run("a", () => fetch("https://example.com"))) satisfies Response);
+    const { error, pattern, later, names } = await step.run("a", () => ({
+      error: new TypeError("no"),
+      pattern: /a/,
+      later: Promise.resolve(1),
+      names: new Map<string, number>().keys(),
+    }));
+    // @ts-expect-error: it is no Error.
+    void error.message;
+    // @ts-expect-error: it is no RegExp.
+    void pattern.source;
+    // @ts-expect-error: it is no Promise.
+    void later.then;
+    // @ts-expect-error: it is no iterator.
+    void names.next;
+    expectTypeOf(await step.run("a", () => ({ name: "Error", message: "no" }))).toEqualTypeOf<{ name: string; message: string }>();
+    expectTypeOf(await step.run("a", () => new URL("https://example.com"))).toEqualTypeOf<string>();
+  });
+});
+
 test("a race says who won, with the type of the winner's result", () => {
   unread(async (step) => {
     const won = await step.race({ work: step.run("work", () => 1), timeout: step.sleep("timeout", "1h") });
