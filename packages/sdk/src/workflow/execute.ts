@@ -9,6 +9,7 @@ import { remember } from "./remembered.ts";
 import { ReplayCheck } from "./replay-check.ts";
 import type { RunOutcome } from "./run-outcome.ts";
 import { startProgram } from "./start-program.ts";
+import { stepErrorCausing } from "./step-errors-behind.ts";
 import { undoBegun } from "./undo.ts";
 import { undoFailed, undoRun } from "./undo-steps.ts";
 import type { AnyWorkflow } from "./workflow.ts";
@@ -147,11 +148,19 @@ function failed(execution: Execution, run: TakenRun, error: unknown): RunOutcome
   return { ...said, retry_steps: execution.retrySteps(error).slice(0, MAX_RETRY_STEPS) };
 }
 
-function retryOfRun({ outbox, thrown, stepsToRepeat }: Execution, error: unknown): { retry?: boolean; retry_in?: number } {
-  if (!(error instanceof StepError)) return retryOf(error);
+type Retry = { readonly retry?: boolean; readonly retry_in?: number };
+
+/** What an error says, or else the failure of a step that it has as its cause. */
+function retryOfRun(execution: Execution, error: unknown): Retry {
+  const own = error instanceof StepError ? {} : retryOf(error);
+  const failure = stepErrorCausing(error);
+  return Object.keys(own).length > 0 || !failure ? own : retryOfStep(execution, failure);
+}
+
+function retryOfStep({ outbox, thrown, stepsToRepeat }: Execution, { step }: StepError): Retry {
   // A replay throws a remembered failure again.
-  const isForgotten = outbox.isProvisional(error.step) || stepsToRepeat.includes(error.step);
-  return isForgotten ? retryOf(thrown.get(error.step)) : { retry: false };
+  const isForgotten = outbox.isProvisional(step) || stepsToRepeat.includes(step);
+  return isForgotten ? retryOf(thrown.get(step)) : { retry: false };
 }
 
 /** Steps in progress end first. If the run is still this worker's, outcomes are stored, even while a step does not end. */

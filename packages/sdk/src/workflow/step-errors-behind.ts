@@ -1,9 +1,16 @@
 import { StepError } from "./errors.ts";
 
-/**
- * The failures of steps that an error comes from: itself, or those behind its `cause`, and behind each of `errors` that an `AggregateError`
- * has. What is behind the failure of a step is not looked at.
- */
+/** The failure of a step that an error is, or has as its cause or as a cause of that. */
+export function stepErrorCausing(error: unknown): StepError | undefined {
+  const seen = new Set<unknown>();
+  for (let one = error; one instanceof Error && !seen.has(one); one = one.cause) {
+    if (one instanceof StepError) return one;
+    seen.add(one);
+  }
+  return undefined;
+}
+
+/** The failures of steps that an error comes from: as `stepErrorCausing`, and those behind each of `errors` of an `AggregateError`. */
 export function stepErrorsBehind(error: unknown): StepError[] {
   const seen = new Set<Error>();
   const behind = (one: unknown): StepError[] => {

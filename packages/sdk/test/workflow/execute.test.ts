@@ -10,6 +10,7 @@ import {
 import { describe, expect, test } from "vitest";
 import { Deadline } from "../../src/deadline.ts";
 import type { RunHost } from "../../src/workflow/host.ts";
+import type { RunOutcome } from "../../src/workflow/run-outcome.ts";
 import { done, MemoryRun } from "./memory-journal.ts";
 
 type Context = WorkflowContext<never>;
@@ -705,6 +706,26 @@ describe("failures of steps", () => {
       wait: async (ms) => void waits.push(ms),
     });
     expect(waits).toEqual([600_000]);
+  });
+
+  test.for<[string, () => Error, object]>([
+    ["a NonRetryableError", () => new NonRetryableError("declined"), { retry: false }],
+    ["a RetryAfterError", () => new RetryAfterError("busy", "1h"), { retry_in: 3_600 }],
+    ["any other error", () => new Error("no connection"), {}],
+  ])("%s of a step says the same as the cause of another error", async ([, make, retry]) => {
+    const wrapping = (wrap: (cause: unknown) => unknown) =>
+      new MemoryRun(({ step }: Context) =>
+        step.run("pay", () => Promise.reject(make())).catch((cause) => Promise.reject(wrap(new Error("Not paid.", { cause })))),
+      ).execute();
+    const [wrapped, soon, all] = [
+      await wrapping((cause) => cause),
+      await wrapping((cause) => Object.assign(new RetryAfterError("Not paid.", "1s"), { cause })),
+      await wrapping((cause) => new AggregateError([cause], "Not paid.")),
+    ];
+    const { error: _, error_name: __, steps: ___, retry_steps: ____, ...said } = wrapped as Extract<RunOutcome, { outcome: "failed" }>;
+    expect(said).toEqual({ outcome: "failed", ...retry });
+    expect(soon).toMatchObject({ retry_in: 1 });
+    expect(all).not.toHaveProperty("retry");
   });
 
   test("a RetryAfterError takes what other durations take, and nothing else", () => {
