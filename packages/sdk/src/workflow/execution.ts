@@ -3,6 +3,7 @@ import { momentMs, momentText } from "../clock.ts";
 import { TidemillError } from "../error.ts";
 import type { StepOutcome } from "./attempt-step.ts";
 import {
+  DuplicateStepError,
   HttpError,
   InvalidStepError,
   JournalMismatchError,
@@ -338,7 +339,8 @@ export class Execution {
   }
 
   #refuse(error: unknown): Promise<unknown> {
-    if (error instanceof JournalMismatchError) {
+    // Caught, as by Promise.allSettled, it would hide that a step is not executed.
+    if (error instanceof JournalMismatchError || error instanceof DuplicateStepError) {
       this.finish({ kind: "threw", error });
       return new Promise(() => {});
     }

@@ -314,6 +314,12 @@ describe("steps at the same time", () => {
     });
   });
 
+  test("a name used again before it has ended fails the run for good, also if the workflow catches it", async () => {
+    const run = new MemoryRun(({ step }: Context) => Promise.allSettled([step.run("send", () => 1), step.run("send", () => 2)]));
+    expect(await run.execute()).toMatchObject({ outcome: "failed", error_name: "DuplicateStepError", retry: false });
+    expect(run.keys).toEqual([]);
+  });
+
   test("keys tell uses of a name apart", async () => {
     const run = new MemoryRun(({ step }: Context) => Promise.all(["x", "y"].map((key) => step.run("send", () => key, { key }))));
     expect(await run.execute()).toMatchObject({ result: ["x", "y"] });
