@@ -39,8 +39,9 @@ export class VirtualClock {
 
   readonly nowMs = (): number => this.#ms;
 
+  /** Its time is whole milliseconds, as that of a real one. */
   passUntil(ms: number): void {
-    this.#ms = Math.max(this.#ms, ms);
+    this.#ms = Math.max(this.#ms, Math.ceil(ms));
   }
 
   /**

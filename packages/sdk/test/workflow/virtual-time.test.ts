@@ -93,6 +93,16 @@ describe("time", () => {
     expect(await testWorkflow(raced, {})).toMatchObject({ result: "late", elapsedMs: 10_000 });
   });
 
+  test("is whole milliseconds, also after a backoff", async () => {
+    const times = of(async ({ step, run }) => {
+      let failures = 0;
+      await step.run("work", () => (++failures === 1 ? Promise.reject(new Error("No.")) : null), { attempts: 2, backoff: { delay: 7 } });
+      return run.now();
+    });
+    const { result, elapsedMs } = await testWorkflow(times, {});
+    expect([Number.isInteger(result), Number.isInteger(elapsedMs)]).toEqual([true, true]);
+  });
+
   test("of a backoff is the same in each test", async () => {
     const retried = of(({ step }) => step.run("work", () => 1, { attempts: 3, backoff: { delay: "1m" } }));
     const elapsed = await Promise.all([1, 2, 3].map(async () => (await testWorkflow(retried, { fail: { work: 2 } })).elapsedMs));
