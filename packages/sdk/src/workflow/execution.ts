@@ -1,7 +1,9 @@
 import type { ReportedStep, RunError, RunStep, StepType } from "@tidemill/contract";
+import { checkObject } from "../check-names.ts";
 import { momentMs, momentText } from "../clock.ts";
 import { TidemillError } from "../error.ts";
 import type { StepOutcome } from "./attempt-step.ts";
+import type { StepKey } from "./context.ts";
 import {
   DuplicateStepError,
   HttpError,
@@ -132,18 +134,15 @@ export class Execution {
    * @param prepare checks the arguments. The function that it returns is called if the journal does not have the step
    * @param about the signal or event that the step concerns
    */
-  ask(
-    type: StepType,
-    name: string,
-    key: string | number | undefined,
-    prepare: () => (step: RequestedStep) => void,
-    about?: string,
-  ): Promise<unknown> {
+  ask(type: StepType, name: string, options: StepKey, prepare: () => (step: RequestedStep) => void, about?: string): Promise<unknown> {
     try {
       this.#refuseInside(name);
       if (this.end) return new Promise(() => {});
-      const begin = checked(name, prepare);
-      const base = stepBase(name, key);
+      const begin = checked(name, () => {
+        checkObject("The options of a step", options);
+        return prepare();
+      });
+      const base = stepBase(name, options.key);
       const step = new RequestedStep(type, this.keys.open(base), base, () => this.#awaited(step));
       const remembered = this.journal.ask(step.key, type);
       this.asked.push({ key: step.key, type, about });

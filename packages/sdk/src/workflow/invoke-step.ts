@@ -1,3 +1,4 @@
+import { checkObject } from "../check-names.ts";
 import type { StepKey } from "./context.ts";
 import type { Duration } from "./duration.ts";
 import type { Execution } from "./execution.ts";
@@ -14,12 +15,15 @@ interface Asked {
 /** The `step.invoke` of a workflow's function. */
 export const invokeStep =
   (execution: Execution) =>
-  (name: string, { workflow, input, timeout }: Asked, { key }: StepKey = {}): Promise<unknown> =>
-    execution.ask(
+  (name: string, invoked: Asked, options: StepKey = {}): Promise<unknown> => {
+    const workflow = invoked?.workflow;
+    return execution.ask(
       "invoke",
       name,
-      key,
+      options,
       () => {
+        checkObject("The invocation", invoked);
+        const { input, timeout } = invoked;
         const invocation = {
           workflow: idOf(workflow),
           input: remember(input, `step "${name}"`, "input"),
@@ -30,6 +34,7 @@ export const invokeStep =
       },
       typeof workflow === "string" ? workflow : workflow?.id,
     );
+  };
 
 function idOf(workflow: InvocableWorkflow | string): string {
   const id = typeof workflow === "string" ? workflow : workflow?.id;

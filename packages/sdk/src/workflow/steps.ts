@@ -1,4 +1,5 @@
 import type { ReportedStep } from "@tidemill/contract";
+import { checkObject } from "../check-names.ts";
 import { type Moment, momentMs, momentText } from "../clock.ts";
 import { givenText } from "../given-text.ts";
 import { NonRetryableError } from "../worker/errors.ts";
@@ -23,8 +24,8 @@ export function stepsOf(execution: Execution, runId: string): Step {
   const { host } = execution;
 
   const run = (name: string, fn: StepFunction, options: RunStepOptions<never> = {}): Promise<unknown> => {
-    const { undo } = options;
-    const promise = execution.ask("run", name, options.key, () => {
+    const undo = options?.undo;
+    const promise = execution.ask("run", name, options, () => {
       if (typeof fn !== "function")
         throw new TypeError(`step.run needs the function of the step, not ${fn === null ? "null" : typeof fn}.`);
       if (isGeneratorFunction(fn))
@@ -42,25 +43,31 @@ export function stepsOf(execution: Execution, runId: string): Step {
     return promise;
   };
 
-  const sendEvent = (name: string, { name: of, data, ts }: EventToSend, { key }: StepKey = {}): Promise<unknown> =>
-    execution.ask(
+  const sendEvent = (name: string, sent: EventToSend, options: StepKey = {}): Promise<unknown> => {
+    const of = sent?.name;
+    return execution.ask(
       "event",
       name,
-      key,
+      options,
       () => {
+        checkObject("The event", sent);
+        const { data, ts } = sent;
         const event = { name: eventName(of), data: remember(data, `step "${name}"`, "data"), ...(ts !== undefined && { ts }) };
         return (step) =>
           execution.notStarted.set(step, () => execution.call("event", step.key, () => host.sendEvent({ name, key: step.key }, event)));
       },
       typeof of === "string" ? of : of?.name,
     );
+  };
 
-  const signal = (name: string, { signal: id }: SignalToRegister, { key }: StepKey = {}): Promise<unknown> =>
-    execution.ask(
+  const signal = (name: string, registered: SignalToRegister, options: StepKey = {}): Promise<unknown> => {
+    const id = registered?.signal;
+    return execution.ask(
       "signal",
       name,
-      key,
+      options,
       () => {
+        checkObject("The signal", registered);
         const checked = signalId(id);
         return (step) =>
           execution.notStarted.set(step, () =>
@@ -69,29 +76,33 @@ export function stepsOf(execution: Execution, runId: string): Step {
       },
       id,
     );
+  };
 
-  const waitForSignal = (name: string, { signal: id, timeout }: SignalToAwait, { key }: StepKey = {}): Promise<unknown> =>
-    execution.ask(
+  const waitForSignal = (name: string, awaited: SignalToAwait, options: StepKey = {}): Promise<unknown> => {
+    const id = awaited?.signal;
+    return execution.ask(
       "wait",
       name,
-      key,
+      options,
       () => {
-        const waits = { signal: signalId(id), timeout: waitMs("timeout", timeout) };
+        checkObject("The signal", awaited);
+        const waits = { signal: signalId(id), timeout: waitMs("timeout", awaited.timeout) };
         return (step) =>
           execution.wait(step, { key: step.key, type: "wait", status: "waiting", startedAt: momentText(host.nowMs()), ...waits });
       },
       id,
     );
+  };
 
-  const sleep = (name: string, { key }: StepKey, until: () => Pick<ReportedStep, "sleepFor" | "sleepUntil">): Promise<unknown> =>
-    execution.ask("sleep", name, key, () => {
+  const sleep = (name: string, options: StepKey, until: () => Pick<ReportedStep, "sleepFor" | "sleepUntil">): Promise<unknown> =>
+    execution.ask("sleep", name, options, () => {
       const wake = until();
       return (step) =>
         execution.wait(step, { key: step.key, type: "sleep", status: "waiting", startedAt: momentText(host.nowMs()), ...wake });
     });
 
-  const http = (name: string, request: HttpRequest, { key }: StepKey = {}): Promise<unknown> =>
-    execution.ask("http", name, key, () => {
+  const http = (name: string, request: HttpRequest, options: StepKey = {}): Promise<unknown> =>
+    execution.ask("http", name, options, () => {
       const call = httpCall(request, `step "${name}"`);
       return (step) =>
         execution.wait(step, { key: step.key, type: "http", status: "waiting", startedAt: momentText(host.nowMs()), http: call });

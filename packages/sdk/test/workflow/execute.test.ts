@@ -781,6 +781,20 @@ describe("failures of steps", () => {
     });
   });
 
+  test.for<[string, (step: Context["step"]) => Promise<unknown>]>([
+    ["The options of a step", (step) => step.run("a", () => 1, null as never)],
+    ["The options of a step", (step) => step.sleep("a", "1s", null as never)],
+    ["The options of a step", (step) => step.http("a", { url: "https://example.com" }, null as never)],
+    ["The options of a step", (step) => step.invoke("a", { workflow: "b", timeout: "1h" }, null as never)],
+    ["The event", (step) => step.sendEvent("a", null as never)],
+    ["The signal", (step) => step.signal("a", null as never)],
+    ["The signal", (step) => step.waitForSignal("a", null as never)],
+    ["The invocation", (step) => step.invoke("a", null as never)],
+  ])("null in place of an object fails the step: %s %s", async ([what, ask]) => {
+    const failed = { outcome: "failed", error_name: "InvalidStepError", error: `Step "a": ${what} must be an object, not null.` };
+    expect(await new MemoryRun(({ step }: Context) => ask(step)).execute()).toMatchObject({ ...failed, retry: false });
+  });
+
   test("what the workflow itself throws fails the attempt; a NonRetryableError the run", async () => {
     const failing = (error: unknown) =>
       new MemoryRun(() => {
