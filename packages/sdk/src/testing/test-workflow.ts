@@ -33,10 +33,11 @@ export interface TestSettings {
   /** By step name or key: the error with which the step always fails, or how many times it fails before it succeeds. */
   readonly fail?: Failures;
   /**
-   * Ends executions early, and lets the run continue from its journal. At the end, the whole journal is replayed. The test fails if a
-   * replay does or returns something else.
+   * Ends executions early, and lets the run continue from its journal. When the run has completed, the whole journal is replayed. The test
+   * fails if a replay does or returns something else.
    *
-   * - `afterEveryStep`: when a step has been stored, before the workflow learns of it. The test also fails if a step has its effect twice.
+   * - `afterEveryStep`: when a step has been stored, before the workflow learns of it. The test also fails if a step has its effect twice in
+   *   a run that completes in its first attempt.
    * - `everywhere`: each outcome is also lost once before it is stored, as when a worker dies: steps have their effects again. The run is
    *   executed without crashes first, and must do and return the same where its steps returned the same.
    */
