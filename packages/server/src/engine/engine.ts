@@ -43,7 +43,7 @@ import { NodeLease } from "./leases/node-lease.ts";
 import { mountNodes } from "./leases/node-routes.ts";
 import { removeOldLeases } from "./leases/store.ts";
 import { recordsOf, reportingWaker } from "./report-changes.ts";
-import { releaseAll, rescueAcrossWorkspaces } from "./rescue.ts";
+import { Rescue, releaseAll } from "./rescue.ts";
 import { Settler } from "./settle.ts";
 import { WorkScan } from "./work-scan.ts";
 
@@ -204,7 +204,8 @@ export function createEngine(options: EngineOptions): Engine {
     onPulled.laneDeleted(lane);
   };
   const moving = reportingWaker(dispatcher, report);
-  const rescue = { db, clock, random, emit, kinds, settler, waker: moving };
+  const rescueOptions = { db, clock, random, emit, kinds, settler, waker: moving };
+  const rescue = new Rescue(rescueOptions);
 
   const deadlineLoop = (name: string, pass: () => Promise<unknown>) =>
     new DeadlineLoop({ name, horizonMs: config.pollEveryMs, pass }, clock, emit, random);
@@ -217,7 +218,7 @@ export function createEngine(options: EngineOptions): Engine {
     new PeriodicLoop({ name, everyMs, pass, isPatient }, emit, random);
 
   // Extensions of leases that came in time are stored first.
-  const takeBack = periodic("rescue", (config.nodeLeaseSeconds * 1000) / 3, () => rescueAcrossWorkspaces(rescue), true);
+  const takeBack = periodic("rescue", (config.nodeLeaseSeconds * 1000) / 3, () => rescue.passAcrossWorkspaces(), true);
 
   const listener = new Listener({
     connection: databases.connection,
@@ -255,15 +256,14 @@ export function createEngine(options: EngineOptions): Engine {
     },
     stop: async () => {
       await lease.stop();
-      await tolerate(
-        async () => {
-          if (lease.id !== null) await releaseAll(rescue, lease.id);
-          await lease.release();
-          // Last, so that other nodes learn about every job that was released.
-          await broadcaster.flush();
-        },
-        (error) => emit("release_failed", { error }),
-      );
+      const onFailed = (error: unknown) => emit("release_failed", { error });
+      await tolerate(async () => {
+        if (lease.id !== null) await releaseAll(rescueOptions, lease.id);
+      }, onFailed);
+      // Even if jobs are left: other nodes rescue them now, and not only when the lease would expire.
+      await tolerate(() => lease.release(), onFailed);
+      // Last, so that other nodes learn about every job that was released.
+      await broadcaster.flush();
     },
   };
 
@@ -344,6 +344,7 @@ export function createEngine(options: EngineOptions): Engine {
       dueJobs,
       reassign,
       takeBack,
+      rescue,
       periodic("remove-old-leases", HOUR_MS, () => removeOldLeases(databases.housekeeping)),
       listener,
     ],

@@ -1,18 +1,25 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { LastError } from "@tidemill/contract";
-import { type ExpiredClaim, endExpiredClaimsAcrossWorkspaces, type TakingBack, takeBackAcrossWorkspaces } from "#jobs";
-import type { Clock, Db, EmitEvent, Random } from "#kernel";
-import type { PulledWaker, Waker } from "#lanes";
+import { type Claim, type ExpiredClaim, endExpiredClaimsAcrossWorkspaces, type TakingBack, takeBackAcrossWorkspaces } from "#jobs";
+import { type Clock, type Db, type EmitEvent, FairQueue, type JobId, type Random, type Service, tolerate } from "#kernel";
+import type { LaneKey, PulledWaker, Waker } from "#lanes";
 import { finishForWorker, tookMsOf } from "./finish-for-worker.ts";
 import type { JobKinds } from "./kinds.ts";
+import { LockedLanes } from "./locked-lanes.ts";
 import type { Settler } from "./settle.ts";
 
 /** After this many node losses in a row, the job is assumed to be the cause. Source: design §6. */
 const MAX_LOSSES = 3;
 const MAX_ROWS = 5_000;
 const MAX_EXPIRED = 500;
+/** The maximum number of expired claims that wait to be settled. No more are looked for then, because they would take memory without bound. */
+const MAX_LATE = 5_000;
 /** How long a pass waits for what it has found to be settled. Milliseconds. */
 const MAX_SETTLE_MS = 2_000;
+/** The wait when jobs are left because others have locked their concurrency keys. Milliseconds. */
+const LOCKED_MS = 250;
+/** Lanes of which a stopping node releases jobs with locked keys at once. */
+const MAX_LANES = 2;
 
 const NODE_LOST: LastError = { code: "NODE_LOST", message: "The node that made the attempt was lost.", status: null };
 const LEASE_EXPIRED = {
@@ -21,8 +28,7 @@ const LEASE_EXPIRED = {
   message: "The lease of the worker ended before it reported an outcome.",
 } as const;
 
-/** What a rescue needs. */
-export interface Rescue {
+export interface RescueOptions {
   readonly db: Db;
   readonly clock: Clock;
   readonly random: Random;
@@ -34,38 +40,71 @@ export interface Rescue {
 
 /**
  * Takes back the claims of expired leases. The jobs of a lost node return to `waiting` without using an attempt. For the jobs of a worker
- * the attempt has failed, as if the worker had reported that. Returns 0 if there may be more, undefined otherwise.
+ * the attempt has failed, as if the worker had reported that.
  */
-export async function rescueAcrossWorkspaces(rescue: Rescue): Promise<0 | undefined> {
-  const { db, emit, kinds } = rescue;
-  const isAnyLeft = await takeBackLost(rescue, false);
-  const expired = await endExpiredClaimsAcrossWorkspaces(db, {
-    kinds: kinds.names,
-    maxLosses: MAX_LOSSES,
-    plainKinds: kinds.plainKinds,
-    onceKinds: kinds.onceKinds,
-    limit: MAX_EXPIRED,
-  });
-  // The row of a claim may be locked for long. Its outcome is written eventually, and the next pass does not find the claim again.
-  const late = new AbortController();
-  const found = expired.filter(({ claim }) => !rescue.settler.isSettling(claim));
-  const settled = Promise.all(found.map((one) => settleExpired(rescue, one))).finally(() => late.abort());
-  await Promise.race([settled, wait(MAX_SETTLE_MS, undefined, { signal: late.signal }).catch(() => {})]);
-  if (found.length > 0) emit("leases_expired", { count: found.length });
-  // Last, so that only these claims wait for the transactions that have locked their keys.
-  if (isAnyLeft) await takeBackLost(rescue, true);
-  return found.length < MAX_EXPIRED ? undefined : 0;
+export class Rescue implements Service {
+  readonly #options: RescueOptions;
+  readonly #locked: LockedLanes<LaneKey>;
+  /** Expired claims that were found and may not be settled yet, because their rows may be locked for long. */
+  readonly #late = new Map<JobId, Claim>();
+
+  constructor(options: RescueOptions) {
+    this.#options = options;
+    this.#locked = new LockedLanes({ move: (lane) => this.#takeBackLost(lane), emit: options.emit });
+  }
+
+  start(): void {}
+
+  /** Waits for jobs that are taken back beside the passes. */
+  stop(): Promise<void> {
+    return this.#locked.stop();
+  }
+
+  /** Returns the wait until the next pass, in milliseconds: 0 if there may be more, undefined: the usual wait. */
+  async passAcrossWorkspaces(): Promise<number | undefined> {
+    const left = await this.#takeBackLost(null);
+    this.#locked.add(left);
+    const isMore = await this.#settleExpired();
+    if (isMore) return 0;
+    return left.length > 0 ? LOCKED_MS : undefined;
+  }
+
+  /** Takes back the claims of lost nodes. Returns the lanes of which claims are left because of their keys. */
+  #takeBackLost(lane: LaneKey | null): Promise<LaneKey[]> {
+    const { kinds, emit } = this.#options;
+    return takeBackAll(
+      this.#options,
+      { leaseId: null, outcome: "lost", error: JSON.stringify(NODE_LOST), plainKinds: kinds.plainKinds, lane },
+      (count) => emit("jobs_rescued", { count }),
+    );
+  }
+
+  /** Settles a portion of the expired claims that take a settle each. Returns whether there may be more. */
+  async #settleExpired(): Promise<boolean> {
+    const { db, emit, kinds, settler } = this.#options;
+    for (const [id, claim] of this.#late) if (!settler.isSettling(claim)) this.#late.delete(id);
+    const limit = Math.min(MAX_EXPIRED, MAX_LATE - this.#late.size);
+    if (limit < 1) return false;
+    const expired = await endExpiredClaimsAcrossWorkspaces(db, {
+      kinds: kinds.names,
+      maxLosses: MAX_LOSSES,
+      plainKinds: kinds.plainKinds,
+      onceKinds: kinds.onceKinds,
+      settling: [...this.#late.keys()],
+      limit,
+    });
+    const found = expired.filter(({ claim }) => !settler.isSettling(claim));
+    for (const { claim } of expired) this.#late.set(claim.id, claim);
+    const late = new AbortController();
+    const settled = Promise.all(found.map((one) => settleExpired(this.#options, one))).finally(() => late.abort());
+    // The row of a claim may be locked for long. Its outcome is written eventually.
+    await Promise.race([settled, wait(MAX_SETTLE_MS, undefined, { signal: late.signal }).catch(() => {})]);
+    if (found.length > 0) emit("leases_expired", { count: found.length });
+    return expired.length === limit;
+  }
 }
 
-/** Takes back the claims of lost nodes. Returns whether some are left because of their keys. */
-const takeBackLost = (rescue: Rescue, waits: boolean): Promise<boolean> =>
-  takeBackAll(
-    rescue,
-    { leaseId: null, outcome: "lost", error: JSON.stringify(NODE_LOST), plainKinds: rescue.kinds.plainKinds, waits },
-    (count) => rescue.emit("jobs_rescued", { count }),
-  );
-
-async function settleExpired(rescue: Rescue, { claim, worker }: ExpiredClaim): Promise<void> {
+async function settleExpired(rescue: RescueOptions, { claim, worker }: ExpiredClaim): Promise<void> {
   if (worker !== null) {
     await finishForWorker(rescue, { claim, result: LEASE_EXPIRED, worker });
     return;
@@ -78,31 +117,43 @@ async function settleExpired(rescue: Rescue, { claim, worker }: ExpiredClaim): P
 
 /**
  * Releases the claims of a stopping node, without using an attempt, and wakes their lanes. Claims of kinds whose attempts must not be
- * repeated end with the node's lease, because it is not known whether their attempts have begun.
+ * repeated end with the node's lease, because it is not known whether their attempts have begun. Each lane with locked concurrency keys is
+ * waited for by itself, so that no lane waits for the keys of another.
  */
 export async function releaseAll(rescue: TakingBackAll, leaseId: number): Promise<void> {
-  const release = (waits: boolean) =>
-    takeBackAll(rescue, { leaseId, outcome: "released", error: null, plainKinds: [], waits }, (count) =>
-      rescue.emit("jobs_released", { count }),
+  const { emit } = rescue;
+  const release = (lane: LaneKey | null) =>
+    takeBackAll(rescue, { leaseId, outcome: "released", error: null, plainKinds: [], lane }, (count) => emit("jobs_released", { count }));
+  const turns = new FairQueue({ maxConcurrent: MAX_LANES });
+  const releaseLocked = (lane: LaneKey) =>
+    tolerate(
+      () => turns.run(lane.workspaceId, () => release(lane)),
+      (error) => emit("release_failed", { error }),
     );
-  if (await release(false)) await release(true);
+  await Promise.all((await release(null)).map(releaseLocked));
 }
 
-type TakingBackAll = Pick<Rescue, "db" | "emit" | "kinds"> & { readonly waker: Waker };
+type TakingBackAll = Pick<RescueOptions, "db" | "emit" | "kinds"> & { readonly waker: Waker };
 
+/** Returns the lanes of which jobs are left because of their keys. */
 async function takeBackAll(
   { db, kinds, waker }: TakingBackAll,
-  which: Pick<TakingBack, "leaseId" | "outcome" | "error" | "plainKinds" | "waits">,
+  which: Pick<TakingBack, "leaseId" | "outcome" | "error" | "plainKinds" | "lane">,
   report: (count: number) => void,
-): Promise<boolean> {
+): Promise<LaneKey[]> {
   for (;;) {
     const found = await takeBackAcrossWorkspaces(db, { ...which, maxLosses: MAX_LOSSES, onceKinds: kinds.onceKinds, limit: MAX_ROWS });
     const taken = found.filter(({ state }) => state !== null);
     const count = taken.reduce((sum, { jobs }) => sum + jobs, 0);
     if (count > 0) {
       report(count);
-      waker.wake(taken.map(({ workspace_id, lane_id }) => ({ workspaceId: workspace_id, laneId: lane_id })));
+      waker.wake(taken.map(keyOf));
     }
-    if (count < MAX_ROWS) return taken.length < found.length;
+    if (count < MAX_ROWS) return found.filter(({ state }) => state === null).map(keyOf);
   }
 }
+
+const keyOf = (one: { readonly workspace_id: LaneKey["workspaceId"]; readonly lane_id: LaneKey["laneId"] }): LaneKey => ({
+  workspaceId: one.workspace_id,
+  laneId: one.lane_id,
+});

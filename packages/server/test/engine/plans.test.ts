@@ -150,7 +150,7 @@ const STATEMENTS: Record<string, (db: Db) => Promise<unknown>> = {
   "find logs of claims": (db) => findLogsAcrossWorkspaces(db, [SETTLED]),
   "find cancelled claims": (db) => findCancelled(db, LANE.workspaceId, [SETTLED]),
   "end expired claims": (db) =>
-    endExpiredClaimsAcrossWorkspaces(db, { kinds: ["queue"], maxLosses: 3, plainKinds: ["queue"], onceKinds: [], limit: 1 }),
+    endExpiredClaimsAcrossWorkspaces(db, { kinds: ["queue"], maxLosses: 3, plainKinds: ["queue"], onceKinds: [], settling: [], limit: 1 }),
   "extend claims": (db) => extendClaims(db, LANE.workspaceId, [SETTLED], 30),
   "remove jobs that are not locked": (db) => removeUnlocked(db, LANE, [SETTLED.id]),
   "remove jobs that were locked": (db) => removeWhenUnlocked(db, LANE, [SETTLED.id]),
@@ -175,7 +175,18 @@ const STATEMENTS: Record<string, (db: Db) => Promise<unknown>> = {
       maxLosses: 3,
       plainKinds: ["queue"],
       onceKinds: [],
-      waits: false,
+      lane: null,
+      limit: 1,
+    }),
+  "take back from a lane": (db) =>
+    takeBackAcrossWorkspaces(db, {
+      leaseId: 1,
+      outcome: "lost",
+      error: null,
+      maxLosses: 3,
+      plainKinds: ["queue"],
+      onceKinds: [],
+      lane: LANE,
       limit: 1,
     }),
   "decide by timeout": (db) => decideSharesAcrossWorkspaces(db, [LANE.workspaceId], { maxJobs: 1, maxWeight: 1, bytesPerWeight: 1 }),

@@ -1,12 +1,16 @@
 import { describe, expect } from "vitest";
-import { claimAcrossWorkspaces } from "#jobs";
-import { sql } from "#kernel";
+import { JobKinds, releaseAll, Settler } from "#engine";
+import { type Claim, claimAcrossWorkspaces } from "#jobs";
+import { Database, sql } from "#kernel";
+import type { LaneKey } from "#lanes";
 import { removeOldLeases } from "../../src/engine/leases/store.ts";
+import type { TestDatabase } from "../harness/database.ts";
 import { putLane, putNode, test } from "../harness/engine.ts";
 import { putJobs } from "../harness/jobs.ts";
-import { hold } from "../harness/locks.ts";
+import { type HeldLock, hold } from "../harness/locks.ts";
 import { register, renew } from "../harness/node-leases.ts";
-import { rescue } from "../harness/rescue.ts";
+import { QUEUE_KINDS, rescue, rescueOf } from "../harness/rescue.ts";
+import { until } from "../harness/service.ts";
 
 // No node runs on this file's database. Only these tests rescue jobs.
 
@@ -100,6 +104,74 @@ describe("a rescue", () => {
     await lock.release();
     expect(await rescued).toEqual([free, locked]);
     expect(await states()).toEqual(Array(2).fill([{ state: "waiting", key_slot: 1 }]));
+  });
+
+  /** Two lanes with a claimed job each, whose keys are locked. */
+  async function lockedLanes(database: TestDatabase, engine: Database, leaseId: number) {
+    const lanes = [await putLane(database), await putLane(database)].sort((one, other) => one.laneId - other.laneId);
+    for (const lane of lanes) await putJobs(database, lane, { state: "active", leaseId });
+    await database.query("update job set concurrency_key = 'k', key_slot = 1 where lease_id = $1", [leaseId]);
+    const locks = lanes.map(({ laneId }) => hold(engine, sql`select lock_keys(array[${laneId}::bigint], array['k'])`));
+    await Promise.all(locks.map(({ held }) => held));
+    const states = async () =>
+      (
+        await database.query<{ state: string }>("select state from job where lane_id = any($1) order by lane_id", [
+          lanes.map(({ laneId }) => laneId),
+        ])
+      ).map(({ state }) => state);
+    return { lanes: lanes as [LaneKey, LaneKey], locks: locks as [HeldLock, HeldLock], states };
+  }
+
+  test("a rescue that waits for a locked key holds up no other lane whose key was locked", async ({ database, engine }) => {
+    const { lanes, locks, states } = await lockedLanes(database, engine, await putNode(database, { alive: false }));
+    const { rescue, woken } = rescueOf(engine);
+    expect(await rescue.passAcrossWorkspaces()).toBe(250);
+    await locks[0].untilWaiting(1);
+    await locks[1].release();
+    await rescue.passAcrossWorkspaces();
+    expect(await states()).toEqual(["active", "waiting"]);
+    await locks[0].release();
+    await rescue.stop();
+    expect(await states()).toEqual(["waiting", "waiting"]);
+    expect(woken).toEqual([lanes[1], lanes[0]]);
+  });
+
+  test("a node that stops releases jobs whose keys are locked lane by lane", async ({ database, engine, onTestFinished }) => {
+    const db = new Database({ connection: { connectionString: database.url }, size: 2, statementTimeoutMs: 60_000 });
+    onTestFinished(() => db.close());
+    const leaseId = await putNode(database);
+    const { lanes, locks, states } = await lockedLanes(database, engine, leaseId);
+    const woken: LaneKey[] = [];
+    const waker = { wake: (woke: Iterable<LaneKey>) => void woken.push(...woke), wakeAt: () => {} };
+    const released = releaseAll({ db, emit: () => {}, kinds: QUEUE_KINDS, waker }, leaseId);
+    await locks[0].untilWaiting(1);
+    await locks[1].release();
+    await until(() => woken.length > 0, "the other lane to be released");
+    expect(await states()).toEqual(["active", "waiting"]);
+    await locks[0].release();
+    await released;
+    expect(woken).toEqual([lanes[1], lanes[0]]);
+  });
+
+  test("a rescue finds expired claims besides those that wait to be settled", async ({ database, engine, onTestFinished }) => {
+    const lane = await putLane(database);
+    const ids = await putJobs(database, lane, { state: "active", leaseId: await putNode(database, { alive: false }), count: 501 });
+    await database.query("update job set kind = 'hook' where lane_id = $1", [lane.laneId]);
+    const deliverer = { start: () => expect.fail(), enforceDeadlines: () => {} };
+    const kinds = new JobKinds([{ name: "hook", recorded: true, once: true, deliverer }]);
+    const written = Promise.withResolvers<{ rows: [] }>();
+    const settler = new Settler({ query: () => written.promise, transaction: () => written.promise as never }, kinds, () => {});
+    onTestFinished(() => {
+      settler.giveUp();
+      written.resolve({ rows: [] });
+    });
+    const { rescue } = rescueOf(engine, kinds, settler);
+    const settling = () => ids.filter((id) => settler.isSettling({ id, attempt: 1 } as Claim)).length;
+    expect(await rescue.passAcrossWorkspaces()).toBe(0);
+    expect(settling()).toBe(500);
+    expect(await rescue.passAcrossWorkspaces()).toBeUndefined();
+    expect(settling()).toBe(501);
+    await database.query("delete from job where lane_id = $1", [lane.laneId]);
   });
 
   test("a rescue takes more jobs than one statement does", async ({ database, engine }) => {

@@ -1,4 +1,4 @@
-import { changeKeyLimit, reassignKeySlotsAcrossWorkspaces, rescueAcrossWorkspaces, Settler } from "#engine";
+import { changeKeyLimit, Rescue, reassignKeySlotsAcrossWorkspaces, Settler } from "#engine";
 import { explainJob } from "#explain";
 import { type Claim, claimAcrossWorkspaces, type EnqueueEngine, Enqueuer, retryJob } from "#jobs";
 import { type Database, type JobId, rows, SharedResource, sql, systemRandom, type Transactional } from "#kernel";
@@ -93,7 +93,7 @@ export class FlowFixture {
     await rows(this.#engine, sql`update lease set expires_at = now() - interval '1 second' where id = ${leaseId}`);
     const db = this.#engine;
     const { clock, random } = this.#adminContext;
-    await rescueAcrossWorkspaces({
+    const rescue = new Rescue({
       db,
       clock,
       random,
@@ -102,6 +102,8 @@ export class FlowFixture {
       settler: new Settler(db, QUEUE_KINDS, quiet),
       waker: NO_ONE,
     });
+    await rescue.passAcrossWorkspaces();
+    await rescue.stop();
   }
 
   comeDue(): Promise<unknown> {

@@ -1,4 +1,4 @@
-import { JobKinds, rescueAcrossWorkspaces, Settler } from "#engine";
+import { JobKinds, Rescue, Settler } from "#engine";
 import { type Database, DatabaseClock, systemRandom } from "#kernel";
 import type { LaneKey } from "#lanes";
 
@@ -10,16 +10,20 @@ const never = () => {
 /** The kinds of a node that knows jobs of queues, and delivers none. */
 export const QUEUE_KINDS = new JobKinds([{ name: "queue", recorded: true, deliverer: { start: never, enforceDeadlines: quiet } }]);
 
-/** Rescues the jobs of expired leases, as a node with these job kinds does: only that of queues, unless given. Returns the lanes that it woke. */
-export async function rescue(engine: Database, kinds = QUEUE_KINDS): Promise<LaneKey[]> {
+/** A rescue as a node with these job kinds makes it, and the lanes that it wakes. */
+export function rescueOf(
+  engine: Database,
+  kinds = QUEUE_KINDS,
+  settler = new Settler(engine, kinds, quiet),
+): { readonly rescue: Rescue; readonly woken: LaneKey[] } {
   const woken: LaneKey[] = [];
-  await rescueAcrossWorkspaces({
+  const rescue = new Rescue({
     db: engine,
     clock: new DatabaseClock(),
     random: systemRandom,
     emit: quiet,
     kinds,
-    settler: new Settler(engine, kinds, quiet),
+    settler,
     waker: {
       wake: (lanes) => void woken.push(...lanes),
       wakePulled: (lanes) => void woken.push(...lanes),
@@ -27,5 +31,16 @@ export async function rescue(engine: Database, kinds = QUEUE_KINDS): Promise<Lan
       wakeAt: quiet,
     },
   });
+  return { rescue, woken };
+}
+
+/**
+ * Rescues the jobs of expired leases, as a node with these job kinds does: only that of queues, unless given. Waits for locked keys. Returns the lanes
+ * that it woke.
+ */
+export async function rescue(engine: Database, kinds = QUEUE_KINDS): Promise<LaneKey[]> {
+  const { rescue, woken } = rescueOf(engine, kinds);
+  await rescue.passAcrossWorkspaces();
+  await rescue.stop();
   return woken;
 }

@@ -47,7 +47,7 @@ const refuse = (stage: Stage, to: "waiting" | "delayed" | "failed", attempt = 1)
       spared: to === "waiting",
     },
   ]);
-const takeBack = ({ engine, leaseId }: Stage, maxLosses: number) =>
+const takeBack = ({ engine, leaseId, lane }: Stage, maxLosses: number) =>
   takeBackAcrossWorkspaces(engine, {
     leaseId,
     outcome: "lost",
@@ -55,7 +55,7 @@ const takeBack = ({ engine, leaseId }: Stage, maxLosses: number) =>
     maxLosses,
     plainKinds: ["queue"],
     onceKinds: [],
-    waits: true,
+    lane,
     limit: 100,
   });
 

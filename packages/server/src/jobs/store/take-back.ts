@@ -1,6 +1,6 @@
 import type { JobState } from "@tidemill/contract";
-import { type Db, fragment, rows, sql, textArray, type WorkspaceId } from "#kernel";
-import type { LaneId } from "#lanes";
+import { type Db, fragment, type JobId, plainArray, rows, sql, textArray, type WorkspaceId } from "#kernel";
+import type { LaneId, LaneKey } from "#lanes";
 import type { Claim } from "../claim.ts";
 import { ANNOUNCE_FAILED, EVENT_IF_FAILED } from "./announce.ts";
 import { COUNT_DEAD_LETTERS, COUNT_TAKEN_BACK } from "./counts.ts";
@@ -20,8 +20,11 @@ export interface TakingBack {
   readonly plainKinds: readonly string[];
   /** Jobs of these kinds are skipped. */
   readonly onceKinds: readonly string[];
-  /** Whether to wait for concurrency keys that other transactions have locked. Otherwise the jobs of these keys are left. */
-  readonly waits: boolean;
+  /**
+   * The only lane whose claims are taken back. The statement waits for the concurrency keys of its jobs. Null: claims of all lanes, except
+   * those whose keys other transactions have locked.
+   */
+  readonly lane: LaneKey | null;
   readonly limit: number;
 }
 
@@ -42,19 +45,20 @@ interface TakenBack {
  */
 export const takeBackAcrossWorkspaces = (
   db: Db,
-  { leaseId, outcome, error, maxLosses, plainKinds, onceKinds, waits, limit }: TakingBack,
+  { leaseId, outcome, error, maxLosses, plainKinds, onceKinds, lane, limit }: TakingBack,
 ): Promise<TakenBack[]> =>
   rows(
     db,
     sql`
       with asked as (
-        select ${waits}::boolean as waits
+        select ${lane !== null}::boolean as waits
       ), held as (
         select workspace_id, lane_id, id, concurrency_key from job
         where state = 'active' and lease_id = any(
           select id from lease where holder = 'node' and (id = ${leaseId} or (${leaseId}::bigint is null and expires_at <= now())))
           and kind::text <> all(${textArray(onceKinds)})
           and not (${outcome === "lost"}::boolean and node_losses + 1 >= ${maxLosses} and kind::text <> all(${textArray(plainKinds)}))
+          and (${lane === null}::boolean or workspace_id = ${lane?.workspaceId ?? null}::uuid and lane_id = ${lane?.laneId ?? null}::bigint)
         limit ${limit} for update skip locked
       ), ${MOVABLE_HELD}, moved as (
         update job j set
@@ -97,8 +101,13 @@ export const endExpiredClaimsAcrossWorkspaces = async (
     maxLosses,
     plainKinds,
     onceKinds,
+    settling,
     limit,
-  }: Pick<TakingBack, "maxLosses" | "plainKinds" | "onceKinds" | "limit"> & { readonly kinds: readonly string[] },
+  }: Pick<TakingBack, "maxLosses" | "plainKinds" | "onceKinds" | "limit"> & {
+    readonly kinds: readonly string[];
+    /** Jobs whose claims are being settled: they are left out. */
+    readonly settling: readonly JobId[];
+  },
 ): Promise<ExpiredClaim[]> =>
   (
     await rows<Claim & Omit<ExpiredClaim, "claim">>(
@@ -126,6 +135,7 @@ export const endExpiredClaimsAcrossWorkspaces = async (
             and (job.kind::text = any(${textArray(onceKinds)})
               or job.node_losses + 1 >= ${maxLosses} and job.kind::text <> all(${textArray(plainKinds)}))
         ) job join lease on lease.id = job.lease_id
+        where job.id <> all(${plainArray(settling)}::uuid[])
         limit ${limit}`,
     )
   ).map(({ worker, ...claim }) => ({ claim, worker }));
