@@ -1,6 +1,6 @@
 import { LIMITS } from "@tidemill/contract";
 import type { AttemptMemory } from "#engine";
-import type { RunId, Transactional, WorkspaceId } from "#kernel";
+import { lengthOfParts, type RunId, type Transactional, type WorkspaceId } from "#kernel";
 import { type BuiltRun, beginAll, type ClaimedRun, type RunTexts, runText } from "./build-runs.ts";
 import type { BegunRun } from "./execution-store.ts";
 import { journalText } from "./journal-text.ts";
@@ -10,7 +10,11 @@ import { readInputs, readJournals } from "./run-store.ts";
 /** An execution that is sent, and the memory for its input and journal. */
 type RunToPush = ClaimedRun & { readonly memory: AttemptMemory };
 
-const isSentWhole = ({ journalBytes }: BegunRun): boolean => journalBytes <= LIMITS.pushedJournalBytes;
+/** A step is at least as long as JSON text, besides its output and error. Bytes. */
+const MIN_STEP_BYTES = 150;
+
+/** Whether a journal may be short enough to be sent. */
+const mayBeSent = ({ journalBytes, steps }: BegunRun): boolean => journalBytes + steps * MIN_STEP_BYTES <= LIMITS.pushedJournalBytes;
 
 /**
  * Begins executions that are sent to an endpoint, as `buildRuns` does for those of workers. A journal that is too large to be sent is null.
@@ -29,10 +33,10 @@ export async function pushRuns<Filled extends { readonly payload: string }>(
   const begun = await beginAll(database, workspaceId, runs, version);
   const admitted = runs.flatMap((run) => {
     const one = begun.get(run.claim.id);
-    return one && run.memory.tryTake(isSentWhole(one) ? one.bytes : one.inputBytes) ? [{ run, one }] : [];
+    return one && run.memory.tryTake(mayBeSent(one) ? one.bytes : one.inputBytes) ? [{ run, one }] : [];
   });
   const found = admitted.map(({ one }) => one);
-  const short = found.filter((one) => one.steps > 0 && isSentWhole(one)).map(({ id }) => id);
+  const short = found.filter((one) => one.steps > 0 && mayBeSent(one)).map(({ id }) => id);
   const long = found.filter(({ input }) => input === null).map(({ id }) => id);
   const [journals, inputs] = await Promise.all([
     short.length > 0 ? readJournals(database, workspaceId, short) : new Map<RunId, StepRow[]>(),
@@ -41,9 +45,9 @@ export async function pushRuns<Filled extends { readonly payload: string }>(
   const give = async ({ run, one }: (typeof admitted)[number]): Promise<BuiltRun<Filled>> => {
     const filled = await fill(run, one.input ?? inputs.get(one.id) ?? "null");
     if (!("payload" in filled)) return { ...run, text: null, filled };
-    const isSent = isSentWhole(one);
-    const journal = isSent ? await journalText(inSlices, journals.get(one.id) ?? []) : ["null"];
-    const [first = "", ...rest] = runText(run, one, filled.payload, journal);
+    const journal = mayBeSent(one) ? await journalText(inSlices, journals.get(one.id) ?? []) : null;
+    const isSent = journal !== null && lengthOfParts(journal) <= LIMITS.pushedJournalBytes;
+    const [first = "", ...rest] = runText(run, one, filled.payload, isSent ? journal : ["null"]);
     return { ...run, text: [`{"kind":"run",${isSent ? "" : `"journalSteps":${one.steps},`}${first.slice(1)}`, ...rest], filled };
   };
   return new Map(admitted.map((each) => [each.run.claim.id, () => give(each)]));

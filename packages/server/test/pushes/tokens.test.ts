@@ -110,6 +110,34 @@ describe("a journal that is too large to be sent", () => {
     expect(workflow.executions().every(isRun)).toBe(true);
   });
 
+  test("is so also by the keys of its steps, however short their outputs are", async ({ service }) => {
+    const seen: (number | null | undefined)[][] = [];
+    const workflow = await pushedWorkflow(service, async (pushed) => {
+      if (pushed.kind !== "run") return 500;
+      const { runId, lease_token, journal, journalSteps } = pushed;
+      seen.push([journal?.length ?? null, journalSteps]);
+      if (seen.length > 2) return { outcome: "completed" };
+      // The first time about 200 KiB, then 400.
+      for (let report = 0; report < 5; report += 1) {
+        const keyOf = (at: number) => `${seen.length} ${report} ${at} ${"k".repeat(230)}`;
+        const steps = Array.from({ length: 100 }, (_, at) => ({ key: keyOf(at), type: "run", status: "completed" }));
+        await service.ok("POST", `/v1/runs/${runId}/steps`, { lease_token, steps });
+      }
+      return { outcome: "suspended", steps: [{ key: `nap ${seen.length}`, type: "sleep", status: "waiting", sleepFor: 1_000 }] };
+    });
+    const runId = await workflow.trigger();
+    for (const executions of [1, 2]) {
+      await until(async () => seen.length === executions && (await workflow.get(runId)).status === "sleeping", "the run to sleep");
+      await service.advance(1);
+    }
+    await workflow.untilStatus(runId, "completed");
+    expect(seen).toEqual([
+      [0, undefined],
+      [501, undefined],
+      [null, 1_002],
+    ]);
+  });
+
   test("has pages of 4 MiB, and of one step at least", async ({ service }) => {
     const { runId, token } = await executing(service);
     for (const key of ["a", "b", "c", "d", "e"]) {
