@@ -2,7 +2,13 @@ import type { RunError } from "@tidemill/contract";
 import { tooManySignals } from "@tidemill/contract/journal";
 import type { Db, RunId } from "#kernel";
 import { showRunId } from "./run.ts";
-import { findPendingSignalsAcrossWorkspaces, registerSignalsAcrossWorkspaces } from "./signal-store.ts";
+import {
+  deleteSignalsAcrossWorkspaces,
+  findLostSignalsAcrossWorkspaces,
+  findPendingSignalsAcrossWorkspaces,
+  registerSignalsAcrossWorkspaces,
+  type SignalAsked,
+} from "./signal-store.ts";
 import type { StepsToInsert, StepToInsert } from "./step-store.ts";
 import { cancelWaitsAcrossWorkspaces, findStoredAcrossWorkspaces, lockRunsAcrossWorkspaces } from "./wait-store.ts";
 
@@ -18,8 +24,8 @@ export const changeWaits = (steps: readonly StepToInsert[]): boolean =>
 
 /**
  * Prepares steps that change what their runs wait for. The caller has locked the jobs of these runs. Waits that the steps cancel are
- * cancelled, and the signals of new waits are registered. A wait that may not have its signal fails when the next execution begins, which
- * is also when a wait gets its outcome. So waits end only where an execution begins.
+ * cancelled, signals that nothing waits for any more are deleted, and the signals of new waits are registered. A wait that may not have its
+ * signal fails when the next execution begins, which is also when a wait gets its outcome. So waits end only where an execution begins.
  *
  * @returns the steps to store
  */
@@ -29,7 +35,8 @@ export async function beginWaits(tx: Db, reports: readonly StepsToInsert[]): Pro
   await lockRunsAcrossWorkspaces(tx, changing);
   const cancelled = changing.flatMap((run) => run.steps.filter(isCancelled).map(({ key }) => ({ ...keyOf(run), key })));
   if (cancelled.length > 0) await cancelWaitsAcrossWorkspaces(tx, cancelled);
-  const refusals = await register(tx, changing);
+  const lost = cancelled.length > 0 ? await findLostSignalsAcrossWorkspaces(tx, cancelled) : [];
+  const refusals = await register(tx, changing, lost);
   return reports.map((run) => ({
     ...run,
     steps: run.steps.flatMap((step) => {
@@ -52,28 +59,42 @@ export function addPending(pending = new Set<string>(), signal = ""): RunError |
   return refusal;
 }
 
-/** Registers the signals of steps that begin to wait. Returns the steps that may not have their signal, and why. */
-async function register(tx: Db, reports: readonly StepsToInsert[]): Promise<ReadonlyMap<StepToInsert, RunError>> {
+/**
+ * Registers the signals of steps that begin to wait, and deletes the lost ones. Returns the steps that may not have their signal, and why.
+ *
+ * @param lost signals that nothing else waits for
+ */
+async function register(
+  tx: Db,
+  reports: readonly StepsToInsert[],
+  lost: readonly SignalAsked[],
+): Promise<ReadonlyMap<StepToInsert, RunError>> {
   const waits = reports.flatMap((run) =>
     run.steps.flatMap((step) =>
-      step.type === "wait" && step.signal !== null ? [{ ...keyOf(run), step, key: step.key, signal: step.signal }] : [],
+      step.type === "wait" && step.signal !== null && !isCancelled(step)
+        ? [{ ...keyOf(run), step, key: step.key, signal: step.signal }]
+        : [],
     ),
   );
   const refusals = new Map<StepToInsert, RunError>();
-  if (waits.length === 0) return refusals;
-  const stored = await findStoredAcrossWorkspaces(tx, waits);
+  if (waits.length + lost.length === 0) return refusals;
+  const stored = waits.length > 0 ? await findStoredAcrossWorkspaces(tx, waits) : new Set<number>();
   const pending = await findPendingSignalsAcrossWorkspaces(tx, reports);
+  for (const { id, signal } of lost) pending.get(id)?.delete(signal);
   const asked = waits.filter(({ id, step, signal }, index) => {
     if (stored.has(index)) return false;
     const refusal = addPending(pending.get(id), signal);
     if (refusal) refusals.set(step, refusal);
     return refusal === null;
   });
-  if (asked.length === 0) return refusals;
-  const owners = await registerSignalsAcrossWorkspaces(tx, asked, false);
+  const unneeded = lost.filter(({ id, signal }) => !pending.get(id)?.has(signal));
+  if (asked.length + unneeded.length === 0) return refusals;
+  // Those to delete are registered again with the others: so all are locked in one order.
+  const owners = await registerSignalsAcrossWorkspaces(tx, [...asked, ...unneeded], false);
   for (const [index, { id, step, signal }] of asked.entries()) {
     const owner = owners[index] as RunId;
     if (owner !== id) refusals.set(step, signalTaken(signal, owner));
   }
+  if (unneeded.length > 0) await deleteSignalsAcrossWorkspaces(tx, unneeded);
   return refusals;
 }

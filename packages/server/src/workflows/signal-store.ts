@@ -1,6 +1,7 @@
 import { type Db, fragment, plainArray, type RunId, row, rows, sql, textArray, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
 import type { RunKey } from "./run.ts";
+import type { StepOfRun } from "./wait-store.ts";
 
 /** A signal that a run requests. */
 export interface SignalAsked extends RunKey {
@@ -64,6 +65,53 @@ export async function findPendingSignalsAcrossWorkspaces(tx: Db, runs: readonly 
   for (const { run_id, id } of found) pending.get(run_id)?.add(id);
   return pending;
 }
+
+/**
+ * Signals of runs that are locked that these cancelled steps have waited for, and nothing else needs: no payload came, no step has registered them, and
+ * no other one waits for them. Uses the primary keys.
+ */
+export const findLostSignalsAcrossWorkspaces = (tx: Db, cancelled: readonly StepOfRun[]): Promise<SignalAsked[]> =>
+  rows(
+    tx,
+    sql`
+      with lost as (
+        select distinct u.workspace_id, u.run_id, s.signal
+        from unnest(${plainArray(cancelled.map((one) => one.workspaceId))}::uuid[], ${plainArray(cancelled.map((one) => one.id))}::uuid[],
+          ${textArray(cancelled.map((one) => one.key))}::text[]) as u (workspace_id, run_id, key)
+        cross join lateral (
+          select signal from run_step s
+          where s.workspace_id = any(array[u.workspace_id]) and s.run_id = u.run_id and s.key = u.key and s.type = 'wait' and s.status = 'cancelled' offset 0
+        ) s
+      ), needed as materialized (
+        select r.run_id, s.signal from (select distinct workspace_id, run_id from lost) r
+        cross join lateral (
+          select signal from run_step s
+          where s.workspace_id = any(array[r.workspace_id]) and s.run_id = r.run_id and s.status = 'waiting' and s.signal is not null offset 0
+        ) s
+      )
+      select l.workspace_id as "workspaceId", l.run_id as id, l.signal from lost l
+      cross join lateral (
+        -- "is not distinct from" keeps the planner from index signal_run.
+        select from signal g
+        where g.workspace_id = any(array[l.workspace_id]) and g.id = l.signal and g.run_id is not distinct from l.run_id
+          and not g.registered and g.payload is null offset 0
+      ) g
+      where (l.run_id, l.signal) not in (select run_id, signal from needed)`,
+  );
+
+/** Deletes signals of runs. Uses the primary key. */
+export const deleteSignalsAcrossWorkspaces = (tx: Db, signals: readonly SignalAsked[]): Promise<unknown> =>
+  rows(
+    tx,
+    sql`
+      with lost as (
+        select * from unnest(${plainArray(signals.map((one) => one.workspaceId))}::uuid[], ${textArray(signals.map((one) => one.signal))}::text[],
+          ${plainArray(signals.map((one) => one.id))}::uuid[]) as l (workspace_id, id, run_id)
+      )
+      delete from signal
+      where workspace_id = any(array(select distinct workspace_id from lost)) and id = any(array(select id from lost))
+        and ((workspace_id, id, run_id) in (select workspace_id, id, run_id from lost)) is true`,
+  );
 
 /** Locks the signals that runs wait for, in one order. Uses the primary keys. */
 export const lockAwaitedSignals = (tx: Db, workspaceId: WorkspaceId, runs: readonly RunId[]): Promise<unknown> =>

@@ -65,7 +65,12 @@ import { storeProgress, storeProgressAcrossWorkspaces } from "../../src/workflow
 import { findReportedAcrossWorkspaces, recordReportedAcrossWorkspaces } from "../../src/workflows/reported-store.ts";
 import { releaseRunKeysAcrossWorkspaces } from "../../src/workflows/run-key-store.ts";
 import { readInputs, readJournals } from "../../src/workflows/run-store.ts";
-import { findPendingSignalsAcrossWorkspaces, registerSignalsAcrossWorkspaces } from "../../src/workflows/signal-store.ts";
+import {
+  deleteSignalsAcrossWorkspaces,
+  findLostSignalsAcrossWorkspaces,
+  findPendingSignalsAcrossWorkspaces,
+  registerSignalsAcrossWorkspaces,
+} from "../../src/workflows/signal-store.ts";
 import { completedStep, insertStepsAcrossWorkspaces } from "../../src/workflows/step-store.ts";
 import { suspendAcrossWorkspaces } from "../../src/workflows/suspend-store.ts";
 import { storeTriggersAcrossWorkspaces } from "../../src/workflows/trigger-store.ts";
@@ -257,6 +262,8 @@ const STATEMENTS_OF_RUNS: Record<string, (db: Db) => Promise<unknown>> = {
   "store progress": (db) => storeProgressAcrossWorkspaces(db, [{ ...RUN, progress: "1" }]),
   "store progress of a claim": (db) => storeProgress(db, RUN, { ...SETTLED } as never, "1"),
   "register signals": (db) => registerSignalsAcrossWorkspaces(db, [{ ...RUN, signal: "s" }], true),
+  "find lost signals": (db) => findLostSignalsAcrossWorkspaces(db, [{ ...RUN, key: "k" }]),
+  "delete signals": (db) => deleteSignalsAcrossWorkspaces(db, [{ ...RUN, signal: "s" }]),
   "find pending signals": (db) => findPendingSignalsAcrossWorkspaces(db, [RUN]),
   "find live calls": (db) => findLiveCallsAcrossWorkspaces(db, [SETTLED]),
   "read journals": (db) => readJournals(db, LANE.workspaceId, [RUN.id]),

@@ -2,7 +2,7 @@ import { LIMITS, type TakenRun } from "@tidemill/contract";
 import { describe, expect } from "vitest";
 import type { RunId } from "#kernel";
 import { readRunId } from "../../src/workflows/run.ts";
-import { registerSignalsAcrossWorkspaces } from "../../src/workflows/signal-store.ts";
+import { findLostSignalsAcrossWorkspaces, registerSignalsAcrossWorkspaces } from "../../src/workflows/signal-store.ts";
 import { cancelWaitsAcrossWorkspaces } from "../../src/workflows/wait-store.ts";
 import { test } from "../harness/engine.ts";
 import type { Service } from "../harness/service.ts";
@@ -53,7 +53,9 @@ describe("a run with thousands of steps", () => {
     await engine.transaction(async (tx) => {
       expect(await registerSignalsAcrossWorkspaces(tx, asked, false)).toHaveLength(MANY);
       // As many as a few reports have, some of them twice. All would take long by the index of a constraint that only tests have.
-      await cancelWaitsAcrossWorkspaces(tx, [...asked.slice(0, CANCELLED), ...asked.slice(0, 10)]);
+      const cancelled = [...asked.slice(0, CANCELLED), ...asked.slice(0, 10)];
+      await cancelWaitsAcrossWorkspaces(tx, cancelled);
+      expect(await findLostSignalsAcrossWorkspaces(tx, cancelled)).toHaveLength(CANCELLED);
     });
     const found = await service.database.query("select status, count(*)::int from run_step where run_id = $1 group by 1 order by 1", [
       key.id,

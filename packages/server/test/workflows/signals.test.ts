@@ -321,6 +321,74 @@ describe("a wait beside other steps", () => {
     expect(stepOf(next, "second")).toMatchObject({ status: "completed", output: "late" });
   });
 
+  const cancelled = (key = "approval") => ({ key, type: "wait", status: "cancelled" });
+
+  test("that lost a race takes its signal with it: nobody can complete it, and another run may have it", async ({ service, flow }) => {
+    const signal = newSignal();
+    await flow.trigger();
+    const run = await flow.take();
+    await report(service, run, waitFor(signal));
+    await report(service, run, cancelled());
+    expect((await service.api("POST", `/v1/signals/${signal}/complete`, "1")).status).toBe(404);
+    await flow.end(run, suspended({ key: "late", type: "sleep", status: "waiting", sleepFor: 86_400_000 }));
+    const other = await flow.trigger();
+    await flow.end(await flow.take(), suspended(waitFor(signal)));
+    expect(await flow.get(other)).toMatchObject({ waitingFor: [{ signal }] });
+    expect((await service.api("POST", `/v1/signals/${signal}/complete`, "2")).body).toMatchObject({ runId: other });
+  });
+
+  test("that lost a race leaves its signal to another wait, to one that begins, and to the step that registered it", async ({
+    service,
+    flow,
+  }) => {
+    const [waited, asked, registered] = [newSignal(), newSignal(), newSignal()];
+    const runId = await flow.trigger();
+    const run = await flow.take();
+    await service.ok("POST", `/v1/runs/${runId}/signals`, { lease_token: run.lease_token, key: "ask", signal: registered });
+    await report(service, run, waitFor(waited, 60_000, "a"), waitFor(waited, 60_000, "b"));
+    await report(service, run, waitFor(asked, 60_000, "c"), waitFor(registered, 60_000, "d"));
+    await report(service, run, cancelled("a"), cancelled("c"), cancelled("d"), waitFor(asked, 60_000, "e"));
+    for (const signal of [waited, asked, registered])
+      expect((await service.api("POST", `/v1/signals/${signal}/complete`, "1")).status).toBe(200);
+    await flow.end(run, suspended());
+    const next = await flow.take();
+    expect(["b", "e"].map((key) => stepOf(next, key)?.output)).toEqual([1, 1]);
+  });
+
+  test("that lost a race does not count among the signals that a run may have", async ({ service, flow }) => {
+    await flow.trigger();
+    const run = await flow.take();
+    const races = Array.from({ length: 101 }, newSignal);
+    for (const [race, signal] of races.entries())
+      await report(service, run, ...(race > 0 ? [cancelled(`wait ${race - 1}`)] : []), waitFor(signal, 60_000, `wait ${race}`));
+    await flow.end(run, suspended());
+    const { waitingFor } = await flow.get(run.runId);
+    expect(waitingFor).toMatchObject([{ signal: races.at(-1) }]);
+    expect((await service.api("POST", `/v1/signals/${races.at(-1)}/complete`, "1")).status).toBe(200);
+    expect(stepOf(await flow.take(), "wait 100")).toMatchObject({ status: "completed" });
+  });
+
+  test("that lost a race keeps a completion that was first, and refuses one that comes later", async ({ service, engine, flow }) => {
+    const first = newSignal();
+    const later = newSignal();
+    const runId = await flow.trigger();
+    const run = await flow.take();
+    await report(service, run, waitFor(first, 60_000, "first"), waitFor(later, 60_000, "later"));
+    const replies: Promise<{ status: number }>[] = [];
+    const complete = (signal: string) => () => void replies.push(service.api("POST", `/v1/signals/${signal}/complete`, "1"));
+    const lost: Promise<unknown>[] = [];
+    const lockJob = sql`select from job where id = ${uuidOf("run", runId)} for update`;
+    await inTurn(engine, lockJob, [
+      complete(first),
+      () => void lost.push(report(service, run, cancelled("first"), cancelled("later"))),
+      complete(later),
+    ]);
+    await Promise.all(lost);
+    expect((await Promise.all(replies)).map(({ status }) => status)).toEqual([200, 404]);
+    await flow.end(run, suspended(waitFor(first, 60_000, "again")));
+    expect(stepOf(await flow.take(), "again")).toMatchObject({ status: "completed", output: 1 });
+  });
+
   test("does not take the signal with it when its time passes, if another one waits for it", async ({ service, flow }) => {
     const signal = newSignal();
     const runId = await flow.trigger();
