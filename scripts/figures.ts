@@ -89,7 +89,7 @@ export async function figures(): Promise<Figure[]> {
       value: (await code.constant("engine/judge.ts", "MAX_WAIT_MS")) / HOUR,
       in: { "docs/architecture.md": ["at most {} hours. `n` is"] },
     },
-    { value: (await code.constant("engine/judge.ts", "JITTER")) * 100, in: { "docs/architecture.md": ["plus up to {} % by chance"] } },
+    { value: (await code.constant("engine/judge.ts", "JITTER")) * 100, in: { "docs/architecture.md": ["plus up to {} % at random"] } },
     {
       value: leaseSeconds,
       in: {
@@ -272,7 +272,7 @@ export async function figures(): Promise<Figure[]> {
     { value: await code.constant("kernel/nearest.ts", "MAX_TYPOS"), in: { "docs/api.md": ["with at most {} typos"] } },
     {
       value: await code.constant("kernel/not-found.ts", "MAX_NAMES_COMPARED"),
-      in: { "docs/api.md": ["among the {} names before", "and the {} names after"] },
+      in: { "docs/api.md": ["from the {} names before", "and the {} names after"] },
     },
     { value: await code.constant("kernel/not-found.ts", "MAX_SHOWN"), in: { "docs/api.md": ["a path longer than {} characters"] } },
     {
@@ -309,7 +309,7 @@ export async function figures(): Promise<Figure[]> {
     },
     {
       value: await code.constant("workspaces/find-principal.ts", "CACHE_MS"),
-      in: { "docs/architecture.md": ["limits included, for {} ms"] },
+      in: { "docs/architecture.md": ["plan and limits, for {} ms"] },
     },
     // Upkeep.
     {
@@ -391,7 +391,7 @@ export async function figures(): Promise<Figure[]> {
     },
     {
       value: await code.constant("outbound/response-limiter.ts", "MAX_PIECES"),
-      in: { "docs/api.md": ["not more than {} chunks at once"] },
+      in: { "docs/api.md": ["and at most {} chunks at once"] },
     },
     {
       value:
@@ -430,7 +430,7 @@ export async function figures(): Promise<Figure[]> {
     },
     {
       value: await code.number("src/people/sessions/throttle.ts", /takenAddressBy: \{ tries: (\d+)/),
-      in: { "docs/people.md": ["together take {} a day"] },
+      in: { "docs/people.md": ["together accept {} a day"] },
     },
     {
       value: (await code.constant("callbacks/postponement.ts", "POSTPONE_MS")) / SECOND,

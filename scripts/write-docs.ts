@@ -107,7 +107,7 @@ function exceptions(): string {
     writes.map((name) => `${code(name)} (${TABLES[name]?.owner})`).join(", "),
     reason,
   ]);
-  return table(["statements in", "write besides", "because"], rows);
+  return table(["statements in", "also write", "because"], rows);
 }
 
 function exitCodes(): string {
