@@ -47,7 +47,7 @@ export function receiveBody(payload: Readable, { limit, announced, memory, onPie
   };
   const onEnd = () => end(null);
   // After an end or an error, nobody listens any more.
-  const onClose = () => end(Object.assign(new Error("The connection was closed before the body had come."), { code: "ECONNRESET" }));
+  const onClose = () => end(Object.assign(new Error("The connection was closed before the body had arrived."), { code: "ECONNRESET" }));
   const end = (error: Error | null) => {
     payload.off("data", onData).off("end", onEnd).off("error", end).off("close", onClose);
     const [first] = pieces;

@@ -24,7 +24,7 @@ export const keyFileById = (file: string, id: string): string => `${file}.${id}`
 export async function readKeyFile(file: string): Promise<MasterKey | null> {
   const text = await orKeyError(file, "read", () => unless("ENOENT", null, readPrivate(file)));
   const key = text === null ? null : readMasterKey(text.trim());
-  if (text !== null && key === null) throw keyError(file, "holds no key: that is 32 bytes in base64 or hex");
+  if (text !== null && key === null) throw keyError(file, "does not hold a key of 32 bytes in base64 or hex");
   return key;
 }
 
@@ -89,7 +89,7 @@ async function keepKey(file: string, key: MasterKey): Promise<void> {
 export async function checkOutsideCluster(file: string, cluster: string): Promise<void> {
   const [first] = path.relative(cluster, file).split(path.sep);
   if (first === ".." && !(await isInCluster(await realDirectory(path.dirname(file))))) return;
-  throw new VaultKeyError(`The master key file ${file} would lie in the data that it protects. Name another in TIDEMILL_MASTER_KEY_FILE.`);
+  throw new VaultKeyError(`The master key file ${file} would be in the data that it protects. Name another in TIDEMILL_MASTER_KEY_FILE.`);
 }
 
 async function readPrivate(file: string): Promise<string> {
@@ -97,7 +97,7 @@ async function readPrivate(file: string): Promise<string> {
   const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const found = await handle.stat();
-    if (!found.isFile()) throw keyError(file, "is no regular file");
+    if (!found.isFile()) throw keyError(file, "is not a regular file");
     const shared = found.mode & 0o077;
     if (shared !== 0) throw keyError(file, `may be used by others (mode ${(found.mode & 0o777).toString(8)}): chmod 600 ${file}`);
     const { buffer, bytesRead } = await handle.read({ buffer: Buffer.alloc(MAX_BYTES) });

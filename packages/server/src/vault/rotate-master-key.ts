@@ -95,7 +95,8 @@ async function changeOnceNodesHaveKey(
   for (let check = 1; ; check += 1) {
     const without = await database.transaction(async (tx) => {
       await takeVaultLock(tx);
-      if ((await lockVaultKey(tx)) !== from) throw new VaultKeyError("The vault was locked with another key meanwhile. Run this again.");
+      if ((await lockVaultKey(tx)) !== from)
+        throw new VaultKeyError("The vault was locked with another key in the meantime. Run this again.");
       const count = await countNodesWithout(tx, to);
       if (count === 0) await changeVaultKey(tx, to);
       return count;

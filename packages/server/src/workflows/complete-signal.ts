@@ -32,7 +32,7 @@ export const completeSignal = (
     }
     if (!now) throw signalNotFound(id);
     const lane = { workspaceId, laneId: now.lane_id };
-    if (now.has_payload) throw problem("INVALID_STATE", { state: "completed" }, { message: `The signal "${id}" is completed already.` });
+    if (now.has_payload) throw problem("INVALID_STATE", { state: "completed" }, { message: `The signal "${id}" is already completed.` });
     if (now.has_ended || !(await storePayload(tx, { workspaceId, id: now.run_id }, id, payload))) throw signalNotFound(id);
     if (now.is_awaited) await setDueAcrossWorkspaces(tx, [{ ...jobOf(workspaceId, now), at: null }]);
     const resource = { resourceType: "signal", resourceId: id } as const;

@@ -90,7 +90,7 @@ function readReport(
 ): Report {
   const read = readSteps(steps, path);
   const said = progress === undefined ? null : readProgress(progress);
-  if (read.length === 0 && said === null) throw invalid(path, "is required, or progress in its place");
+  if (read.length === 0 && said === null) throw invalid(path, "is required, or progress instead");
   return { id, lease_token, steps: read, progress: said };
 }
 

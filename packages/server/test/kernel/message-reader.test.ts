@@ -80,7 +80,7 @@ test("what is no message of PostgreSQL ends the connection", async () => {
   stream.write("HTTP/1.1 400 Bad Request\r\n");
   await setImmediate();
   expect(stream.destroyed).toBe(true);
-  expect(errors.map(({ message }) => message)).toEqual(["What has come is no message of PostgreSQL."]);
+  expect(errors.map(({ message }) => message)).toEqual(["The received data is not a message of PostgreSQL."]);
 });
 
 test("connections with long results divide the time of each turn of the event loop equally", async () => {

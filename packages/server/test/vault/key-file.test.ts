@@ -114,15 +114,15 @@ describe("a key file", () => {
     async (text, { dir }) => {
       const file = put(path.join(dir, "master.key"), text);
       const error = await readKeyFile(file).catch((thrown: Error) => thrown);
-      expect(error).toEqual(unusable("holds no key"));
+      expect(error).toEqual(unusable("does not hold a key"));
       if (text.length > 10) expect((error as Error).message).not.toContain(text.slice(0, 10));
     },
   );
 
   test("a key file that is no regular file is refused", async ({ dir }) => {
     mkdirSync(path.join(dir, "directory"), { mode: 0o700 });
-    await expect(readKeyFile(path.join(dir, "directory"))).rejects.toEqual(unusable("is no regular file"));
-    await expect(readKeyFile("/dev/null")).rejects.toEqual(unusable("is no regular file"));
+    await expect(readKeyFile(path.join(dir, "directory"))).rejects.toEqual(unusable("is not a regular file"));
+    await expect(readKeyFile("/dev/null")).rejects.toEqual(unusable("is not a regular file"));
     await expect(readKeyFile(path.join(put(path.join(dir, "file")), "master.key"))).rejects.toEqual(unusable("cannot be read (ENOTDIR)"));
   });
 
@@ -197,7 +197,7 @@ describe("a keyring", () => {
     ];
     for (const file of files) {
       const error = await open(dir, path.join(dir, file)).catch((thrown: Error) => thrown);
-      expect([file, error]).toEqual([file, unusable("would lie in the data")]);
+      expect([file, error]).toEqual([file, unusable("would be in the data")]);
     }
     expect(existsSync(path.join(dir, "postgres"))).toBe(false);
     for (const file of ["postgres.key", "..postgres/k", "beside/k"]) await open(dir, path.join(dir, file));

@@ -279,7 +279,10 @@ describe("a rotation of the master key", () => {
     const from = await lockedVault(vault);
     await vault.fill(3);
     const changed = rotate(vault, { notifyNodes: () => lockWith(vault, "ffffffffffffffff") });
-    await expect(changed).rejects.toMatchObject({ code: "MASTER_KEY_UNUSABLE", message: expect.stringContaining("another key meanwhile") });
+    await expect(changed).rejects.toMatchObject({
+      code: "MASTER_KEY_UNUSABLE",
+      message: expect.stringContaining("another key in the meantime"),
+    });
     expect(await vault.keys()).toEqual({ vault: "ffffffffffffffff", wrapping: [from] });
   });
 

@@ -95,7 +95,7 @@ export class MessageReader implements MessageSource {
   #begin(piece: Buffer, start: number): void {
     const length = lengthAt(piece, start);
     if (length > MAX_BYTES) {
-      this.#connection.stream.destroy(new Error("What has come is no message of PostgreSQL."));
+      this.#connection.stream.destroy(new Error("The received data is not a message of PostgreSQL."));
       return;
     }
     this.#message = take(length);

@@ -63,7 +63,7 @@ async function join(tx: Db, { audit }: PeopleContext, link: LinkRow, personId: P
   const role = link.role as PersonRole;
   if (!(await deleteLink(tx, link.id))) throw linkNotFound();
   if (!(await insertMembership(tx, workspaceId, personId, role))) {
-    throw problem("CONFLICT", {}, { message: "You belong to this workspace already." });
+    throw problem("CONFLICT", {}, { message: "You already belong to this workspace." });
   }
   await audit.record(tx, {
     workspaceId,

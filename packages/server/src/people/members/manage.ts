@@ -62,7 +62,7 @@ export const addPerson = (
     if (terms.workspaceId !== null) {
       const actor = { workspaceId: terms.workspaceId, actorId: OPERATOR };
       if (!(await insertMembership(tx, terms.workspaceId, id, terms.role))) {
-        throw problem("CONFLICT", {}, { message: "There is no such workspace, or the person belongs to it already." });
+        throw problem("CONFLICT", {}, { message: "There is no such workspace, or the person already belongs to it." });
       }
       await auditMember(tx, context.audit, actor, "member.added", id, { role: terms.role }, null);
     }

@@ -52,7 +52,7 @@ export async function addMember(
     const inserted = await insertMembership(tx, actor.workspaceId, personId, role);
     const member = await findMember(tx, actor.workspaceId, personId);
     if (!member) throw memberNotFound(id);
-    if (!inserted) throw problem("CONFLICT", {}, { message: "This person is a member already." });
+    if (!inserted) throw problem("CONFLICT", {}, { message: "This person is already a member." });
     await auditMember(tx, audit, actor, "member.added", personId, { role }, null);
     return showMember(member);
   });

@@ -85,7 +85,7 @@ const hashOf = (code: string): Buffer =>
     .update(code.toLowerCase().replace(/[^0-9a-f]/g, ""))
     .digest();
 
-export const wrongCode = () => problem("FORBIDDEN", {}, { message: "The code is wrong, or was used already." });
+export const wrongCode = () => problem("FORBIDDEN", {}, { message: "The code is wrong, or was already used." });
 const alreadyOn = () =>
   problem("INVALID_STATE", { state: "on", allowed_from: ["off"] }, { message: "An authenticator is in use. Turn it off first." });
 const notBegun = () =>

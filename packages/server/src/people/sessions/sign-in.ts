@@ -32,7 +32,7 @@ export async function signIn(context: PeopleContext, request: FastifyRequest, gi
     if (!(await takeCode(context, request, found.id, given.code))) {
       await account.record(database, request, found.id, "code.refused");
       emit("sign_in_refused", { address });
-      throw codeRequired("The code is wrong, or was used already.");
+      throw codeRequired("The code is wrong, or was already used.");
     }
   }
   const opened = isRight && found && (await database.transaction((tx) => sessions.open(tx, request, found, "password")));
