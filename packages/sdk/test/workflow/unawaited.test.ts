@@ -53,7 +53,6 @@ const LEFT: [string, Program, string[]][] = [
     },
     ["fails"],
   ],
-  ["a step that it returns within an object", ({ step }) => ({ sent: step.run("send", () => 1) }), ["send"]],
 ];
 
 /** What a workflow may do. */
@@ -112,6 +111,13 @@ describe("a workflow that returns and did not await", () => {
     const tested = await testWorkflow(workflow({ id: "test" }, after(program)), {});
     expect(tested).toMatchObject({ status: "failed", attempt: 1, error: { name: "UnawaitedStepError" } });
     expect(tested.error?.message).toMatch(message);
+  });
+
+  test("a step that it returns within an object fails for good, since a result has no promises", async () => {
+    const { outcome, unawaited } = await execute(after(({ step }) => ({ sent: step.run("send", () => 1) })));
+    expect(unawaited).toEqual([["send"]]);
+    const error = "The result of the workflow has no JSON: sent is a Promise. Await it.";
+    expect(outcome).toMatchObject({ outcome: "failed", error, retry: false });
   });
 
   test("many steps is told of the first ones", () => {

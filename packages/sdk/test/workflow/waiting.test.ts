@@ -497,7 +497,6 @@ describe("floating promises", () => {
       void step.sleep("d", "never" as never);
       void step.race({ e: step.run("e", fails) }).then(() => {});
       void step.run("f", () => {});
-      void step.run("f", () => {});
       void Promise.all([step.run("after", never)]);
       await step.run("last", elsewhere);
     });
