@@ -40,7 +40,7 @@ export class LockedLanes<Left extends LaneKey> implements Service {
     const { workspaceId, laneId } = lane;
     this.#moving = tolerate(
       () => move(lane),
-      (error) => emit("locked_jobs_left", { workspaceId, laneId, error }),
+      (error) => emit("locked_jobs_retried", { workspaceId, laneId, error }),
     ).finally(() => {
       this.#moving = null;
     });

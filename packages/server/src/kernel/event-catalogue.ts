@@ -263,7 +263,7 @@ export const EVENTS = {
   jobs_rescued: event("warn", "Jobs were taken back from nodes whose lease has expired.", { count: "number" }, [
     { type: "counter", name: "tidemill_jobs_rescued_total", help: "Jobs taken back from dead nodes.", increment: "count" },
   ]),
-  locked_jobs_left: event("warn", "Jobs of a lane could not be moved while their concurrency keys were locked. The node tries again.", {
+  locked_jobs_retried: event("warn", "Jobs of a lane could not be moved while their concurrency keys were locked. The node tries again.", {
     workspaceId: "string",
     laneId: "number",
     error: "error",

@@ -201,7 +201,7 @@ describe("jobs that come due", () => {
     const comeDue = new PromoteDelayed({ query }, NO_ONE, (event, fields) => told.push({ event, ...fields }));
     await comeDue.pass();
     await until(() => told.length > 0, "the failure to be reported");
-    expect(told).toEqual([{ event: "locked_jobs_left", ...locked, error: expect.objectContaining({ code: "UNAVAILABLE" }) }]);
+    expect(told).toEqual([{ event: "locked_jobs_retried", ...locked, error: expect.objectContaining({ code: "UNAVAILABLE" }) }]);
     isSlow = false;
     await comeDue.pass();
     await lock.untilWaiting(1);
