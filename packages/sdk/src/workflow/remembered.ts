@@ -1,11 +1,11 @@
 import { NonRetryableError } from "../worker/errors.ts";
 import { jsonOf } from "../worker/json-of.ts";
-import { lostIn } from "./lost-in-json.ts";
+import { hasErrors, lostIn, withErrors } from "./lost-in-json.ts";
 
 declare const notRemembered: unique symbol;
 
-/** In place of a value of which JSON keeps nothing. Nothing can be done with it. */
-export interface NotRemembered<What extends string> {
+/** Stands for a value of which JSON keeps nothing. It cannot be used. */
+interface NotRemembered<What extends string> {
   readonly [notRemembered]: What;
 }
 
@@ -21,13 +21,16 @@ export type Remembered<T> = unknown extends T
         ? Remembered<J>
         : T extends bigint | symbol | ((...args: never) => unknown)
           ? never
-          : [LostName<T>] extends [never]
-            ? T extends Map<unknown, unknown> | Set<unknown>
-              ? Record<string, never>
-              : T extends readonly unknown[]
-                ? { [K in keyof T]: Remembered<T[K]> }
-                : { [K in keyof T as IsLeftOut<K, T[K]> extends true ? never : K]: Member<T[K]> }
-            : NotRemembered<LostName<T>>;
+          : // What has a name and a message is no Error for that.
+            [T, "stack"] extends [Error, keyof T]
+            ? Members<Omit<T, "stack" | "cause">>
+            : [LostName<T>] extends [never]
+              ? T extends Map<unknown, unknown> | Set<unknown>
+                ? Record<string, never>
+                : T extends readonly unknown[]
+                  ? { [K in keyof T]: Remembered<T[K]> }
+                  : Members<T>
+              : NotRemembered<LostName<T>>;
 
 /** What a value is of which JSON keeps nothing; never for others. */
 type LostName<T> = T extends RegExp
@@ -39,10 +42,9 @@ type LostName<T> = T extends RegExp
       ? "Promise"
       : T extends Iterator<unknown, unknown, never> | AsyncIterator<unknown, unknown, never>
         ? "iterator or generator"
-        : // What has a name and a message is no Error for that.
-          [T, "stack"] extends [Error, keyof T]
-          ? "Error"
-          : never;
+        : never;
+
+type Members<T> = { [K in keyof T as IsLeftOut<K, T[K]> extends true ? never : K]: Member<T[K]> };
 
 type IsLeftOut<K, V> = K extends symbol ? true : V extends symbol | ((...args: never) => unknown) ? true : false;
 
@@ -64,18 +66,19 @@ const MAX_BYTES_OF_CHARACTER = 3;
  * @throws {NonRetryableError} for a value without JSON, or more than the service stores
  */
 export function remember(value: unknown, whose: string, what = "result"): unknown {
-  const text = jsonOf(value, `The ${what} of ${whose}`);
-  if (text === undefined) return null;
+  const subject = `The ${what} of ${whose}`;
+  const plain = jsonOf(value, subject);
+  if (plain === undefined) return null;
+  const lost = lostIn(value);
+  if (lost) throw new NonRetryableError(`${subject} has no JSON: ${lost.path || "it"} is ${lost.what}. ${lost.advice}`);
+  const text = hasErrors(value) ? JSON.stringify(value, withErrors) : plain;
   const bytes = text.length * MAX_BYTES_OF_CHARACTER > MAX_BYTES ? new TextEncoder().encode(text).length : 0;
   if (bytes > MAX_BYTES)
     throw new NonRetryableError(
-      `The ${what} of ${whose} has ${bytes} bytes of JSON; the limit is ${MAX_BYTES} bytes (1 MiB). Store it elsewhere, and use its id or address.`,
+      `${subject} has ${bytes} bytes of JSON; the limit is ${MAX_BYTES} bytes (1 MiB). Store it elsewhere, and use its id or address.`,
     );
   const copy: unknown = JSON.parse(text);
-  if (isDeeper(copy, MAX_DEPTH))
-    throw new NonRetryableError(`The ${what} of ${whose} is nested deeper than ${MAX_DEPTH} levels, which is the limit.`);
-  const lost = lostIn(value);
-  if (lost) throw new NonRetryableError(`The ${what} of ${whose} has no JSON: ${lost.path || "it"} is ${lost.what}. ${lost.advice}`);
+  if (isDeeper(copy, MAX_DEPTH)) throw new NonRetryableError(`${subject} is nested deeper than ${MAX_DEPTH} levels, which is the limit.`);
   return copy;
 }
 

@@ -94,12 +94,29 @@ describe("steps in a row", () => {
     ]);
   });
 
-  class NoPath extends RangeError {}
+  test("an error in a result is its name and message, with its own members", async () => {
+    class NoPath extends RangeError {
+      override readonly name = "NoPath";
+    }
+    const cause = new Error("why");
+    const value = { at: [{}, Object.assign(new Error("no", { cause }), { code: 7 })], last: new NoPath("none"), settled: cause };
+    const remembered = {
+      at: [{}, { name: "Error", message: "no", code: 7 }],
+      last: { name: "NoPath", message: "none" },
+      settled: { name: "Error", message: "why" },
+    };
+    const got: unknown[] = [];
+    const run = new MemoryRun(async ({ step }: Context) => {
+      got.push(await step.run("get", () => value));
+      return value;
+    });
+    expect(await run.execute()).toMatchObject({ outcome: "completed", result: remembered });
+    expect(got).toEqual([remembered]);
+  });
+
   test.for<[string, unknown]>([
     ["it is a Response. Take what you need of it, such as await response.json().", new Response()],
     ["it is a Request. Take what you need of it, such as await request.json().", new Request("https://example.com")],
-    ["it is an Error. Throw it, or take its message.", new NoPath("no")],
-    ["at[1].why is an Error. Throw it, or take its message.", { at: [{}, { why: new Error("no") }] }],
     ["[0].later is a Promise. Await it.", [{ later: Promise.resolve() }]],
     ["it is an iterator or generator. Make it an array, for example by Array.from.", new Map().keys()],
     ["it is an iterator or generator. Make it an array, for example by Array.from.", (async function* () {})()],

@@ -105,14 +105,15 @@ test("what JSON keeps nothing of cannot be used", () => {
     void response.ok;
     // @ts-expect-error: nor can it be passed on as one.
     void ((await step.run("a", () => fetch("https://example.com"))) satisfies Response);
-    const { error, pattern, later, names } = await step.run("a", () => ({
+    const { error, code, pattern, later, names } = await step.run("a", () => ({
       error: new TypeError("no"),
+      code: Object.assign(new Error("no"), { code: 7, at: new Date() }),
       pattern: /a/,
       later: Promise.resolve(1),
       names: new Map<string, number>().keys(),
     }));
-    // @ts-expect-error: it is no Error.
-    void error.message;
+    expectTypeOf(error).toEqualTypeOf<{ name: string; message: string }>();
+    expectTypeOf(code).toEqualTypeOf<{ name: string; message: string; code: number; at: string }>();
     // @ts-expect-error: it is no RegExp.
     void pattern.source;
     // @ts-expect-error: it is no Promise.
