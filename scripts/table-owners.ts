@@ -170,18 +170,18 @@ export const EXCEPTIONS: readonly Exception[] = [
       "Accepted executions are counted in the statement that stores their jobs. A separate statement would cost each enqueue a round trip.",
   },
   {
-    file: "workflows/run-store.ts",
+    file: "workflows/runs/run-store.ts",
     writes: ["usage_delta"],
     reason: "A started run is counted in the statement that stores it, as jobs are.",
   },
   {
-    file: "workflows/complete-store.ts",
+    file: "workflows/executions/complete-store.ts",
     writes: ["job", "job_delta"],
     reason:
       "A run that completes is settled, with its last steps, in one statement. In separate ones each would cost four round trips more.",
   },
   {
-    file: "workflows/trigger-store.ts",
+    file: "workflows/triggers/trigger-store.ts",
     writes: ["job", "job_delta", "usage_delta"],
     reason:
       "A triggered run is started with its job, and counted, in one statement. In separate ones each trigger would cost five round trips more.",

@@ -4,7 +4,7 @@ import { type Db, invalid, type Transactional, type WorkspaceId } from "#kernel"
 import { insertLane, type LaneId, type LaneKey, type LaneSettings, lockLane, updateLane } from "#lanes";
 import { putScheduleOfWorkflow } from "#schedules";
 import { checkEndpoint, secretFor, withoutCredentials } from "./endpoint.ts";
-import { putEvents } from "./put-events.ts";
+import { putEvents } from "./events/put-events.ts";
 import { findWorkflow, findWorkflowOfLane, putWorkflowOfLane } from "./store.ts";
 import type { Workflow, WorkflowActor, WorkflowContext } from "./workflow.ts";
 

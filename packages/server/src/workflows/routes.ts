@@ -17,9 +17,9 @@ import { cutPage, type EmitEvent, type Tenants, tolerate } from "#kernel";
 import { type Aborter, type LaneId, laneNotFound, type PulledWaker, type Waker } from "#lanes";
 import { readCursorKey } from "#workspaces";
 import { deleteWorkflow } from "./delete.ts";
+import { releaseParked } from "./executions/unfit.ts";
 import { putWorkflow } from "./put.ts";
 import { findWorkflow, listWorkflows } from "./store.ts";
-import { releaseParked } from "./unfit.ts";
 import { showWorkflow, type WorkflowContext } from "./workflow.ts";
 
 export interface WorkflowRoutes extends WorkflowContext {

@@ -15,23 +15,23 @@ import {
 import type { Aborter, PulledWaker, Waker } from "#lanes";
 import type { AddressGuard } from "#outbound";
 import { Calendars } from "#schedules";
-import { mountEvents } from "./event-routes.ts";
-import { recordSlowHooks } from "./hook-kind.ts";
-import { mountInvoke } from "./invoke-routes.ts";
-import { mountJournal } from "./journal-routes.ts";
-import type { VerifyExecution, VerifyReport } from "./report-steps.ts";
+import { mountEvents } from "./events/event-routes.ts";
+import { recordSlowHooks } from "./hooks/hook-kind.ts";
+import { mountInvoke } from "./invoke/invoke-routes.ts";
+import { mountJournal } from "./journals/journal-routes.ts";
+import { mountJournals } from "./journals/workflow-journals-routes.ts";
 import { mountWorkflows } from "./routes.ts";
-import type { RunKey } from "./run.ts";
-import { mountRuns } from "./run-routes.ts";
-import { mountSignals } from "./signal-routes.ts";
-import { mountSteps } from "./step-routes.ts";
-import { StepWriter } from "./step-writer.ts";
-import { mountTriggers } from "./trigger-routes.ts";
-import { Triggers } from "./triggers.ts";
-import type { WaitingWorkers } from "./waiting-workers.ts";
+import type { RunKey } from "./runs/run.ts";
+import { mountRuns } from "./runs/run-routes.ts";
+import { mountSignals } from "./signals/signal-routes.ts";
+import type { VerifyExecution, VerifyReport } from "./steps/report-steps.ts";
+import { mountSteps } from "./steps/step-routes.ts";
+import { StepWriter } from "./steps/step-writer.ts";
+import { mountTriggers } from "./triggers/trigger-routes.ts";
+import { Triggers } from "./triggers/triggers.ts";
+import type { WaitingWorkers } from "./triggers/waiting-workers.ts";
 import { FollowedRuns } from "./watch/followed-runs.ts";
 import { mountRunEvents } from "./watch/routes.ts";
-import { mountJournals } from "./workflow-journals-routes.ts";
 
 /** How often to look for slow hooks. Milliseconds. */
 const SLOW_HOOKS_MS = 10_000;

@@ -10,7 +10,7 @@ import { listJobs } from "../../src/jobs/list.ts";
 import { listQueues } from "../../src/queues/store.ts";
 import { listSchedules } from "../../src/schedules/list.ts";
 import { listDeliveries } from "../../src/webhooks/delivery-store.ts";
-import { listRuns, type RunsPage } from "../../src/workflows/list-runs.ts";
+import { listRuns, type RunsPage } from "../../src/workflows/runs/list-runs.ts";
 import { laneOf, test } from "../harness/engine.ts";
 import { putJobs } from "../harness/jobs.ts";
 import { schedule } from "../harness/schedules.ts";

@@ -56,28 +56,28 @@ import { ACTIVE_SCAN, NO_ACTIVE_SCAN, SCANS, searchJobs } from "../../src/jobs/s
 import { sweepIdempotencyKeysAcrossWorkspaces } from "../../src/jobs/sweep-idempotency-keys.ts";
 import { listWorkers } from "../../src/workers/store.ts";
 import { findLiveCallsAcrossWorkspaces, findPendingCalls, storeAnswersAcrossWorkspaces } from "../../src/workflows/calls/store.ts";
-import { completeRunsAcrossWorkspaces } from "../../src/workflows/complete-store.ts";
-import { markEndedAcrossWorkspaces, recordFailuresAcrossWorkspaces } from "../../src/workflows/end-store.ts";
-import { beginExecutions, lockExecution } from "../../src/workflows/execution-store.ts";
-import { findAwaitingParents } from "../../src/workflows/parent.ts";
-import { insertPlainStepsAcrossWorkspaces } from "../../src/workflows/plain-step-store.ts";
-import { storeProgress, storeProgressAcrossWorkspaces } from "../../src/workflows/progress.ts";
-import { findReportedAcrossWorkspaces, recordReportedAcrossWorkspaces } from "../../src/workflows/reported-store.ts";
-import { releaseRunKeysAcrossWorkspaces } from "../../src/workflows/run-key-store.ts";
-import { readInputs, readJournals } from "../../src/workflows/run-store.ts";
+import { completeRunsAcrossWorkspaces } from "../../src/workflows/executions/complete-store.ts";
+import { markEndedAcrossWorkspaces, recordFailuresAcrossWorkspaces } from "../../src/workflows/executions/end-store.ts";
+import { beginExecutions, lockExecution } from "../../src/workflows/executions/execution-store.ts";
+import { suspendAcrossWorkspaces } from "../../src/workflows/executions/suspend-store.ts";
+import { recordUnfitAcrossWorkspaces } from "../../src/workflows/executions/unfit-store.ts";
+import { findKeptFor } from "../../src/workflows/executions/version-store.ts";
+import { findAwaitingParents } from "../../src/workflows/runs/parent.ts";
+import { readInputs, readJournals } from "../../src/workflows/runs/run-store.ts";
 import {
   deleteSignalsAcrossWorkspaces,
   findLostSignalsAcrossWorkspaces,
   findPendingSignalsAcrossWorkspaces,
   registerSignalsAcrossWorkspaces,
-} from "../../src/workflows/signal-store.ts";
-import { completedStep, insertStepsAcrossWorkspaces } from "../../src/workflows/step-store.ts";
-import { suspendAcrossWorkspaces } from "../../src/workflows/suspend-store.ts";
-import { storeTriggersAcrossWorkspaces } from "../../src/workflows/trigger-store.ts";
+} from "../../src/workflows/signals/signal-store.ts";
+import { insertPlainStepsAcrossWorkspaces } from "../../src/workflows/steps/plain-step-store.ts";
+import { storeProgress, storeProgressAcrossWorkspaces } from "../../src/workflows/steps/progress.ts";
+import { findReportedAcrossWorkspaces, recordReportedAcrossWorkspaces } from "../../src/workflows/steps/reported-store.ts";
+import { completedStep, insertStepsAcrossWorkspaces } from "../../src/workflows/steps/step-store.ts";
+import { cancelWaitsAcrossWorkspaces, findStoredAcrossWorkspaces, lockRunsAcrossWorkspaces } from "../../src/workflows/steps/wait-store.ts";
+import { releaseRunKeysAcrossWorkspaces } from "../../src/workflows/triggers/run-key-store.ts";
+import { storeTriggersAcrossWorkspaces } from "../../src/workflows/triggers/trigger-store.ts";
 import { findLeftAcrossWorkspaces, findUndosAcrossWorkspaces, recordLeftUndosAcrossWorkspaces } from "../../src/workflows/undo/store.ts";
-import { recordUnfitAcrossWorkspaces } from "../../src/workflows/unfit-store.ts";
-import { findKeptFor } from "../../src/workflows/version-store.ts";
-import { cancelWaitsAcrossWorkspaces, findStoredAcrossWorkspaces, lockRunsAcrossWorkspaces } from "../../src/workflows/wait-store.ts";
 import { putLane, test } from "../harness/engine.ts";
 import { putJobs } from "../harness/jobs.ts";
 import { PLANNED_LANE as LANE, nodesOf, plansOf, wholesale } from "../harness/plans.ts";

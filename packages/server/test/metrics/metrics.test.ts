@@ -3,7 +3,7 @@ import { type Db, sql, toMoment } from "#kernel";
 import { OldestSampler } from "../../src/jobs/sample-oldest.ts";
 import { foldCountsAcrossWorkspaces } from "../../src/jobs/store/fold-counts.ts";
 import { deleteOldMetricsAcrossWorkspaces } from "../../src/jobs/store/forget-metrics.ts";
-import { foldRunCountsAcrossWorkspaces } from "../../src/workflows/fold-run-counts.ts";
+import { foldRunCountsAcrossWorkspaces } from "../../src/workflows/runs/fold-run-counts.ts";
 import { laneOf, test } from "../harness/engine.ts";
 import { limitedTo } from "../harness/limits.ts";
 import { type Service, until } from "../harness/service.ts";

@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import type { Claim } from "#jobs";
 import { Database, type JobId, LoopTime, sql, toMoment } from "#kernel";
 import { beginRuns } from "../../src/pushes/begin-runs.ts";
-import { readRunId } from "../../src/workflows/run.ts";
+import { readRunId } from "../../src/workflows/runs/run.ts";
 import { test } from "../harness/engine.ts";
 import { countWaiting, hold } from "../harness/locks.ts";
 import { newWorkspace, Service, until } from "../harness/service.ts";

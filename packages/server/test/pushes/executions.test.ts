@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { describe, expect } from "vitest";
 import type { WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
-import { readRunId } from "../../src/workflows/run.ts";
+import { readRunId } from "../../src/workflows/runs/run.ts";
 import { putCircuit } from "../harness/engine.ts";
 import { isSigned } from "../harness/handler.ts";
 import { type Outcome, pushedWorkflow, SECRET } from "../harness/pushes.ts";

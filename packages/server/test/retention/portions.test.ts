@@ -7,7 +7,7 @@ import { deleteOldMetricsAcrossWorkspaces } from "../../src/jobs/store/forget-me
 import { sweepBatchKeysAcrossWorkspaces, sweepIdempotencyKeysAcrossWorkspaces } from "../../src/jobs/sweep-idempotency-keys.ts";
 import { foldUsageAcrossWorkspaces } from "../../src/usage/fold.ts";
 import { sweepWebhookEventsAcrossWorkspaces } from "../../src/webhooks/expire.ts";
-import { foldRunCountsAcrossWorkspaces } from "../../src/workflows/fold-run-counts.ts";
+import { foldRunCountsAcrossWorkspaces } from "../../src/workflows/runs/fold-run-counts.ts";
 import { putLane, test } from "../harness/engine.ts";
 
 /** A loop: a table of which it takes rows, values of a row (of `lane`, and of a number `n`), and how many it takes in a pass. */

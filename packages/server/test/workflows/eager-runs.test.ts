@@ -4,7 +4,7 @@ import type { TakenRun } from "@tidemill/contract";
 import { describe, expect, vi } from "vitest";
 import { type RunId, sql, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
-import { storeTriggersAcrossWorkspaces, type TriggerToStore } from "../../src/workflows/trigger-store.ts";
+import { storeTriggersAcrossWorkspaces, type TriggerToStore } from "../../src/workflows/triggers/trigger-store.ts";
 import type { TestDatabase } from "../harness/database.ts";
 import { putNode } from "../harness/engine.ts";
 import { insertJobs } from "../harness/jobs.ts";

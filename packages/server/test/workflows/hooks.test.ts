@@ -1,7 +1,7 @@
 import type { Run, TakenHook } from "@tidemill/contract";
 import { describe, expect } from "vitest";
 import { sql, uuidOf } from "#kernel";
-import { recordSlowHooks } from "../../src/workflows/hook-kind.ts";
+import { recordSlowHooks } from "../../src/workflows/hooks/hook-kind.ts";
 import { auditLog } from "../harness/audit.ts";
 import { test } from "../harness/engine.ts";
 import { hold } from "../harness/locks.ts";

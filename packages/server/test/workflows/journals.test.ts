@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
 import { runSynchronously } from "#kernel";
-import { listJournals } from "../../src/workflows/list-journals.ts";
+import { listJournals } from "../../src/workflows/journals/list-journals.ts";
 import { test } from "../harness/engine.ts";
 import { laneOfWorkflow, putWorkflow, type TestWorkflow } from "../harness/workflows.ts";
 

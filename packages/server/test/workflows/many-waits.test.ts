@@ -1,9 +1,9 @@
 import { LIMITS, type TakenRun } from "@tidemill/contract";
 import { describe, expect } from "vitest";
 import type { RunId } from "#kernel";
-import { readRunId } from "../../src/workflows/run.ts";
-import { findLostSignalsAcrossWorkspaces, registerSignalsAcrossWorkspaces } from "../../src/workflows/signal-store.ts";
-import { cancelWaitsAcrossWorkspaces } from "../../src/workflows/wait-store.ts";
+import { readRunId } from "../../src/workflows/runs/run.ts";
+import { findLostSignalsAcrossWorkspaces, registerSignalsAcrossWorkspaces } from "../../src/workflows/signals/signal-store.ts";
+import { cancelWaitsAcrossWorkspaces } from "../../src/workflows/steps/wait-store.ts";
 import { test } from "../harness/engine.ts";
 import type { Service } from "../harness/service.ts";
 import { laneOfWorkflow, putWorkflow } from "../harness/workflows.ts";

@@ -1,7 +1,7 @@
 import { expect, onTestFinished } from "vitest";
 import { Database, uuidOf } from "#kernel";
 import { sweepEventKeysAcrossWorkspaces, sweepExpiredRunsAcrossWorkspaces } from "#workflows";
-import { readRunId } from "../../src/workflows/run.ts";
+import { readRunId } from "../../src/workflows/runs/run.ts";
 import { invoking } from "../harness/invoking.ts";
 import { limitedTo } from "../harness/limits.ts";
 import { type Service, test } from "../harness/service.ts";

@@ -1,7 +1,7 @@
 import { describe, expect } from "vitest";
 import { type RunId, rows, sql, uuidOf, type WorkspaceId } from "#kernel";
 import { SYSTEM } from "#workspaces";
-import { retryRun } from "../../src/workflows/retry.ts";
+import { retryRun } from "../../src/workflows/runs/retry.ts";
 import { test } from "../harness/engine.ts";
 import { limitedTo } from "../harness/limits.ts";
 import { backendOf, untilWaitingFor } from "../harness/locks.ts";

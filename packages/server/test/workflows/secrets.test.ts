@@ -1,6 +1,6 @@
 import type { TakenRun } from "@tidemill/contract";
 import { describe, expect } from "vitest";
-import { readRunId } from "../../src/workflows/run.ts";
+import { readRunId } from "../../src/workflows/runs/run.ts";
 import { audited } from "../harness/audit-events.ts";
 import { test as base } from "../harness/engine.ts";
 import { Handler } from "../harness/handler.ts";

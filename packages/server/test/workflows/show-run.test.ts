@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { type RunId, type SlicedWork, toMoment } from "#kernel";
 import type { LaneId } from "#lanes";
-import { type RunWithData, type StepRow, showJournal, showRun } from "../../src/workflows/run.ts";
+import { type RunWithData, type StepRow, showJournal, showRun } from "../../src/workflows/runs/run.ts";
 
 const AT = toMoment(Date.UTC(2026, 10, 21));
 const step = (key: string, more: Partial<StepRow> = {}): StepRow => ({

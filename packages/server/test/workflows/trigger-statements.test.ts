@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect } from "vitest";
 import { type Db, Fragment, type RunId, rows, sql } from "#kernel";
-import { storeTriggersAcrossWorkspaces, type TriggerToStore } from "../../src/workflows/trigger-store.ts";
+import { storeTriggersAcrossWorkspaces, type TriggerToStore } from "../../src/workflows/triggers/trigger-store.ts";
 import { putNode, test } from "../harness/engine.ts";
 import { keepingValues } from "../harness/statements.ts";
 import { laneOfWorkflow, putWorkflow } from "../harness/workflows.ts";

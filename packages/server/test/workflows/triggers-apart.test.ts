@@ -1,8 +1,8 @@
 import { describe, expect } from "vitest";
 import { type Database, DatabaseClock, SharedResource, sql, systemRandom, type Transactional, UuidSource, unavailable } from "#kernel";
 import type { LaneKey } from "#lanes";
-import { Triggers } from "../../src/workflows/triggers.ts";
-import type { WaitingWorkers } from "../../src/workflows/waiting-workers.ts";
+import { Triggers } from "../../src/workflows/triggers/triggers.ts";
+import type { WaitingWorkers } from "../../src/workflows/triggers/waiting-workers.ts";
 import { test } from "../harness/engine.ts";
 import { hold } from "../harness/locks.ts";
 import { laneOfWorkflow, putWorkflow } from "../harness/workflows.ts";

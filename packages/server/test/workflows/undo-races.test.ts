@@ -1,8 +1,8 @@
 import { describe, expect } from "vitest";
 import type { NamedClaim } from "#jobs";
 import { type Database, type RunId, uuidOf, type WorkspaceId } from "#kernel";
-import { insertPlainStepsAcrossWorkspaces } from "../../src/workflows/plain-step-store.ts";
-import { completedStep } from "../../src/workflows/step-store.ts";
+import { insertPlainStepsAcrossWorkspaces } from "../../src/workflows/steps/plain-step-store.ts";
+import { completedStep } from "../../src/workflows/steps/step-store.ts";
 import { test } from "../harness/engine.ts";
 import { backendOf, untilWaitingFor } from "../harness/locks.ts";
 import type { Service } from "../harness/service.ts";

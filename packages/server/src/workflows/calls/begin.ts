@@ -3,9 +3,9 @@ import { insertInternalJobs } from "#jobs";
 import type { Db, JobId, UuidSource } from "#kernel";
 import { insertLane, type LaneKey, type LaneSettings } from "#lanes";
 
-import { type RunKey, showRunId } from "../run.ts";
-import type { StepsToInsert, StepToInsert } from "../step-store.ts";
-import { findStoredAcrossWorkspaces } from "../wait-store.ts";
+import { type RunKey, showRunId } from "../runs/run.ts";
+import type { StepsToInsert, StepToInsert } from "../steps/step-store.ts";
+import { findStoredAcrossWorkspaces } from "../steps/wait-store.ts";
 import type { CallToBegin, StoredRequest } from "./read-call.ts";
 import { findCallLane, insertCalls } from "./store.ts";
 

@@ -2,7 +2,7 @@ import type { Plan } from "@tidemill/contract";
 import type { JobKey } from "#jobs";
 import { binaryTextArray, type Db, type JobId, plainArray, type RunId, row, rows, sql, textArray, type WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
-import type { PendingCall, RunKey } from "../run.ts";
+import type { PendingCall, RunKey } from "../runs/run.ts";
 
 /** Where the calls of a run wait. */
 export interface CallLane {

@@ -1,6 +1,6 @@
 import { removeUnlocked } from "#jobs";
 import type { Db, JobId } from "#kernel";
-import type { RunKey } from "../run.ts";
+import type { RunKey } from "../runs/run.ts";
 import { forgetCalls } from "./store.ts";
 
 /** A call that is no longer needed, and the lease of the node that was making it. */

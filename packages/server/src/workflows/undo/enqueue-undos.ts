@@ -1,7 +1,7 @@
 import { insertInternalJobs } from "#jobs";
 import type { Db, JobId } from "#kernel";
 import type { LaneId } from "#lanes";
-import type { RunKey } from "../run.ts";
+import type { RunKey } from "../runs/run.ts";
 
 /** How often the worker of an undo may be lost. */
 export const UNDO_ATTEMPTS = 10;

@@ -1,8 +1,8 @@
 import { changeKindOfHeld, type JobKey } from "#jobs";
 import type { Db } from "#kernel";
 import type { LaneKey } from "#lanes";
-import type { RunEnd } from "../end-store.ts";
-import type { RunKey } from "../run.ts";
+import type { RunEnd } from "../executions/end-store.ts";
+import type { RunKey } from "../runs/run.ts";
 import { enqueueUndos, UNDO_ATTEMPTS } from "./enqueue-undos.ts";
 import { findLeftAcrossWorkspaces, findUndosAcrossWorkspaces } from "./store.ts";
 

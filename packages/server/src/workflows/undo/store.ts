@@ -1,6 +1,6 @@
 import { binaryTextArray, type Db, fragment, plainArray, type RunId, rows, sql, type WorkspaceId } from "#kernel";
-import { type BegunRun, INPUT_AND_SIZE } from "../execution-store.ts";
-import type { RunKey } from "../run.ts";
+import { type BegunRun, INPUT_AND_SIZE } from "../executions/execution-store.ts";
+import type { RunKey } from "../runs/run.ts";
 import type { RunToUndo } from "./enqueue-undos.ts";
 import { UNDO_BEGUN } from "./key.ts";
 

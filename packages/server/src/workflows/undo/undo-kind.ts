@@ -1,11 +1,11 @@
 import type { RunError } from "@tidemill/contract";
 import type { Deliverer, JobKind, Outcome } from "#engine";
 import type { RunId } from "#kernel";
-import { storeProgressAcrossWorkspaces } from "../progress.ts";
-import { findStoredOutcomes, recordReportedAcrossWorkspaces } from "../reported-store.ts";
-import type { RunKey } from "../run.ts";
-import { progressOf, type RunReport, readReport } from "../run-report.ts";
-import { areUndos, insertStepsAcrossWorkspaces } from "../step-store.ts";
+import { progressOf, type RunReport, readReport } from "../executions/run-report.ts";
+import type { RunKey } from "../runs/run.ts";
+import { storeProgressAcrossWorkspaces } from "../steps/progress.ts";
+import { findStoredOutcomes, recordReportedAcrossWorkspaces } from "../steps/reported-store.ts";
+import { areUndos, insertStepsAcrossWorkspaces } from "../steps/step-store.ts";
 import { recordLeftUndosAcrossWorkspaces } from "./store.ts";
 
 /** An execution that undoes, and that ended. */

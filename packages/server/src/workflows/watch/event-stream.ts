@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { type LongResponse, MAX_CHUNK, MIN_COUNTED_BYTES, pushSome, type StreamReader, sendingTurns } from "#http";
 import { isAway, type PersonId, type Shares, type WorkspaceId } from "#kernel";
-import { isEnded, type RunKey, type RunWithData, STEP_BYTES } from "../run.ts";
+import { isEnded, type RunKey, type RunWithData, STEP_BYTES } from "../runs/run.ts";
 import type { EventCursor } from "./cursor.ts";
 import { chunksOfFrames, type Frame, framesFor, lengthOfFrames, needsWhole, type RunSnapshot, textOf } from "./frames.ts";
 

@@ -1,7 +1,7 @@
 import type { Clock, Db } from "#kernel";
-import { type RunKey, type RunWithData, runNotFound, showRunId } from "../run.ts";
-import { findDetails } from "../run-details.ts";
-import { findRun } from "../run-store.ts";
+import { type RunKey, type RunWithData, runNotFound, showRunId } from "../runs/run.ts";
+import { findDetails } from "../runs/run-details.ts";
+import { findRun } from "../runs/run-store.ts";
 import type { RunEventStream } from "./event-stream.ts";
 import { needsWhole, type RunSnapshot } from "./frames.ts";
 import { markWatched, readStepsAfter, weighStepsAfter } from "./store.ts";

@@ -1,6 +1,6 @@
 import type { StreamReader } from "#http";
 import type { Clock, PersonId, Shares, Tenants, WorkspaceId } from "#kernel";
-import type { RunKey } from "../run.ts";
+import type { RunKey } from "../runs/run.ts";
 import type { EventCursor } from "./cursor.ts";
 import { RunEventStream } from "./event-stream.ts";
 import { FollowedRun } from "./followed-run.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { chunksOf } from "#http";
 import { type JsonParts, lengthOfParts, type SlicedWork } from "#kernel";
-import { type RunDetails, type RunWithData, STEPS_IN_A_SLICE, showListedRun, showRun, showStep } from "../run.ts";
+import { type RunDetails, type RunWithData, STEPS_IN_A_SLICE, showListedRun, showRun, showStep } from "../runs/run.ts";
 import { type EventCursor, showEventCursor } from "./cursor.ts";
 import type { PlacedStep } from "./store.ts";
 

@@ -1,8 +1,8 @@
 import { RunEvents, RunPath, WatchHeaders } from "@tidemill/contract";
 import { type Api, noContent, replies, routeDefaults, workspaceOf } from "#http";
 import type { RunId, Tenants } from "#kernel";
-import { readRunId, runNotFound } from "../run.ts";
-import { findRun } from "../run-store.ts";
+import { readRunId, runNotFound } from "../runs/run.ts";
+import { findRun } from "../runs/run-store.ts";
 import { readEventCursor } from "./cursor.ts";
 import type { FollowedRuns } from "./followed-runs.ts";
 

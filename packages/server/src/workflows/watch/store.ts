@@ -1,6 +1,6 @@
 import { type Db, plainArray, rows, sql } from "#kernel";
-import type { RunKey, StepRow } from "../run.ts";
-import { VISIBLE_OUTCOME } from "../run-store.ts";
+import type { RunKey, StepRow } from "../runs/run.ts";
+import { VISIBLE_OUTCOME } from "../runs/run-store.ts";
 
 /** A step with its place in the journal, and that of its last change, which differ for a wait that was cancelled. */
 export type PlacedStep = StepRow & { readonly seq: number; readonly changed_seq: number };

@@ -1,0 +1,97 @@
+import { type Db, plainArray, type RunId, row, rows, sql, textArray } from "#kernel";
+import type { LaneKey } from "#lanes";
+import { LIVE, type RunKey, type UnfitRow } from "../runs/run.ts";
+import type { ExecutionOfRun } from "../steps/reported-store.ts";
+
+/**
+ * A version is gone if no worker with this version has polled for this long. A worker polls every 30 s, which is recorded up to 30 s later.
+ */
+export const VERSION_GONE_SECONDS = 90;
+
+/** A journal that did not fit the code. */
+export interface UnfitRun extends LaneKey, ExecutionOfRun, UnfitRow {}
+
+/** What happens to a run whose journal did not fit. */
+export interface RecordedUnfit {
+  readonly id: RunId;
+  /** The version that gets the run. Null: the run waits for other code. */
+  readonly next: string | null;
+  /** Whether the version that the journal did not fit had tried the run before. */
+  readonly again: boolean;
+}
+
+/**
+ * Records for runs, each given once and with its job locked, that their journals did not fit. A run waits for other code, unless workers of
+ * a version poll that is known not to have tried it: then the newest such version gets it. Returns the runs that have not ended. Uses the
+ * primary keys.
+ */
+export const recordUnfitAcrossWorkspaces = (tx: Db, unfit: readonly UnfitRun[]): Promise<RecordedUnfit[]> =>
+  rows(
+    tx,
+    sql`
+      with unfit as (
+        select u.*, coalesce(f.tried, '{}') as before, n.version as next
+        from unnest(${plainArray(unfit.map((one) => one.workspaceId))}::uuid[], ${plainArray(unfit.map((one) => one.laneId))}::bigint[],
+          ${plainArray(unfit.map((one) => one.id))}::uuid[], ${textArray(unfit.map((one) => one.step))}::text[],
+          ${textArray(unfit.map((one) => one.reason))}::text[], ${textArray(unfit.map((one) => one.version))}::text[],
+          ${plainArray(unfit.map((one) => one.execution))}::int[])
+          as u (workspace_id, lane_id, id, step, reason, version, execution)
+        left join run_unfit f on f.workspace_id = any(array[u.workspace_id]) and f.run_id = u.id
+        left join lateral (
+          select v.version from workflow_version v
+          where v.workspace_id = any(array[u.workspace_id]) and v.lane_id = u.lane_id and v.version not in ('', u.version)
+            and v.last_asked_at > moment() - ${VERSION_GONE_SECONDS} * interval '1 second' and not v.version = any(coalesce(f.tried, '{}'))
+          order by v.first_asked_at desc, v.version collate "C" desc limit 1
+        ) n on true
+      ), moved as (
+        update run r set status = case when u.next is null then 'waiting' else 'running' end::run_status,
+          reported_execution = u.execution, open_lease_id = null
+        from unfit u where r.workspace_id = any(array[u.workspace_id]) and r.id = u.id and r.${LIVE}
+        returning r.id
+      ), recorded as (
+        insert into run_unfit (workspace_id, run_id, lane_id, step, reason, version, tried, parked)
+        select workspace_id, id, lane_id, step, reason, version, array_append(array_remove(before, version), version), next is null
+        from unfit where id in (select id from moved)
+        on conflict (workspace_id, run_id) do update set step = excluded.step, reason = excluded.reason, version = excluded.version,
+          tried = excluded.tried, parked = excluded.parked
+      )
+      select id, next, version = any(before) as again from unfit where id in (select id from moved)`,
+  );
+
+/** Why a run waits for other code. Null: it does not. Uses the primary key. */
+export const findParked = (db: Db, { workspaceId, id }: RunKey): Promise<UnfitRow | null> =>
+  row(db, sql`select step, reason, version from run_unfit where workspace_id = ${workspaceId} and run_id = ${id} and parked`);
+
+/**
+ * Finds runs that wait for other code and have not tried this version. An empty version stands for any code without one. Uses index
+ * run_unfit_parked.
+ */
+export const findParkedUntried = async (db: Db, { workspaceId, laneId }: LaneKey, version: string, limit: number): Promise<RunId[]> =>
+  (
+    await rows<{ run_id: RunId }>(
+      db,
+      sql`
+        select run_id from run_unfit
+        where workspace_id = ${workspaceId} and lane_id = ${laneId} and parked
+          and case when ${version} = '' then version = '' else not ${version} = any(tried) end
+        order by run_id limit ${limit}`,
+    )
+  ).map(({ run_id }) => run_id);
+
+/** Lets runs resume that wait for other code. Their jobs are locked. Returns the runs that have not ended. Uses the primary keys. */
+export const unpark = async (tx: Db, { workspaceId, laneId }: LaneKey, ids: readonly RunId[]): Promise<RunId[]> => {
+  const live = await rows<{ id: RunId }>(
+    tx,
+    sql`
+      update run set status = 'running'
+      where workspace_id = ${workspaceId} and id = any(${plainArray(ids)}::uuid[]) and status = 'waiting'
+        and id in (select run_id from run_unfit where workspace_id = ${workspaceId} and lane_id = ${laneId} and run_id = any(${plainArray(ids)}::uuid[]) and parked)
+      returning id`,
+  );
+  await rows(tx, sql`update run_unfit set parked = false where workspace_id = ${workspaceId} and run_id = any(${plainArray(ids)}::uuid[])`);
+  return live.map(({ id }) => id);
+};
+
+/** Deletes the records of which versions a run did not fit. Uses the primary key. */
+export const forgetUnfit = (tx: Db, { workspaceId, id }: RunKey): Promise<unknown> =>
+  rows(tx, sql`delete from run_unfit where workspace_id = ${workspaceId} and run_id = ${id}`);
