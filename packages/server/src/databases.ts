@@ -14,8 +14,9 @@ import {
 /**
  * How the connections of a node are divided. The rest is for requests of workspaces. The engine may use two of its own for a long time: to
  * move jobs that are due, and to look up the longest waiting ones. With only one more, settles and secrets would wait for each other.
- * Secrets may also hold two, while other nodes append to the audit chains of their workspaces: then settles wait for these. A count of the
- * jobs of a workspace holds one, on one node at a time.
+ * Statements that wait for locks hold one each, for up to the statement timeout: jobs with locked keys that are due or rescued, executions
+ * of locked runs, settlements of locked jobs, and secrets while other nodes append to the audit chains of their workspaces. A count of the jobs
+ * of a workspace holds one, on one node at a time.
  */
 const ENGINE_CONNECTIONS = 4;
 /** A node uses up to two at the same time for its own claims. The third is for workers. */

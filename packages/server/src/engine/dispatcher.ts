@@ -196,8 +196,9 @@ export class Dispatcher implements EnqueueEngine {
    */
   #settled(claim: Claim): void {
     const frees = this.#lanes.settled(claim) || claim.limited || claim.concurrencyKey !== null;
+    if (!frees) return;
     const staysHere = this.leaseId !== null && this.#lanes.hasRoom(claim) && !this.#pulled.has(claim);
-    if (frees) this.wake([claim], staysHere ? "node" : undefined);
+    this.wake([claim], staysHere ? "node" : undefined);
   }
 
   /** Whether the latest claim of this node from a lane that workers serve has found limits. All nodes claim from a lane whose settings change. */

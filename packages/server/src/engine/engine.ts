@@ -256,6 +256,8 @@ export function createEngine(options: EngineOptions): Engine {
     },
     stop: async () => {
       await lease.stop();
+      // Rescues may have begun some since the attempts were settled.
+      settler.giveUp();
       const onFailed = (error: unknown) => emit("release_failed", { error });
       await tolerate(async () => {
         if (lease.id !== null) await releaseAll(rescueOptions, lease.id);

@@ -12,14 +12,19 @@ import type { Settler } from "./settle.ts";
 const MAX_LOSSES = 3;
 const MAX_ROWS = 5_000;
 const MAX_EXPIRED = 500;
-/** The maximum number of expired claims that wait to be settled. No more are looked for then, because they would take memory without bound. */
-const MAX_LATE = 5_000;
+/**
+ * The maximum number of expired claims of a workspace that wait to be settled. No more of its claims are looked for then, because they would take
+ * memory without bound.
+ */
+const MAX_LATE = 1_000;
 /** How long a pass waits for what it has found to be settled. Milliseconds. */
 const MAX_SETTLE_MS = 2_000;
 /** The wait when jobs are left because others have locked their concurrency keys. Milliseconds. */
-const LOCKED_MS = 250;
-/** Lanes of which a stopping node releases jobs with locked keys at once. */
+const LOCKED_MS = 1_000;
+/** The maximum number of lanes of which a stopping node releases jobs with locked keys at the same time. */
 const MAX_LANES = 2;
+/** For how long a stopping node begins to wait for locked keys. Others take back what is left, and count a node loss. Milliseconds. */
+const GIVE_UP_MS = 5_000;
 
 const NODE_LOST: LastError = { code: "NODE_LOST", message: "The node that made the attempt was lost.", status: null };
 const LEASE_EXPIRED = {
@@ -83,15 +88,15 @@ export class Rescue implements Service {
   async #settleExpired(): Promise<boolean> {
     const { db, emit, kinds, settler } = this.#options;
     for (const [id, claim] of this.#late) if (!settler.isSettling(claim)) this.#late.delete(id);
-    const limit = Math.min(MAX_EXPIRED, MAX_LATE - this.#late.size);
-    if (limit < 1) return false;
+    const ofWorkspaces = Map.groupBy(this.#late.values(), ({ workspaceId }) => workspaceId);
     const expired = await endExpiredClaimsAcrossWorkspaces(db, {
       kinds: kinds.names,
       maxLosses: MAX_LOSSES,
       plainKinds: kinds.plainKinds,
       onceKinds: kinds.onceKinds,
       settling: [...this.#late.keys()],
-      limit,
+      withoutWorkspaces: [...ofWorkspaces].flatMap(([workspaceId, { length }]) => (length >= MAX_LATE ? [workspaceId] : [])),
+      limit: MAX_EXPIRED,
     });
     const found = expired.filter(({ claim }) => !settler.isSettling(claim));
     for (const { claim } of expired) this.#late.set(claim.id, claim);
@@ -100,7 +105,7 @@ export class Rescue implements Service {
     // The row of a claim may be locked for long. Its outcome is written eventually.
     await Promise.race([settled, wait(MAX_SETTLE_MS, undefined, { signal: late.signal }).catch(() => {})]);
     if (found.length > 0) emit("leases_expired", { count: found.length });
-    return expired.length === limit;
+    return expired.length === MAX_EXPIRED;
   }
 }
 
@@ -120,17 +125,20 @@ async function settleExpired(rescue: RescueOptions, { claim, worker }: ExpiredCl
  * repeated end with the node's lease, because it is not known whether their attempts have begun. Each lane with locked concurrency keys is
  * waited for by itself, so that no lane waits for the keys of another.
  */
-export async function releaseAll(rescue: TakingBackAll, leaseId: number): Promise<void> {
-  const { emit } = rescue;
+export async function releaseAll(rescue: TakingBackAll & { readonly clock: Pick<Clock, "elapsedMs"> }, leaseId: number): Promise<void> {
+  const { emit, clock } = rescue;
   const release = (lane: LaneKey | null) =>
     takeBackAll(rescue, { leaseId, outcome: "released", error: null, plainKinds: [], lane }, (count) => emit("jobs_released", { count }));
   const turns = new FairQueue({ maxConcurrent: MAX_LANES });
-  const releaseLocked = (lane: LaneKey) =>
+  const locked = await release(null);
+  const untilMs = clock.elapsedMs() + GIVE_UP_MS;
+  const releaseLocked = async (lane: LaneKey) => void (clock.elapsedMs() < untilMs && (await release(lane)));
+  const releaseInTurn = (lane: LaneKey) =>
     tolerate(
-      () => turns.run(lane.workspaceId, () => release(lane)),
+      () => turns.run(lane.workspaceId, () => releaseLocked(lane)),
       (error) => emit("release_failed", { error }),
     );
-  await Promise.all((await release(null)).map(releaseLocked));
+  await Promise.all(locked.map(releaseInTurn));
 }
 
 type TakingBackAll = Pick<RescueOptions, "db" | "emit" | "kinds"> & { readonly waker: Waker };

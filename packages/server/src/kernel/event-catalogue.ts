@@ -70,9 +70,13 @@ export const EVENTS = {
     [{ type: "counter", name: "tidemill_loop_failures_total", help: "Failed passes of background loops.", labels: ["loop"] }],
   ),
   close_failed: event("warn", "A stopping node could not close one of its parts.", { error: "error" }),
-  release_failed: event("warn", "A stopping node could not release its jobs. Other nodes rescue them when its lease expires.", {
-    error: "error",
-  }),
+  release_failed: event(
+    "warn",
+    "A stopping node could not release jobs, or end its lease. Other nodes rescue them when the lease has ended.",
+    {
+      error: "error",
+    },
+  ),
 
   // The database.
   migrations_ran: event("info", "The schema was brought up to date.", { names: "strings" }),

@@ -1,6 +1,6 @@
 import type { AttemptMemory } from "#engine";
 import type { Claim } from "#jobs";
-import { Batcher, type Clock, type Timestamp, type Transactional, type WorkspaceId } from "#kernel";
+import { Batcher, type Clock, type Transactional, toMoment, type WorkspaceId } from "#kernel";
 import { ENDPOINT, type FilledPayload, type FillSecrets, fillInput } from "#workers";
 import { type BuiltRun, type ClaimedRun, type InSlices, pushRuns } from "#workflows";
 import { BeginTurns } from "./begin-turns.ts";
@@ -9,10 +9,18 @@ import type { Endpoint } from "./endpoint.ts";
 
 /** An execution that is about to be sent. */
 interface RunToBegin {
-  readonly claim: Claim & { readonly leaseUntil: Timestamp };
+  readonly claim: Claim;
   readonly endpoint: Pick<Endpoint, "workflow" | "version">;
   readonly token: string;
+  /** How long the execution may take from when it begins. */
+  readonly timeoutMs: number;
   readonly memory: AttemptMemory;
+}
+
+interface BeginOptions {
+  readonly db: Transactional;
+  readonly secrets: FillSecrets;
+  readonly clock: Pick<Clock, "nowMs" | "elapsedMs">;
 }
 
 const MAX_RUNS = 100;
@@ -23,7 +31,7 @@ type BeginRun = (run: RunToBegin) => Promise<Body | null>;
  * Begins executions, those of a workflow that come at the same time in one statement. Returns what to send; null if the run has ended, or there is
  * no memory for it.
  */
-export function beginRuns(db: Transactional, secrets: FillSecrets, clock: Pick<Clock, "elapsedMs">): BeginRun {
+export function beginRuns({ db, secrets, clock }: BeginOptions): BeginRun {
   const turns = new BeginTurns(clock);
   const batcher = new Batcher<RunToBegin, (() => Promise<Body>) | null>({
     maxWeight: MAX_RUNS,
@@ -33,9 +41,11 @@ export function beginRuns(db: Transactional, secrets: FillSecrets, clock: Pick<C
     write: async (runs) => {
       const begun = new Map<RunToBegin, ReturnType<typeof begin>>();
       const last = new Map<WorkspaceId, Promise<unknown>>();
-      for (const group of Map.groupBy(runs, ({ claim, endpoint }) => `${claim.laneId} ${endpoint.version}`).values()) {
+      for (const [name, group] of Map.groupBy(runs, ({ claim, endpoint }) => `${claim.laneId} ${endpoint.version}`)) {
         const { workspaceId } = (group[0] as RunToBegin).claim;
-        const bodies = (last.get(workspaceId) ?? Promise.resolve()).then(() => turns.run(workspaceId, () => begin(db, secrets, group)));
+        const bodies = (last.get(workspaceId) ?? Promise.resolve()).then(() =>
+          turns.run({ workspaceId, name }, () => begin({ db, secrets, clock }, group)),
+        );
         // A failure does not affect the executions of other workflows.
         last.set(
           workspaceId,
@@ -51,14 +61,18 @@ export function beginRuns(db: Transactional, secrets: FillSecrets, clock: Pick<C
 }
 
 async function begin(
-  db: Transactional,
-  secrets: FillSecrets,
+  { db, secrets, clock }: BeginOptions,
   group: readonly RunToBegin[],
 ): Promise<ReadonlyMap<string, () => Promise<Body>>> {
   const [first] = group;
   if (!first) return new Map();
   const { claim, endpoint } = first;
-  const runs = group.map((one) => ({ claim: one.claim, workflow: endpoint.workflow, token: one.token, memory: one.memory }));
+  const { workflow } = endpoint;
+  const runs = group.map(({ claim, token, timeoutMs, memory }) => {
+    // It may have waited for its turn.
+    const leaseUntil = toMoment(clock.nowMs() + timeoutMs);
+    return { claim: { ...claim, leaseUntil }, workflow, token, memory };
+  });
   const fill = (run: ClaimedRun, input: string) => fillInput(secrets, run.claim, run.workflow, ENDPOINT, input, "first");
   const inSlices: InSlices = (characters, work) => secrets.loopTime.run(claim.workspaceId, characters, work);
   const given = await pushRuns(db, claim.workspaceId, runs, endpoint.version, { fill, inSlices });

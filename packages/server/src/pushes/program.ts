@@ -15,33 +15,33 @@ export interface Program {
   /**
    * What is sent. Null when there is no longer anything to execute, or no memory for it.
    *
-   * @param untilMs when the execution ends without a response. Milliseconds since 1970
+   * @param timeoutMs how long the execution may take
    */
-  bodyOf(claim: Claim, endpoint: Endpoint, untilMs: number, memory: AttemptMemory): Promise<Body | null>;
+  bodyOf(claim: Claim, endpoint: Endpoint, timeoutMs: number, memory: AttemptMemory): Promise<Body | null>;
 }
 
 /** Hooks have no timeout of their own: they get the maximum that an endpoint may take. Milliseconds. */
 const HOOK_TIMEOUT_MS = 900_000;
 
 export function runProgram(db: Transactional, tokens: ExecutionTokens, secrets: FillSecrets, clock: Clock): Program {
-  const begin = beginRuns(db, secrets, clock);
+  const begin = beginRuns({ db, secrets, clock });
   return {
     isOnce: false,
     timeoutMs: ({ timeoutMs }) => timeoutMs,
-    async bodyOf(claim, endpoint, untilMs, memory) {
+    async bodyOf(claim, endpoint, timeoutMs, memory) {
       const token = await tokens.of(claim);
-      return token === null ? null : begin({ claim: { ...claim, leaseUntil: toMoment(untilMs) }, endpoint, token, memory });
+      return token === null ? null : begin({ claim, endpoint, token, timeoutMs, memory });
     },
   };
 }
 
-export const hookProgram = (tokens: ExecutionTokens): Program => ({
+export const hookProgram = (tokens: ExecutionTokens, clock: Clock): Program => ({
   isOnce: true,
   timeoutMs: () => HOOK_TIMEOUT_MS,
-  async bodyOf(claim, { workflow }, untilMs) {
+  async bodyOf(claim, { workflow }, timeoutMs) {
     const token = await tokens.of(claim);
     if (!token) return null;
-    const text = pushHook({ claim: { ...claim, leaseUntil: toMoment(untilMs) }, workflow, token });
+    const text = pushHook({ claim: { ...claim, leaseUntil: toMoment(clock.nowMs() + timeoutMs) }, workflow, token });
     return { kind: "body", text: [text], redactor: null };
   },
 });

@@ -81,11 +81,11 @@ export class Push implements Attempt {
   }
 
   async #execute(): Promise<void> {
-    const { endpoints, program, names, clock } = this.#options;
+    const { endpoints, program, names } = this.#options;
     const endpoint = await endpoints.of(this.#claim);
     const timeoutMs = endpoint && program.timeoutMs(endpoint);
     if (!endpoint || timeoutMs === null) return this.#end({ kind: "withdrawn" });
-    const body = await program.bodyOf(this.#claim, endpoint, clock.nowMs() + timeoutMs, this.#memory);
+    const body = await program.bodyOf(this.#claim, endpoint, timeoutMs, this.#memory);
     if (body === null) return this.#end({ kind: "withdrawn" });
     if (body.kind === "unsent") return this.#end(body.result);
     this.#redactor = body.redactor;

@@ -32,7 +32,7 @@ export function createPushes({ engine, guard, names, hosts, ownPorts, shares, se
   const common = { endpoints: endpointsOf(engine, guard), sender, names, hosts, shares, clock, version, emit };
   return {
     runs: new PushDeliverer({ ...common, program: runProgram(engine, tokens, { secrets, loopTime: shares.loopTime }, clock) }),
-    hooks: new PushDeliverer({ ...common, program: hookProgram(tokens) }),
+    hooks: new PushDeliverer({ ...common, program: hookProgram(tokens, clock) }),
     services: [{ start: () => {}, stop: () => sender.close() }],
   };
 }

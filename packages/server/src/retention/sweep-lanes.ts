@@ -1,5 +1,5 @@
 import { sweepLaneJobs } from "#jobs";
-import type { EmitEvent, Transactional } from "#kernel";
+import { type EmitEvent, isAway, isTimeout, type Transactional } from "#kernel";
 import { findDeletedLanesAcrossWorkspaces, type LaneId, type LaneKey, removeEmptyLane } from "#lanes";
 import { removeSchedulesOf } from "#schedules";
 import { sweepLaneDeliveries } from "#webhooks";
@@ -7,6 +7,8 @@ import { sweepLaneRuns } from "#workflows";
 
 /** The maximum number of lanes per pass. */
 const MAX_LANES = 100;
+/** The maximum number of lanes of a pass that may take too long. */
+const MAX_TIMEOUTS = 2;
 
 /**
  * Deletes the jobs, runs and deliveries of deleted lanes and their idempotency keys, then the lanes. Schedules are deleted with their
@@ -28,11 +30,15 @@ export async function sweepDeletedLanesAcrossWorkspaces(
   const failures: unknown[] = [];
   const lanes = await findDeletedLanesAcrossWorkspaces(db, MAX_LANES);
   const isFailed = ({ laneId }: LaneKey) => failed.has(laneId);
+  let timeouts = 0;
   for (const lane of [...lanes.filter((one) => !isFailed(one)), ...lanes.filter(isFailed)]) {
+    if (timeouts === MAX_TIMEOUTS) break;
     try {
       if (await sweepLane(db, lane, onWoken)) return 0;
       failed.delete(lane.laneId);
     } catch (error) {
+      if (isTimeout(error)) timeouts += 1;
+      else if (isAway(error)) throw error;
       // A lane that fails does not keep the others from being swept.
       emit("lane_sweep_failed", { ...lane, error });
       failures.push(error);

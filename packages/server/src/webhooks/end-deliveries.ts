@@ -1,5 +1,5 @@
 import { removeUnlocked, removeWhenUnlocked } from "#jobs";
-import type { EmitEvent, JobId, Transactional } from "#kernel";
+import { type EmitEvent, isAway, isTimeout, type JobId, type Transactional } from "#kernel";
 import type { Aborter, LaneId, LaneKey } from "#lanes";
 import { cancelSomeDeliveries } from "./delivery-store.ts";
 import { type Cancelling, findCancellingAcrossWorkspaces, lockCancelling, markCancelled } from "./store.ts";
@@ -19,6 +19,8 @@ interface Portions {
 /** A webhook that has failed for days may have a million deliveries. 10,000 take a tenth of a second. */
 const PORTIONS: Portions = { chunk: 5_000, ofPass: 50_000 };
 const MAX_WEBHOOKS = 100;
+/** The maximum number of webhooks of a pass that may take too long. */
+const MAX_TIMEOUTS = 2;
 
 /** Cancels the first portion only. `endDeliveriesAcrossWorkspaces` cancels the others. None of them is sent in the meantime. */
 export const endFirstDeliveries = async (ending: EndingDeliveries, lane: LaneKey): Promise<void> =>
@@ -47,11 +49,16 @@ export async function endDeliveriesAcrossWorkspaces(
   const webhooks = await findCancellingAcrossWorkspaces(ending.db, MAX_WEBHOOKS);
   const { again = [], others = [] } = Object.groupBy(webhooks, ({ laneId }) => (failed.has(laneId) ? "again" : "others"));
   const failures: unknown[] = [];
+  let timeouts = 0;
   for (const group of [others, again]) {
     const onFailed = ({ laneId, name }: Cancelling, error: unknown) => {
+      if (isTimeout(error)) timeouts += 1;
+      else if (isAway(error)) throw error;
       ending.emit("delivery_cancel_failed", { webhook: name, error });
       failed.add(laneId);
       failures.push(error);
+      // It may be the table that is slow, and not a webhook.
+      if (timeouts === MAX_TIMEOUTS) throw error;
     };
     for (const { laneId } of group) failed.delete(laneId);
     if (await endPortions(ending, group, portions, onFailed)) return 0;

@@ -155,7 +155,15 @@ const STATEMENTS: Record<string, (db: Db) => Promise<unknown>> = {
   "find logs of claims": (db) => findLogsAcrossWorkspaces(db, [SETTLED]),
   "find cancelled claims": (db) => findCancelled(db, LANE.workspaceId, [SETTLED]),
   "end expired claims": (db) =>
-    endExpiredClaimsAcrossWorkspaces(db, { kinds: ["queue"], maxLosses: 3, plainKinds: ["queue"], onceKinds: [], settling: [], limit: 1 }),
+    endExpiredClaimsAcrossWorkspaces(db, {
+      kinds: ["queue"],
+      maxLosses: 3,
+      plainKinds: ["queue"],
+      onceKinds: [],
+      settling: [],
+      withoutWorkspaces: [],
+      limit: 1,
+    }),
   "extend claims": (db) => extendClaims(db, LANE.workspaceId, [SETTLED], 30),
   "remove jobs that are not locked": (db) => removeUnlocked(db, LANE, [SETTLED.id]),
   "remove jobs that were locked": (db) => removeWhenUnlocked(db, LANE, [SETTLED.id]),

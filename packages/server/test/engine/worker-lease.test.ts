@@ -429,7 +429,8 @@ test("a node that stops releases what it holds, but what workers hold and hooks 
   await database.query("update job set kind = 'hook' where id = $1", [hook]);
   const woken: LaneKey[] = [];
   const waker = { wake: (lanes: readonly LaneKey[]) => void woken.push(...lanes), wakeAt: () => {} };
-  await releaseAll({ db: engine, emit: () => {}, kinds: new JobKinds([{ name: "hook", once: true } as JobKind]), waker }, node);
+  const kinds = new JobKinds([{ name: "hook", once: true } as JobKind]);
+  await releaseAll({ db: engine, emit: () => {}, kinds, clock: { elapsedMs: () => 0 }, waker }, node);
   const states = await Promise.all([pulled, held, hook].map((id) => stateOf(database, id as never)));
   expect(states).toEqual(["active", "waiting", "active"]);
   expect(woken).toEqual([pushed]);

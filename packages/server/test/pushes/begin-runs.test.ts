@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import type { Claim } from "#jobs";
-import { Database, type JobId, LoopTime, sql, toMoment } from "#kernel";
+import { Database, type JobId, LoopTime, sql } from "#kernel";
 import { beginRuns } from "../../src/pushes/begin-runs.ts";
 import { readRunId } from "../../src/workflows/runs/run.ts";
 import { test } from "../harness/engine.ts";
@@ -12,9 +12,15 @@ import { laneOfWorkflow, putWorkflow } from "../harness/workflows.ts";
 async function putRun(service: Service) {
   const workflow = await putWorkflow(service);
   const id = readRunId(await workflow.trigger()) as string as JobId;
-  const claim = { ...(await laneOfWorkflow(service, workflow.id)), id, attempt: 1, leaseId: 1, leaseUntil: toMoment(0) };
+  const claim = { ...(await laneOfWorkflow(service, workflow.id)), id, attempt: 1, leaseId: 1 };
   const memory = { tryTake: () => true };
-  return { claim: claim as Claim & typeof claim, endpoint: { workflow: workflow.id, version: null }, token: "t", memory };
+  return {
+    claim: claim as Claim & typeof claim,
+    endpoint: { workflow: workflow.id, version: null },
+    token: "t",
+    timeoutMs: 30_000,
+    memory,
+  };
 }
 
 test("executions whose runs are locked keep one connection, and hold up none of other workspaces", async ({
@@ -29,7 +35,11 @@ test("executions whose runs are locked keep one connection, and hold up none of 
   onTestFinished(() => other.close());
   const db = new Database({ connection: { connectionString: database.url }, size: 4, statementTimeoutMs: 60_000 });
   onTestFinished(() => db.close());
-  const begin = beginRuns(db, { secrets: { resolve: () => expect.fail() }, loopTime: new LoopTime() }, { elapsedMs: () => 0 });
+  const begin = beginRuns({
+    db,
+    secrets: { secrets: { resolve: () => expect.fail() }, loopTime: new LoopTime() },
+    clock: { nowMs: () => 0, elapsedMs: () => 0 },
+  });
 
   const locked = await Promise.all(Array.from({ length: 4 }, () => putRun(service)));
   const free = await putRun(other);

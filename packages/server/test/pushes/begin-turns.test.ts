@@ -14,7 +14,7 @@ function turnsOf(locked: Set<string>) {
   const rest = (ms: number) => new Promise<void>((end) => rests.push({ ms, end }));
   const turns = new BeginTurns({ elapsedMs: () => nowMs }, rest);
   const begin = (workspace: string) =>
-    turns.run(workspace as WorkspaceId, async () => {
+    turns.run({ workspaceId: (workspace[0] ?? "") as WorkspaceId, name: workspace }, async () => {
       begun.push(workspace);
       if (!locked.has(workspace)) return workspace;
       await new Promise<void>((letGo) => blocked.set(workspace, letGo));
@@ -46,6 +46,21 @@ test("workspaces whose executions took too long begin beside the others, one at 
   rests[0]?.end();
   await timeOut("b");
   await waiting;
+});
+
+test("a workflow that does not take too long lets no other workflow of its workspace have turns again", async () => {
+  const locked = new Set(["a1"]);
+  const { begin, begun, blocked, timeOut } = turnsOf(locked);
+  const first = expect(begin("a1")).rejects.toBe(TIMEOUT);
+  await timeOut("a1");
+  await first;
+  expect(await begin("a2")).toBe("a2");
+  for (const workspace of ["a1", "b", "c"]) {
+    locked.add(workspace);
+    void begin(workspace).catch(() => {});
+  }
+  await until(() => blocked.size === 3, "one to begin beside both turns");
+  expect(begun).toEqual(["a1", "a2", "a1", "b", "c"]);
 });
 
 test("a workspace that no longer takes too long has its turns again", async () => {

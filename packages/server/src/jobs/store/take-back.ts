@@ -102,11 +102,14 @@ export const endExpiredClaimsAcrossWorkspaces = async (
     plainKinds,
     onceKinds,
     settling,
+    withoutWorkspaces,
     limit,
   }: Pick<TakingBack, "maxLosses" | "plainKinds" | "onceKinds" | "limit"> & {
     readonly kinds: readonly string[];
     /** Jobs whose claims are being settled: they are left out. */
     readonly settling: readonly JobId[];
+    /** Claims of these workspaces are left out. */
+    readonly withoutWorkspaces: readonly WorkspaceId[];
   },
 ): Promise<ExpiredClaim[]> =>
   (
@@ -116,6 +119,7 @@ export const endExpiredClaimsAcrossWorkspaces = async (
         with expired as (
           select workspace_id, lane_id, id from job
           where lease_until <= moment() and lease_until > ${ENDED_LEASE} and kind::text = any(${textArray(kinds)})
+            and workspace_id <> all(${plainArray(withoutWorkspaces)}::uuid[])
           limit ${limit} for update skip locked
         ), ended as (
           update job j set lease_until = ${ENDED_LEASE} from expired e
@@ -135,7 +139,7 @@ export const endExpiredClaimsAcrossWorkspaces = async (
             and (job.kind::text = any(${textArray(onceKinds)})
               or job.node_losses + 1 >= ${maxLosses} and job.kind::text <> all(${textArray(plainKinds)}))
         ) job join lease on lease.id = job.lease_id
-        where job.id <> all(${plainArray(settling)}::uuid[])
+        where job.workspace_id <> all(${plainArray(withoutWorkspaces)}::uuid[]) and job.id not in (select unnest(${plainArray(settling)}::uuid[]))
         limit ${limit}`,
     )
   ).map(({ worker, ...claim }) => ({ claim, worker }));

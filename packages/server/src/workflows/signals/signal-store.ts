@@ -82,6 +82,12 @@ export const findLostSignalsAcrossWorkspaces = (tx: Db, cancelled: readonly Step
           select signal from run_step s
           where s.workspace_id = any(array[u.workspace_id]) and s.run_id = u.run_id and s.key = u.key and s.type = 'wait' and s.status = 'cancelled' offset 0
         ) s
+        cross join lateral (
+          -- "is not distinct from" keeps the planner from index signal_run.
+          select from signal g
+          where g.workspace_id = any(array[u.workspace_id]) and g.id = s.signal and g.run_id is not distinct from u.run_id
+            and not g.registered and g.payload is null offset 0
+        ) g
       ), needed as materialized (
         select r.run_id, s.signal from (select distinct workspace_id, run_id from lost) r
         cross join lateral (
@@ -90,12 +96,6 @@ export const findLostSignalsAcrossWorkspaces = (tx: Db, cancelled: readonly Step
         ) s
       )
       select l.workspace_id as "workspaceId", l.run_id as id, l.signal from lost l
-      cross join lateral (
-        -- "is not distinct from" keeps the planner from index signal_run.
-        select from signal g
-        where g.workspace_id = any(array[l.workspace_id]) and g.id = l.signal and g.run_id is not distinct from l.run_id
-          and not g.registered and g.payload is null offset 0
-      ) g
       where (l.run_id, l.signal) not in (select run_id, signal from needed)`,
   );
 
