@@ -21,7 +21,7 @@ describe("a race of what is no step", () => {
     { name: "an async function", program: stopped, what: "pay" },
     { name: "Promise.all", program: all, what: "both" },
   ])("fails the test, before a step begins: $name", async ({ program, what }) => {
-    const message = expect.stringContaining(`step.race cannot cancel "${what}": what an async function or Promise.all begins goes on`);
+    const message = expect.stringContaining(`step.race cannot cancel "${what}": what an async function or Promise.all has started goes on`);
     const run = await testWorkflow(workflow({ id: "tested" }, program as (context: WorkflowContext) => unknown), {});
     expect(run).toMatchObject({ status: "failed", attempt: 1, error: { name: "RaceError", message }, steps: [] });
   });

@@ -154,10 +154,14 @@ test("any program sees the same in a replay, wherever its executions ended, and 
       const { run, logs, end } = await live(program, crashes, started);
       expect(end, "the end").not.toMatchObject({ outcome: "unfit" });
       const final = logs.at(-1) ?? [];
-      for (const log of logs) expect(final.slice(0, log.length)).toEqual(log);
+      // When a name that is used twice ends an execution, the program may still go on and see more, which no longer counts.
+      const endsInMiddle = (end as { error_name?: string }).error_name === "DuplicateStepError";
+      const same = (log: readonly string[]) => (endsInMiddle ? log.slice(0, final.length) : log);
+      for (const log of logs) expect(final.slice(0, log.length)).toEqual(same(log));
       const [before, stored] = [started.length, [...run.keys]];
       const replayed = await run.execute({ misfitAfterMs: 1_000 });
-      expect(logs.at(-1)).toEqual(final);
+      const again = logs.at(-1) ?? [];
+      expect(same(again)).toEqual(endsInMiddle ? final.slice(0, again.length) : final);
       expect(strip(replayed)).toEqual(strip(end));
       expect(started.slice(before).filter((key) => stored.includes(key))).toEqual([]);
     }),

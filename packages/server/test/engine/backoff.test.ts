@@ -147,7 +147,7 @@ describe("an attempt that must not be repeated", () => {
     ["fails when its handler refuses it", refused, null, "fail"],
     ["fails when its worker reports a failure", reported, null, "fail"],
     ["is retried when no connection was made", { ...unreachable, unsent: true }, null, "retry"],
-    ["is held when no connection was made and the circuit is open", { ...unreachable, unsent: true }, 1_000, "hold"],
+    ["is held when no connection was made and the circuit is open", { ...unreachable, unsent: true }, 1_000, "defer"],
     ["is retried when its request could not be built", unsendable, null, "retry"],
     ["is released when it is postponed", { kind: "postponed", waitMs: 5 }, null, "release"],
   ])("an attempt that must not be repeated %s", ([, result, heldForMs, kind]) => {

@@ -77,10 +77,10 @@ describe("a start on a port that is taken", () => {
   }) => {
     const dataDir = stage.dataDir();
     const port = await takenPort(stage);
-    expect(await refusal(stage, { TIDEMILL_DATA_DIR: dataDir, TIDEMILL_PORT: String(port) })).toContain(`Port ${port} is taken`);
+    expect(await refusal(stage, { TIDEMILL_DATA_DIR: dataDir, TIDEMILL_PORT: String(port) })).toContain(`Port ${port} is in use`);
     expect(await hasPostgres(dataDir)).toBe(false);
     expect(await refusal(stage, { TIDEMILL_DATA_DIR: dataDir, TIDEMILL_INTERNAL_PORT: String(port) })).toMatch(
-      new RegExp(`Port ${port} is taken.*TIDEMILL_INTERNAL_PORT`),
+      new RegExp(`Port ${port} is in use.*TIDEMILL_INTERNAL_PORT`),
     );
     expect(await hasPostgres(dataDir)).toBe(false);
 
