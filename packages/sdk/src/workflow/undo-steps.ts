@@ -82,7 +82,9 @@ async function undoOne(
     return { key, type: "undo", status: "failed", error, attempt: 1, startedAt: momentText(host.nowMs()) };
   }
   const call = (context: StepContext) => undo.fn(output, context);
-  const fn = host.replace?.({ name: key, key }, call) ?? call;
+  const replaced = host.replace?.({ name: key, key }, call) ?? call;
+  // What an undo returns is not stored, so it need not have JSON.
+  const fn = async (context: StepContext) => void (await replaced(context));
   const settings = { ...undo.settings, attempts: undo.settings.attempts ?? attempts };
   const outcome = await attemptStep(host, { key, fn, settings, undoable: false, idempotencyKey: idempotencyKey(runId, key) }, host.signal);
   if (!outcome) return null;

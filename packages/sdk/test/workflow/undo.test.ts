@@ -196,6 +196,17 @@ describe("undo", () => {
     await expect(testWorkflow(booking({ fails: false }).tested, { cancelAfter: "no" })).rejects.toThrow('Step "no"');
   });
 
+  test("may return what has no JSON, such as a Response: it is not stored", async () => {
+    const failing = workflow({ id: "booking", attempts: 1 }, async ({ step }) => {
+      await step.run("flight", () => 1, { undo: async () => new Response() });
+      await step.run("hotel", () => 2, { undo: async () => 2n });
+      throw new Error("no room");
+    });
+    const run = await testWorkflow(failing, {});
+    expect(run).toMatchObject({ status: "failed", undoErrors: [] });
+    expect(undosOf(run)).toEqual(["undo(hotel) completed", "undo(flight) completed"]);
+  });
+
   test("that asks for a step fails and names both, and the others go on", async () => {
     const undone: unknown[] = [];
     const tested = workflow({ id: "tested" }, async ({ step }) => {
