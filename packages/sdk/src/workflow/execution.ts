@@ -23,7 +23,7 @@ import { Journal } from "./journal.ts";
 import { isJournalTooLarge } from "./not-stored.ts";
 import { Outbox } from "./outbox.ts";
 import { RequestedStep } from "./requested-step.ts";
-import { stepErrorsBehind } from "./step-errors-behind.ts";
+import { collectsFailures, stepErrorsBehind } from "./step-errors-behind.ts";
 import { StepKeys, stepBase } from "./step-keys.ts";
 import { StepPromise } from "./step-promise.ts";
 import { Changes } from "./turn.ts";
@@ -351,11 +351,14 @@ export class Execution {
   /**
    * The steps that a retry of the run executes again after it failed with `error`: the failures behind it and those after which the program
    * asked for nothing, and what it asked for and cancelled since the first of them. Failures that the program has not seen are executed
-   * again, too.
+   * again, too. Of failures that an `AggregateError` collects, those before a step that has not failed stay: a replay would not come to
+   * that step without them, and it must not be executed twice.
    */
   retrySteps(error: unknown): string[] {
     const behind = new Set(stepErrorsBehind(error).map(({ step }) => step));
-    const failed = [...this.#seenFailures].filter(([key, { asked }]) => behind.has(key) || asked === this.asked.length);
+    const isRepeatable = ({ key, type }: StepRequest) => type === "value" || this.#seenFailures.has(key) || this.#cancels.includes(key);
+    const kept = collectsFailures(error) ? this.asked.findLastIndex((one) => !isRepeatable(one)) : -1;
+    const failed = [...this.#seenFailures].filter(([key, { asked }]) => (behind.has(key) && asked > kept) || asked === this.asked.length);
     const unseen = this.#outcomes.slice(this.#next).flatMap(({ key, status }) => (status === "failed" ? [key] : []));
     const [, first] = failed[0] ?? [];
     if (!first) return unseen;

@@ -21,3 +21,13 @@ export function stepErrorsBehind(error: unknown): StepError[] {
   };
   return behind(error);
 }
+
+/** Whether an error, or a cause of it, is an `AggregateError` with failures of steps: the program went on after each of them. */
+export function collectsFailures(error: unknown): boolean {
+  const seen = new Set<unknown>();
+  for (let one = error; one instanceof Error && !(one instanceof StepError) && !seen.has(one); one = one.cause) {
+    if (one instanceof AggregateError && one.errors.some((each) => stepErrorsBehind(each).length > 0)) return true;
+    seen.add(one);
+  }
+  return false;
+}

@@ -649,14 +649,45 @@ describe("failures of steps", () => {
       ["pay", "book"],
     ],
     [
-      "the errors of an AggregateError, and what came after the first of them",
-      async ({ step }) => {
+      "the errors of an AggregateError, and what failed between them",
+      async ({ step, run }) => {
         const errors: unknown[] = [];
-        for (const name of ["a", "b"]) await step.run(name, declined).catch((error) => void errors.push(error));
-        await step.run("tell", () => {});
+        await step.run("first", () => {});
+        await step.run("a", declined).catch((error) => void errors.push(error));
+        await step.run("caught", declined).catch(() => run.now());
+        await step.run("b", declined).catch((error) => void errors.push(error));
         throw new NonRetryableError("None.", { cause: new AggregateError(errors) });
       },
-      ["a", "b", "tell"],
+      ["a", "b", "caught", "run.now"],
+    ],
+    [
+      "of the errors of an AggregateError those after the last step that completed",
+      async ({ step }) => {
+        const errors: unknown[] = [];
+        for (const [key, send] of [declined, () => {}, declined, declined].entries())
+          await step.run("mail", send, { key, attempts: 1 }).catch((error) => void errors.push(error));
+        throw new NonRetryableError("Not all.", { cause: new AggregateError(errors) });
+      },
+      ["mail[2]", "mail[3]"],
+    ],
+    [
+      "none of the errors of an AggregateError if a step completed after them",
+      async ({ step }) => {
+        const errors: unknown[] = [];
+        for (const [key, send] of [declined, () => {}].entries())
+          await step.run("mail", send, { key, attempts: 1 }).catch((error) => void errors.push(error));
+        throw new NonRetryableError("Not all.", { cause: new AggregateError(errors) });
+      },
+      [],
+    ],
+    [
+      "each that failed of those that were requested together, and no other",
+      async ({ step }) => {
+        const mails = [declined, () => {}, declined].map((send, key) => step.run("mail", send, { key }));
+        const errors = (await Promise.allSettled(mails)).flatMap((one) => (one.status === "rejected" ? [one.reason] : []));
+        throw new NonRetryableError("Not all.", { cause: new AggregateError(errors) });
+      },
+      ["mail[0]", "mail[2]"],
     ],
     [
       "none, if the workflow went on",
