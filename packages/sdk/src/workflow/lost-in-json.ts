@@ -20,14 +20,14 @@ export const classOf = (value: unknown): string => Object.prototype.toString.cal
 /** Whether calling it executes nothing of it. */
 export const isGeneratorFunction = (fn: unknown): boolean => classOf(fn).endsWith("GeneratorFunction");
 
-/** A replacer of `JSON.stringify`, which leaves out the name and the message of an Error. */
-export const withErrors = (_: string, value: unknown): unknown =>
-  isError(value) && !hasJson(value) ? { ...value, name: value.name, message: value.message } : value;
-
-/** Whether an Error is in a value of which `withErrors` has more to say. */
-export function hasErrors(value: unknown): boolean {
-  if (typeof value !== "object" || value === null || hasJson(value)) return false;
-  return isError(value) || Object.values(value).some(hasErrors);
+/**
+ * A replacer of `JSON.stringify` that keeps the name and the message of an Error, and leaves out what JSON keeps nothing of. Only an Error may
+ * have that: see `lossesIn`.
+ */
+export function withErrors(_: string, value: unknown): unknown {
+  if (typeof value !== "object" || value === null || hasJson(value)) return value;
+  if (isError(value)) return { ...value, name: value.name, message: value.message };
+  return kindOf(value) ? undefined : value;
 }
 
 /** Even one of another realm. */
@@ -35,20 +35,38 @@ const isError = (value: unknown): value is Error => value instanceof Error || cl
 
 const hasJson = (value: object): boolean => typeof (value as { toJSON?: unknown }).toJSON === "function";
 
+/** What `JSON.stringify` alone would lose of a value. */
+export interface Losses {
+  readonly lost: Lost | null;
+  /** Whether it has an Error, for `withErrors`. What that has as members is not refused: libraries add a Response, for example. */
+  readonly hasErrors: boolean;
+}
+
 /**
  * Finds what JSON makes `{}` of although it means more. What is empty in JSON for other reasons, such as a Map, is left to the types.
  *
  * @param value that has JSON, so that it is not circular
+ * @param depth how deep it is nested at most
  */
-export function lostIn(value: unknown): Lost | null {
-  if (typeof value !== "object" || value === null || hasJson(value)) return null;
-  const kind = kindOf(value);
-  if (kind) return { path: "", ...kind };
-  for (const [name, member] of Object.entries(value)) {
-    const lost = lostIn(member);
-    if (lost) return { ...lost, path: `${Array.isArray(value) ? `[${name}]` : name}${lost.path.replace(/^(?=[^[])/, ".")}` };
-  }
-  return null;
+export function lossesIn(value: unknown, depth: number): Losses {
+  let hasErrors = false;
+  const lostIn = (one: unknown, levels: number): Lost | null => {
+    if (typeof one !== "object" || one === null || levels < 0 || hasJson(one)) return null;
+    if (isError(one)) {
+      hasErrors = true;
+      return null;
+    }
+    const kind = kindOf(one);
+    if (kind) return { path: "", ...kind };
+    const isList = Array.isArray(one);
+    for (const [name, member] of isList ? one.entries() : Object.entries(one)) {
+      const lost = lostIn(member, levels - 1);
+      if (lost) return { ...lost, path: `${isList ? `[${name}]` : name}${lost.path.replace(/^(?=[^[])/, ".")}` };
+    }
+    return null;
+  };
+  const lost = lostIn(value, depth);
+  return { lost, hasErrors };
 }
 
 function kindOf(value: object): Kind | undefined {

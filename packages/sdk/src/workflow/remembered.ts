@@ -1,6 +1,6 @@
 import { NonRetryableError } from "../worker/errors.ts";
 import { jsonOf } from "../worker/json-of.ts";
-import { hasErrors, lostIn, withErrors } from "./lost-in-json.ts";
+import { lossesIn, withErrors } from "./lost-in-json.ts";
 
 declare const notRemembered: unique symbol;
 
@@ -21,9 +21,8 @@ export type Remembered<T> = unknown extends T
         ? Remembered<J>
         : T extends bigint | symbol | ((...args: never) => unknown)
           ? never
-          : // What has a name and a message is no Error for that.
-            [T, "stack"] extends [Error, keyof T]
-            ? Members<Omit<T, "stack" | "cause">>
+          : IsError<T> extends true
+            ? Members<T, "stack" | "cause">
             : [LostName<T>] extends [never]
               ? T extends Map<unknown, unknown> | Set<unknown>
                 ? Record<string, never>
@@ -31,6 +30,9 @@ export type Remembered<T> = unknown extends T
                   ? { [K in keyof T]: Remembered<T[K]> }
                   : Members<T>
               : NotRemembered<LostName<T>>;
+
+/** What has a name and a message is no Error for that, nor if it always has a stack. */
+type IsError<T> = [T, "stack"] extends [Error, keyof T] ? (Record<never, never> extends Pick<T, "stack" & keyof T> ? true : false) : false;
 
 /** What a value is of which JSON keeps nothing; never for others. */
 type LostName<T> = T extends RegExp
@@ -40,11 +42,16 @@ type LostName<T> = T extends RegExp
     ? "Response or Request"
     : T extends PromiseLike<unknown>
       ? "Promise"
-      : T extends Iterator<unknown, unknown, never> | AsyncIterator<unknown, unknown, never>
+      : T extends
+            | (Iterator<unknown, unknown, never> & { [Symbol.iterator](): unknown })
+            | (AsyncIterator<unknown, unknown, never> & { [Symbol.asyncIterator](): unknown })
         ? "iterator or generator"
         : never;
 
-type Members<T> = { [K in keyof T as IsLeftOut<K, T[K]> extends true ? never : K]: Member<T[K]> };
+/** @typeParam Dropped names of members that are left out, too */
+type Members<T, Dropped = never> = {
+  [K in keyof T as K extends Dropped ? never : IsLeftOut<K, T[K]> extends true ? never : K]: Member<T[K]>;
+};
 
 type IsLeftOut<K, V> = K extends symbol ? true : V extends symbol | ((...args: never) => unknown) ? true : false;
 
@@ -69,9 +76,14 @@ export function remember(value: unknown, whose: string, what = "result"): unknow
   const subject = `The ${what} of ${whose}`;
   const plain = jsonOf(value, subject);
   if (plain === undefined) return null;
-  const lost = lostIn(value);
+  const copy = parsed(plain, subject);
+  const { lost, hasErrors } = lossesIn(value, MAX_DEPTH);
   if (lost) throw new NonRetryableError(`${subject} has no JSON: ${lost.path || "it"} is ${lost.what}. ${lost.advice}`);
-  const text = hasErrors(value) ? JSON.stringify(value, withErrors) : plain;
+  return hasErrors ? parsed(jsonOf(value, subject, withErrors) ?? plain, subject) : copy;
+}
+
+/** @throws {NonRetryableError} for more than the service stores */
+function parsed(text: string, subject: string): unknown {
   const bytes = text.length * MAX_BYTES_OF_CHARACTER > MAX_BYTES ? new TextEncoder().encode(text).length : 0;
   if (bytes > MAX_BYTES)
     throw new NonRetryableError(

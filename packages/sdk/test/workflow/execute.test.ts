@@ -128,6 +128,36 @@ describe("steps in a row", () => {
     }
   });
 
+  test("an error in a result may have members that JSON keeps nothing of, which are left out", async () => {
+    const response = new Response();
+    const error = Object.assign(new Error("no"), {
+      code: 7,
+      response,
+      tried: [response],
+      sent: { request: new Request("https://example.com") },
+    });
+    const remembered = { name: "Error", message: "no", code: 7, tried: [null], sent: {} };
+    const run = new MemoryRun(({ step }: Context) => step.run("get", () => ({ error })));
+    expect(await run.execute()).toEqual({ outcome: "completed", result: { error: remembered }, steps: expect.anything() });
+  });
+
+  test("only what JSON has of a result is searched, which may have itself as another member", async () => {
+    const list: unknown[] = [1];
+    Object.assign(list, { list, response: new Response() });
+    expect(await new MemoryRun(({ step }: Context) => step.run("get", () => list)).execute()).toMatchObject({ result: [1] });
+  });
+
+  test("an error whose members have no end has no JSON", async () => {
+    const error = new Error("no");
+    Object.defineProperty(error, "name", { value: error });
+    expect(await new MemoryRun(({ step }: Context) => step.run("get", () => ({ error }))).execute()).toMatchObject({
+      outcome: "failed",
+      error_name: "NonRetryableError",
+      error: expect.stringContaining('The result of step "get" has no JSON'),
+      retry: false,
+    });
+  });
+
   test("an error that has JSON of its own is remembered as that", async () => {
     const error = Object.assign(new Error("no"), { toJSON: () => ({ code: 7 }) });
     expect(await new MemoryRun(() => ({ error })).execute()).toMatchObject({ outcome: "completed", result: { error: { code: 7 } } });

@@ -122,6 +122,16 @@ test("what JSON keeps nothing of cannot be used", () => {
     void names.next;
     expectTypeOf(await step.run("a", () => ({ name: "Error", message: "no" }))).toEqualTypeOf<{ name: string; message: string }>();
     expectTypeOf(await step.run("a", () => new URL("https://example.com"))).toEqualTypeOf<string>();
+    const { open, failure, cursor } = await step.run("a", () => ({
+      open: new Error("no") as Error & { code: number; [name: string]: unknown },
+      failure: { name: "Error", message: "no", stack: "at a" },
+      cursor: { id: 1, next: () => ({ done: false as const, value: 2 }) },
+    }));
+    expectTypeOf(open.code).toEqualTypeOf<number>();
+    expectTypeOf(open.message).toEqualTypeOf<string>();
+    expectTypeOf(open.other).toBeUnknown();
+    expectTypeOf(failure).toEqualTypeOf<{ name: string; message: string; stack: string }>();
+    expectTypeOf(cursor).toEqualTypeOf<{ id: number }>();
   });
 });
 
