@@ -4,6 +4,8 @@ import type { RunHost } from "./host.ts";
 
 interface Executing {
   readonly controller: AbortController;
+  /** Ends the watch for a step that goes on after its signal is aborted. */
+  readonly watch: AbortController;
   readonly done: Promise<void>;
 }
 
@@ -26,7 +28,7 @@ export class ExecutingSteps {
   start(call: StepCall): void {
     const controller = new AbortController();
     const done = this.#attempt(call, controller.signal);
-    this.#steps.set(call.key, { controller, done });
+    this.#steps.set(call.key, { controller, watch: new AbortController(), done });
   }
 
   async #attempt(call: StepCall, signal: AbortSignal): Promise<void> {
@@ -40,6 +42,7 @@ export class ExecutingSteps {
   cancel(key: string, reason: Error): void {
     const step = this.#steps.get(key);
     this.#steps.delete(key);
+    step?.watch.abort();
     step?.controller.abort(reason);
   }
 
@@ -48,9 +51,8 @@ export class ExecutingSteps {
     const step = this.#steps.get(key);
     if (!step || step.controller.signal.aborted) return;
     step.controller.abort(reason);
-    const ended = new AbortController();
-    void step.done.then(() => ended.abort());
-    wait(this.#host.stopsWithinMs, ended.signal).then(
+    void step.done.then(() => step.watch.abort());
+    wait(this.#host.stopsWithinMs, step.watch.signal).then(
       () => this.#host.onUnstopped(key),
       () => {},
     );

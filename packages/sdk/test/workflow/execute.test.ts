@@ -7,10 +7,12 @@ import {
   type WorkflowContext,
   workflow,
 } from "@tidemill/sdk";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { Deadline } from "../../src/deadline.ts";
-import type { RunHost } from "../../src/workflow/host.ts";
+import { ExecutingSteps } from "../../src/workflow/executing-steps.ts";
+import { liveHost, type NeededHost, type RunHost } from "../../src/workflow/host.ts";
 import type { RunOutcome } from "../../src/workflow/run-outcome.ts";
+import { stepSettings } from "../../src/workflow/step-settings.ts";
 import { done, MemoryRun } from "./memory-journal.ts";
 
 type Context = WorkflowContext<never>;
@@ -621,6 +623,22 @@ describe("failures of steps", () => {
     };
     expect(await run.execute({ stopsWithinMs: 0, onUnstopped })).toMatchObject({ outcome: "failed", steps: [{ key: "listen" }] });
     expect(unstopped).toEqual(["listen"]);
+  });
+
+  test("a step that does not heed its signal is not reported if it is cancelled afterwards", async ({ onTestFinished }) => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const reported: string[] = [];
+    const host = liveHost({ onUnstopped: (key: string) => reported.push(key) } as unknown as NeededHost);
+    const steps = new ExecutingSteps(host, () => {});
+    const settings = stepSettings({});
+    steps.start({ key: "listen", fn: () => new Promise(() => {}), settings, undoable: true, idempotencyKey: "i" });
+    steps.abort("listen", new Error("lost"));
+    expect(vi.getTimerCount()).toBe(1);
+    steps.cancel("listen", new Error("The run has ended."));
+    expect(vi.getTimerCount()).toBe(0);
+    await vi.runAllTimersAsync();
+    expect(reported).toEqual([]);
   });
 
   test("a step in progress beside it that does not heed its signal ends with its timeout", async () => {
