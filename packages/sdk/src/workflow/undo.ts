@@ -2,6 +2,7 @@ import type { RunError } from "@tidemill/contract";
 import { NonRetryableError } from "../worker/errors.ts";
 import type { StepContext } from "./context.ts";
 import type { Journal } from "./journal.ts";
+import { isGeneratorFunction } from "./lost-in-json.ts";
 import { stepBase } from "./step-keys.ts";
 import type { StepSettings } from "./step-settings.ts";
 
@@ -23,6 +24,8 @@ const MAX_LENGTH = 240;
 /** @throws {TypeError} if it is not a function; {NonRetryableError} for a name that is too long for the step of its undo */
 export function checkUndo(undo: unknown, name: string, key: string | number | undefined): void {
   if (typeof undo !== "function") throw new TypeError(`undo must be a function, not ${typeof undo}.`);
+  if (isGeneratorFunction(undo))
+    throw new TypeError("undo must not be a generator, which a call does not execute. Make it an async function.");
   if (stepBase(name, key).length > MAX_LENGTH)
     throw new NonRetryableError(`The name of a step with undo has at most ${MAX_LENGTH} characters, with its key.`);
 }

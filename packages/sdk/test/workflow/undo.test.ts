@@ -196,6 +196,15 @@ describe("undo", () => {
     await expect(testWorkflow(booking({ fails: false }).tested, { cancelAfter: "no" })).rejects.toThrow('Step "no"');
   });
 
+  test("is no generator", async () => {
+    const run = new MemoryRun(({ step }: WorkflowContext<never>) => step.run("a", () => 1, { undo: function* () {} }));
+    expect(await run.execute()).toMatchObject({
+      error_name: "InvalidStepError",
+      error: 'Step "a": undo must not be a generator, which a call does not execute. Make it an async function.',
+      retry: false,
+    });
+  });
+
   test("may return what has no JSON, such as a Response: it is not stored", async () => {
     const failing = workflow({ id: "booking", attempts: 1 }, async ({ step }) => {
       await step.run("flight", () => 1, { undo: async () => new Response() });
