@@ -2,7 +2,7 @@ import type { HttpCall } from "@tidemill/contract";
 
 /** How many different secrets the service fills into one call. */
 const MAX_SECRETS = 100;
-const OPENING = "${{";
+export const OPENING = "${{";
 const TEMPLATE = /\$\{\{\s*secrets\.([A-Z][A-Z0-9_]{0,127})\s*\}\}/;
 
 /** Replaces the templates of a text. */

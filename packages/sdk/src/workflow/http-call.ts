@@ -2,7 +2,7 @@ import type { HttpCall, HttpMethod } from "@tidemill/contract";
 import { checkNames } from "../check-names.ts";
 import { givenText } from "../given-text.ts";
 import { milliseconds } from "../options.ts";
-import { checkCallTemplates, withoutTemplates } from "./call-templates.ts";
+import { checkCallTemplates, OPENING, withoutTemplates } from "./call-templates.ts";
 import { type Duration, durationMs } from "./duration.ts";
 import { fitInBody } from "./fits-in-body.ts";
 import { callHeaders } from "./http-headers.ts";
@@ -83,7 +83,7 @@ const TIMEOUT_MS = 30_000;
 const NO_JSON = ["FormData", "Blob", "File", "ArrayBuffer", "SharedArrayBuffer", "ReadableStream"];
 
 function bodyOf(body: unknown, whose: string): unknown {
-  if (body instanceof URLSearchParams) return body.toString();
+  if (body instanceof URLSearchParams) return formOf(body);
   const name = ArrayBuffer.isView(body) ? body.constructor.name : NO_JSON.find((one) => classOf(body) === one);
   const isStream = typeof (body as { pipe?: unknown } | null)?.pipe === "function";
   if (name !== undefined || isStream)
@@ -94,6 +94,13 @@ function bodyOf(body: unknown, whose: string): unknown {
   if (fitInBody([json], MAX_BODY_VALUES, MAX_DEPTH)) return json;
   const limits = `${MAX_BODY_VALUES} values, ${MAX_DEPTH} levels, and no member of the name __proto__ or constructor`;
   throw new TypeError(`The body of ${whose} has at most ${limits}. Send a larger body as a string.`);
+}
+
+/** @throws {TypeError} for a template, which would be sent encoded */
+function formOf(form: URLSearchParams): string {
+  if ([...form].flat().some((text) => text.includes(OPENING)))
+    throw new TypeError(`body has ${OPENING} in URLSearchParams, which encode it. Use a string for a form with templates.`);
+  return form.toString();
 }
 
 /** The headers of a call. A form has a content type by default. */

@@ -39,6 +39,13 @@ describe("step.http", () => {
     expect(await run.execute()).toMatchObject({ outcome: "failed", error_name: "InvalidStepError", error, retry: false });
   });
 
+  test("refuses a template in URLSearchParams, which encode it", async () => {
+    const body = new URLSearchParams([["key", "${{ secrets.KEY }}"]]);
+    const run = new MemoryRun(({ step }) => step.http("send", { url: URL_OF_ADA, body }));
+    const error = 'Step "send": body has ${{ in URLSearchParams, which encode it. Use a string for a form with templates.';
+    expect(await run.execute()).toMatchObject({ outcome: "failed", error_name: "InvalidStepError", error, retry: false });
+  });
+
   test("suspends the run with the call", async () => {
     const run = new MemoryRun(({ step }) =>
       step.http("pay", {
