@@ -69,9 +69,9 @@ function checkAwaited({ host, journal, unawaitedSteps }: Execution): UnawaitedSt
 
 async function conclude(execution: Execution, run: TakenRun, end: End): Promise<RunOutcome> {
   if (end.kind === "aborted") return release(execution);
-  const { executing, outbox, waiting, unawaitedFailures } = execution;
+  const { executing, outbox, waiting, unawaitedFailures, undos } = execution;
   if (end.kind === "threw" && hasNextAttempt(execution, run, end.error)) await endSteps(execution);
-  if (end.kind !== "suspended" && mustUndo(execution, run, outcomeOf(execution, run, end))) {
+  if (end.kind !== "suspended" && undos.size > 0 && failsForGood(run, outcomeOf(execution, run, end))) {
     // They may still complete, and are then undone, too.
     executing.abortAll(new Error("The run has failed."));
     await executing.ended();
@@ -83,7 +83,8 @@ async function conclude(execution: Execution, run: TakenRun, end: End): Promise<
       steps: [...outbox.unsent, ...unawaitedFailures, ...[...waiting.values()].filter((step) => step !== null)],
     };
   const outcome = outcomeOf(execution, run, end);
-  return mustUndo(execution, run, outcome) ? failUndone(execution, run, outcome) : outcome;
+  // Code that does not fit the journal undoes nothing.
+  return undos.size > 0 && failsForGood(run, outcome) ? failUndone(execution, run, outcome) : outcome;
 }
 
 /**
@@ -106,9 +107,8 @@ const outcomeOf = (execution: Execution, run: TakenRun, end: Extract<End, { kind
 const hasNextAttempt = (execution: Execution, { attempt, attempts }: TakenRun, error: unknown): boolean =>
   error instanceof JournalMismatchError || (attempt < attempts && retryOfRun(execution, error).retry !== false);
 
-/** Whether the run fails for good, and its program has said how steps are undone. Code that does not fit the journal undoes nothing. */
-const mustUndo = ({ undos }: Execution, { attempt, attempts }: TakenRun, outcome: RunOutcome): outcome is Failed =>
-  undos.size > 0 && outcome.outcome === "failed" && (outcome.retry === false || attempt >= attempts);
+const failsForGood = ({ attempt, attempts }: TakenRun, outcome: RunOutcome): outcome is Failed =>
+  outcome.outcome === "failed" && (outcome.retry === false || attempt >= attempts);
 
 /** Undoes the steps of a run that fails for good, before it says so. What they did is stored before. */
 async function failUndone(execution: Execution, run: TakenRun, outcome: Failed): Promise<RunOutcome> {
@@ -152,10 +152,17 @@ type Retry = { readonly retry?: boolean; readonly retry_in?: number };
 
 /** What an error says, or else the failure of a step that it has as its cause. */
 function retryOfRun(execution: Execution, error: unknown): Retry {
-  const own = error instanceof StepError ? {} : retryOf(error);
+  if (error instanceof StepError) return retryOfStep(execution, error);
+  const own = retryOf(error);
   const failure = stepErrorCausing(error);
-  return Object.keys(own).length > 0 || !failure ? own : retryOfStep(execution, failure);
+  if (Object.keys(own).length > 0 || !failure) return own;
+  const said = retryOf(execution.thrown.get(failure.step));
+  return said.retry === false && repeatsOther(execution, failure) ? {} : said;
 }
+
+/** Whether the next attempt executes another step again, which may then complete. */
+const repeatsOther = ({ outbox, stepsToRepeat }: Execution, { step }: StepError): boolean =>
+  [...outbox.provisional, ...stepsToRepeat].some((key) => key !== step);
 
 function retryOfStep({ outbox, thrown, stepsToRepeat }: Execution, { step }: StepError): Retry {
   // A replay throws a remembered failure again.

@@ -101,9 +101,13 @@ export class Outbox {
     return stepsOf(keptOf(this.#items.slice(this.#sending)));
   }
 
-  /** Whether a step has a failure that does not count if the execution ends now. */
+  /** Keys of the steps whose failures do not count if the execution ends now. */
+  get provisional(): string[] {
+    return this.#items.flatMap(({ key, isProvisional }) => (isProvisional ? [key] : []));
+  }
+
   isProvisional(key: string): boolean {
-    return this.#items.some((item) => item.key === key && item.isProvisional);
+    return this.provisional.includes(key);
   }
 
   /**

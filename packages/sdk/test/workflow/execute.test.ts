@@ -177,6 +177,13 @@ describe("steps in a row", () => {
     }
   });
 
+  test("the result of a run is made JSON once", async () => {
+    let made = 0;
+    const result = { toJSON: () => ++made };
+    expect(await new MemoryRun(() => result).execute()).toEqual({ outcome: "completed", result: 1 });
+    expect(made).toBe(1);
+  });
+
   test("a result without JSON fails its run for good", async () => {
     const run = new MemoryRun(async ({ step }: Context) => step.run("big", () => 1n));
     expect(await run.execute()).toMatchObject({
@@ -828,6 +835,40 @@ describe("failures of steps", () => {
     expect(said).toEqual({ outcome: "failed", ...retry });
     expect(soon).toMatchObject({ retry_in: 1 });
     expect(all).not.toHaveProperty("retry");
+  });
+
+  test("a failure of an earlier execution says nothing as the cause of another error", async () => {
+    const run = new MemoryRun(({ step }: Context) =>
+      step
+        .run("pay", () => Promise.reject(new Error("no connection")), { attempts: 1 })
+        .catch((cause) => Promise.reject(new Error("Not paid.", { cause }))),
+    );
+    for (const attempt of [1, 2]) {
+      run.attempt = attempt;
+      expect(await run.execute()).not.toHaveProperty("retry");
+    }
+  });
+
+  test.for([
+    ["pay", "load"],
+    ["load", "pay"],
+  ])("a final failure as the cause does not keep one beside it from the next attempt: %s", async (order) => {
+    const ends = new Map(order.map((name) => [name, Promise.withResolvers<void>()]));
+    const errors: Record<string, Error> = { pay: new NonRetryableError("declined"), load: new Error("no connection") };
+    const run = new MemoryRun(async ({ step }: Context) => {
+      const [pay] = await Promise.allSettled(
+        ["pay", "load"].map((name) => step.run(name, () => ends.get(name)?.promise.then(() => Promise.reject(errors[name])))),
+      );
+      throw new Error("Not paid.", { cause: (pay as PromiseRejectedResult).reason });
+    });
+    const execution = run.execute();
+    for (const name of order) {
+      for (let n = 0; n < 10; n += 1) await new Promise(setImmediate);
+      ends.get(name)?.resolve();
+    }
+    const outcome = (await execution) as Extract<RunOutcome, { outcome: "failed" }>;
+    expect(outcome).toMatchObject({ outcome: "failed", error: "Not paid." });
+    expect(outcome.retry).not.toBe(false);
   });
 
   test("a RetryAfterError takes what other durations take, and nothing else", () => {
