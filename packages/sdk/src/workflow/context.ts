@@ -8,7 +8,10 @@ import type { EventDefinition } from "./start.ts";
 
 /** What the function of a step gets. */
 export interface StepContext {
-  /** Aborted when the run is cancelled, its lease is lost, the worker stops, the attempt times out, or the result is no longer needed. */
+  /**
+   * Aborted when the run is cancelled, its lease is lost, the worker stops, the attempt times out, the run's attempt has failed because of
+   * another step, or the result is no longer needed.
+   */
   readonly signal: AbortSignal;
   /** Which attempt of the step this is, from 1. */
   readonly attempt: number;

@@ -54,7 +54,10 @@ export class StepCancelledError extends Error {
   }
 }
 
-/** A name is used twice at the same time, so that a replay could not tell which outcome is whose. Fails the run for good: it cannot be caught. */
+/**
+ * A name is used twice at the same time, so that a replay could not tell which outcome is whose. Fails the run for good: it cannot be
+ * caught.
+ */
 export class DuplicateStepError extends NonRetryableError {
   override readonly name: string = "DuplicateStepError";
 
