@@ -1,5 +1,5 @@
 /** A part of a value of which JSON keeps nothing, by its path in it. What it is, and what to do. */
-export interface Lost {
+interface Lost {
   readonly path: string;
   readonly what: string;
   readonly advice: string;

@@ -49,7 +49,8 @@ describe("a test of a workflow that invokes another", () => {
   });
 
   test("says by name what nobody runs", async () => {
-    const message = 'Step "bill" waits for a run of "billing.start", which the test does not run. Give its result, the workflow, or timesOut';
+    const message =
+      'Step "bill" waits for a run of "billing.start", which the test does not run. Give its result, the workflow, or timesOut';
     await expect(testWorkflow(purchase, { input: { cents: 5 } })).rejects.toThrow(message);
     const outer = workflow({ id: "outer" }, ({ step }) => step.invoke("buy", { workflow: purchase, input: { cents: 5 }, timeout: "1d" }));
     await expect(testWorkflow(outer, { invokes: { purchase } })).rejects.toThrow(message);

@@ -1,6 +1,6 @@
 import { JOB_STATES } from "@tidemill/contract";
 import { describe, expect } from "vitest";
-import { type EmitEvent, type Transactional, unavailable } from "#kernel";
+import type { EmitEvent, Transactional } from "#kernel";
 import type { LaneKey } from "#lanes";
 import { sweepDeletedLanesAcrossWorkspaces } from "#retention";
 import { foldTallyAcrossWorkspaces } from "../../src/jobs/store/tally.ts";
@@ -83,16 +83,18 @@ describe("a deleted queue", () => {
     await putJobs(database, large, { state: "waiting", count: 5_001 });
     for (const lane of [bad, large]) await markDeleted(database, lane);
     const refusing: Transactional = {
-      query: async (statement) => (statement.values.includes(bad.laneId) ? Promise.reject(unavailable()) : engine.query(statement)),
+      query: async (statement) => (statement.values.includes(bad.laneId) ? Promise.reject(new Error("Refused.")) : engine.query(statement)),
       transaction: (work) =>
         engine.transaction((tx) =>
-          work({ query: (statement) => (statement.values.includes(bad.laneId) ? Promise.reject(unavailable()) : tx.query(statement)) }),
+          work({
+            query: (statement) => (statement.values.includes(bad.laneId) ? Promise.reject(new Error("Refused.")) : tx.query(statement)),
+          }),
         ),
     };
     const told: unknown[] = [];
     const emit: EmitEvent = (event, fields) => told.push({ event, ...fields });
     expect(await sweepDeletedLanesAcrossWorkspaces(refusing, () => {}, emit)).toBe(0);
-    expect(told).toEqual([{ event: "lane_sweep_failed", ...bad, error: expect.objectContaining({ code: "UNAVAILABLE" }) }]);
+    expect(told).toEqual([{ event: "lane_sweep_failed", ...bad, error: expect.objectContaining({ message: "Refused." }) }]);
     await sweepDeletedLanesAcrossWorkspaces(engine, () => {});
   });
 

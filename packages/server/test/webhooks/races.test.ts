@@ -131,7 +131,7 @@ describe("a webhook that is switched off", () => {
             query: (statement) => {
               if (!statement.values.includes(bad.laneId)) return tx.query(statement);
               tries += 1;
-              throw unavailable();
+              throw new Error("Refused.");
             },
           }),
         ),
