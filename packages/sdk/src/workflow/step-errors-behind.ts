@@ -1,12 +1,17 @@
 import { StepError } from "./errors.ts";
 
-/** The failure of a step that an error is, or has as its cause or as a cause of that. */
-export function stepErrorCausing(error: unknown): StepError | undefined {
+/** An error and its causes. */
+function* causesOf(error: unknown): Generator<Error> {
   const seen = new Set<unknown>();
   for (let one = error; one instanceof Error && !seen.has(one); one = one.cause) {
-    if (one instanceof StepError) return one;
+    yield one;
     seen.add(one);
   }
+}
+
+/** The failure of a step that an error is, or has as its cause or as a cause of that. */
+export function stepErrorCausing(error: unknown): StepError | undefined {
+  for (const one of causesOf(error)) if (one instanceof StepError) return one;
   return undefined;
 }
 
@@ -24,10 +29,9 @@ export function stepErrorsBehind(error: unknown): StepError[] {
 
 /** Whether an error, or a cause of it, is an `AggregateError` with failures of steps: the program went on after each of them. */
 export function collectsFailures(error: unknown): boolean {
-  const seen = new Set<unknown>();
-  for (let one = error; one instanceof Error && !(one instanceof StepError) && !seen.has(one); one = one.cause) {
+  for (const one of causesOf(error)) {
+    if (one instanceof StepError) return false;
     if (one instanceof AggregateError && one.errors.some((each) => stepErrorsBehind(each).length > 0)) return true;
-    seen.add(one);
   }
   return false;
 }
