@@ -9,8 +9,8 @@ import type { EventDefinition } from "./start.ts";
 /** What the function of a step gets. */
 export interface StepContext {
   /**
-   * Aborted when the run is cancelled, its lease is lost, the worker stops, the attempt times out, the run's attempt has failed because of
-   * another step, or the result is no longer needed.
+   * Aborted when the run is cancelled, its lease is lost, the worker stops, or the attempt times out. Also when the result is no longer
+   * needed, or the run's attempt has failed because of another step.
    */
   readonly signal: AbortSignal;
   /** Which attempt of the step this is, from 1. */

@@ -12,8 +12,9 @@ export const FOLD_LOCK = 7305512015;
  * Moves rows of `dead_letter_delta` into the groups and their hours. One statement does this, so counts never change. One node at a time
  * does it; the others leave it to that node. Groups of workspaces that are gone are dropped.
  *
- * A job that joins a known group does not store how it failed. If the group was swept in the meantime, or is empty and may be swept while
- * this statement runs, or began with a job that has left it, this is read from one of its jobs. Until then the group's code is UNKNOWN.
+ * A job that joins a known group does not store how it failed. So that is read from one of the group's jobs in three cases: the group was
+ * swept in the meantime, it is empty and may be swept while this statement runs, or it began with a job that has left it. Until then the
+ * group's code is UNKNOWN.
  * Uses index job_fingerprint.
  *
  * @returns 0 when there may be more to do, in milliseconds
