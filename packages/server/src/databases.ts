@@ -3,6 +3,8 @@ import {
   type Connection,
   Database,
   type EmitEvent,
+  FairQueue,
+  type LockWaits,
   rows,
   SerialDatabase,
   type Shares,
@@ -14,11 +16,12 @@ import {
 /**
  * How the connections of a node are divided. The rest is for requests of workspaces. The engine may use two of its own for a long time: to
  * move jobs that are due, and to look up the longest waiting ones. With only one more, settles and secrets would wait for each other.
- * Statements that wait for locks hold one each, for up to the statement timeout: jobs with locked keys that are due or rescued, executions
- * of locked runs, settlements of locked jobs, and secrets while other nodes append to the audit chains of their workspaces. A count of the jobs
- * of a workspace holds one, on one node at a time.
+ * Statements that wait for locks hold one each, for up to the statement timeout: `lockWaits` limits them, and secrets wait while other nodes
+ * append to the audit chains of their workspaces. A count of the jobs of a workspace holds one, on one node at a time.
  */
 const ENGINE_CONNECTIONS = 4;
+/** How many of these wait for no locks. */
+const ENGINE_CONNECTIONS_NOT_WAITING = 2;
 /** A node uses up to two at the same time for its own claims. The third is for workers. */
 const CLAIM_CONNECTIONS = 3;
 const API_CONNECTIONS = 2;
@@ -37,6 +40,8 @@ export interface OpenDatabases {
   readonly tenants: Tenants;
   /** Connections for the engine and the background loops, so that many requests cannot keep jobs from being settled. */
   readonly engine: Database;
+  /** The turns of statements that wait for locks with a connection of `engine`. */
+  readonly lockWaits: LockWaits;
   /**
    * Connections for claims, which read the jobs of a lane in order. A new database has no statistics for its first minute: without them the
    * planner would read and sort all jobs of the lane for each claim.
@@ -96,6 +101,7 @@ export async function openDatabases(
     await Promise.all([api.close(), writes.close(), tenants.close(), engine.close(), claims.close(), lease.close()]);
     await embedded?.stop();
   };
+  const lockWaits = new FairQueue({ maxConcurrent: Math.max(1, sizes.engine - ENGINE_CONNECTIONS_NOT_WAITING) });
   const housekeeping = new SerialDatabase(engine);
   const recounts = sizes.engine > 2 ? engine : housekeeping;
   try {
@@ -104,7 +110,7 @@ export async function openDatabases(
     await close();
     throw embedded ? error : new DatabaseUnusableError(error);
   }
-  return { connection, api, writes, tenants, engine, claims, housekeeping, recounts, lease, openForRequests, close };
+  return { connection, api, writes, tenants, engine, lockWaits, claims, housekeeping, recounts, lease, openForRequests, close };
 }
 
 /** How many connections each part of a node has. */

@@ -76,11 +76,26 @@ export async function composeNode({
 }: NodeParts): Promise<ComposedNode> {
   const { keyring } = openVault;
   const adminContext = createAdminContext(clock, random);
-  const { api, writes, tenants, housekeeping, recounts, engine: engineDatabase } = databases;
+  const { api, writes, tenants, housekeeping, recounts, engine: engineDatabase, lockWaits } = databases;
   const { audit, ids } = adminContext;
   const changes = new Changes();
   const { report } = changes;
-  const shared = { config, shares, api, writes, tenants, housekeeping, engine: engineDatabase, clock, random, emit, report, audit, ids };
+  const shared = {
+    config,
+    shares,
+    api,
+    writes,
+    tenants,
+    housekeeping,
+    engine: engineDatabase,
+    lockWaits,
+    clock,
+    random,
+    emit,
+    report,
+    audit,
+    ids,
+  };
   const hosts = new HostsInUse();
   const guard = createAddressGuard({ allowLoopback: config.env === "development", allowed: config.allowAddresses }, hosts.lookup);
   const names = createNames({ config, guard, share: shares.lookups, clock });

@@ -12,6 +12,7 @@ import {
 import {
   type Clock,
   type EmitEvent,
+  type LockWaits,
   momentMs,
   type ReportChange,
   RoundRobinLoop,
@@ -31,6 +32,7 @@ export interface Deciding {
   readonly db: Transactional;
   readonly audit: AuditLog;
   readonly clock: Pick<Clock, "elapsedMs">;
+  readonly lockWaits: LockWaits;
   readonly emit: EmitEvent;
   readonly waker: Waker;
   /** Gets changes of workspaces' records. */
@@ -43,7 +45,9 @@ export interface Deciding {
  */
 export const decisionsAcrossWorkspaces = (deciding: Deciding): RoundRobinLoop =>
   new RoundRobinLoop({
+    name: "approvals",
     clock: deciding.clock,
+    lockWaits: deciding.lockWaits,
     maxBatch: MAX_WORKSPACES,
     roundMs: ROUND_MS,
     findNextInMs: () => findNextDecisionAcrossWorkspaces(deciding.db),

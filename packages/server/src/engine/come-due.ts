@@ -1,5 +1,5 @@
 import { type DuePosition, FIRST_DUE, type LeftDue, moveDueAcrossWorkspaces, moveLeftDue } from "#jobs";
-import type { Db, EmitEvent, Service } from "#kernel";
+import type { Db, EmitEvent, LockWaits, Service } from "#kernel";
 import type { Waker } from "#lanes";
 import { LockedLanes } from "./locked-lanes.ts";
 
@@ -15,13 +15,13 @@ export class PromoteDelayed implements Service {
   readonly #locked: LockedLanes<LeftDue>;
   #position: DuePosition = FIRST_DUE;
 
-  constructor(db: Db, waker: Waker, emit: EmitEvent) {
+  constructor(db: Db, waker: Waker, lockWaits: LockWaits, emit: EmitEvent) {
     this.#db = db;
     this.#waker = waker;
     const move = async (lane: LeftDue) => {
       if ((await moveLeftDue(db, lane)) > 0) waker.wake([lane]);
     };
-    this.#locked = new LockedLanes({ move, emit });
+    this.#locked = new LockedLanes({ name: "due", move, lockWaits, emit });
   }
 
   start(): void {}

@@ -20,6 +20,7 @@ import {
   fragment,
   type JobId,
   Listener,
+  type LockWaits,
   PeriodicLoop,
   type Random,
   type ReportChange,
@@ -66,6 +67,7 @@ export interface EngineOptions {
   readonly databases: {
     readonly api: Database;
     readonly engine: Database;
+    readonly lockWaits: LockWaits;
     readonly claims: Database;
     readonly housekeeping: Transactional;
     readonly lease: Database;
@@ -138,12 +140,13 @@ export interface Engine extends Required<Pick<Module, "due" | "operatorRoutes">>
 /** Claims, delivers and settles jobs for this node, takes back claims of lost nodes, and keeps the node's lease. */
 export function createEngine(options: EngineOptions): Engine {
   const { config, shares, clock, random, ids, version, nodeUrl, emit, report, databases, masterKeys, handlers, look, onPulled } = options;
-  const db = databases.engine;
+  const { engine: db, lockWaits } = databases;
   const kinds = new JobKinds(options.kinds);
   const settler = new Settler(
     db,
     kinds,
     emit,
+    lockWaits,
     (lanes) => {
       const { push = [], unknown = [] } = Object.groupBy(lanes, ({ served }) => served ?? "unknown");
       if (push.length > 0) dispatcher.wake(push);
@@ -204,12 +207,12 @@ export function createEngine(options: EngineOptions): Engine {
     onPulled.laneDeleted(lane);
   };
   const moving = reportingWaker(dispatcher, report);
-  const rescueOptions = { db, clock, random, emit, kinds, settler, waker: moving };
+  const rescueOptions = { db, clock, random, emit, kinds, settler, lockWaits, waker: moving };
   const rescue = new Rescue(rescueOptions);
 
   const deadlineLoop = (name: string, pass: () => Promise<unknown>) =>
     new DeadlineLoop({ name, horizonMs: config.pollEveryMs, pass }, clock, emit, random);
-  const dueJobs = new PromoteDelayed(db, moving, emit);
+  const dueJobs = new PromoteDelayed(db, moving, lockWaits, emit);
   const comeDue = deadlineLoop("come-due", () => dueJobs.pass());
   const workScan = new WorkScan(db, clock, dispatcher);
   const lookForWork = deadlineLoop("scan-for-work", () => workScan.pass());

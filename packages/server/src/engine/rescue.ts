@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { LastError } from "@tidemill/contract";
 import { type Claim, type ExpiredClaim, endExpiredClaimsAcrossWorkspaces, type TakingBack, takeBackAcrossWorkspaces } from "#jobs";
-import { type Clock, type Db, type EmitEvent, FairQueue, type JobId, type Random, type Service, tolerate } from "#kernel";
+import { type Clock, type Db, type EmitEvent, FairQueue, type JobId, type LockWaits, type Random, type Service, tolerate } from "#kernel";
 import type { LaneKey, PulledWaker, Waker } from "#lanes";
 import { finishForWorker, tookMsOf } from "./finish-for-worker.ts";
 import type { JobKinds } from "./kinds.ts";
@@ -40,6 +40,7 @@ export interface RescueOptions {
   readonly emit: EmitEvent;
   readonly kinds: JobKinds;
   readonly settler: Settler;
+  readonly lockWaits: LockWaits;
   readonly waker: Waker & PulledWaker;
 }
 
@@ -55,7 +56,7 @@ export class Rescue implements Service {
 
   constructor(options: RescueOptions) {
     this.#options = options;
-    this.#locked = new LockedLanes({ move: (lane) => this.#takeBackLost(lane), emit: options.emit });
+    this.#locked = new LockedLanes({ ...options, name: "rescue", move: (lane) => this.#takeBackLost(lane) });
   }
 
   start(): void {}

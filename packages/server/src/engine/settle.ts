@@ -20,6 +20,7 @@ import {
   isRefused,
   isTimeout,
   type JobId,
+  type LockWaits,
   type ReportChange,
   type Transactional,
   tolerate,
@@ -105,6 +106,7 @@ export class Settler {
   readonly #db: Transactional;
   readonly #kinds: JobKinds;
   readonly #emit: EmitEvent;
+  readonly #lockWaits: LockWaits;
   readonly #onEnqueued: (lanes: readonly EnqueuedLane[]) => void;
   readonly #plain: Batcher<Settlement, boolean>;
   readonly #keyed: Batcher<Settlement, boolean>;
@@ -134,10 +136,12 @@ export class Settler {
     db: Transactional,
     kinds: JobKinds,
     emit: EmitEvent,
+    lockWaits: LockWaits,
     onEnqueued: (lanes: readonly EnqueuedLane[]) => void = () => {},
     report: ReportChange = () => {},
   ) {
     this.#report = report;
+    this.#lockWaits = lockWaits;
     this.#onEnqueued = onEnqueued;
     this.#db = db;
     this.#kinds = kinds;
@@ -322,7 +326,7 @@ export class Settler {
 
   async #tryBlocked({ settlement, writer }: Single): Promise<Valid[]> {
     const { laneId } = settlement.claim;
-    const valid = await this.#writeTogether([settlement], writer);
+    const valid = await this.#lockWaits.run("settle", () => this.#writeTogether([settlement], writer));
     const others = (this.#blockedIn.get(laneId) ?? 1) - 1;
     if (others > 0) this.#blockedIn.set(laneId, others);
     else {

@@ -44,6 +44,7 @@ export * from "./json/syntax-error.ts";
 export * from "./json/tokens.ts";
 export * from "./json/value-end.ts";
 export * from "./key-bytes.ts";
+export type { LockWaits } from "./lock-waits.ts";
 export * from "./log.ts";
 export * from "./loop-delay.ts";
 export * from "./metrics.ts";

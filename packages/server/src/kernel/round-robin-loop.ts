@@ -2,6 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import type { Clock } from "./clock.ts";
 import { isTimeout } from "./database/pool.ts";
 import type { WorkspaceId } from "./ids.ts";
+import type { LockWaits } from "./lock-waits.ts";
 import { isAway } from "./problem.ts";
 import type { Service } from "./service.ts";
 
@@ -13,8 +14,6 @@ const FAILED_MS = 1_000;
 const SLOW_MS = 250;
 /** When this many workspaces in a row take too long, the cause may be the database and not their rows: the round ends. */
 const MAX_TIMEOUTS = 3;
-/** After a try beside the rounds that took too long, the next one waits for this many times its duration. */
-const SLOW_REST = 3;
 
 /** What one transaction did for a batch of workspaces. */
 export interface ServedBatch {
@@ -34,7 +33,10 @@ interface Turn extends Omit<ServedBatch, "restMs"> {
 
 /** Due work of many workspaces, and how to do a share of it. */
 export interface DueWork {
+  /** Names the work, among all that waits for locks. */
+  readonly name: string;
   readonly clock: Pick<Clock, "elapsedMs">;
+  readonly lockWaits: LockWaits;
   /** The maximum number of workspaces in one transaction. */
   readonly maxBatch: number;
   /** How long the workspaces that were found take turns, before `findWorkspaces` runs again. Milliseconds. */
@@ -60,8 +62,8 @@ export class RoundRobinLoop implements Service {
   readonly #work: DueWork;
   /** Workspaces that took too long alone. The longest waiting first. */
   readonly #slow = new Set<WorkspaceId>();
-  #tryingSlow: Promise<void> | null = null;
-  #trySlowFromMs = Number.NEGATIVE_INFINITY;
+  #tryingSlow: Promise<unknown> | null = null;
+  #isTryingSlowOnes = false;
   #isStopped = false;
 
   constructor(work: DueWork) {
@@ -87,7 +89,7 @@ export class RoundRobinLoop implements Service {
     if (inMs > 0) return Math.max(1, inMs);
     const found = new Set(await findWorkspaces());
     for (const workspaceId of this.#slow) if (!found.has(workspaceId)) this.#slow.delete(workspaceId);
-    this.#trySlow();
+    void this.#trySlowOnes();
     const line = [...found].filter((workspaceId) => !this.#slow.has(workspaceId));
     let untilMs = clock.elapsedMs() + roundMs;
     let [hasServed, hasFailed] = [false, false];
@@ -105,29 +107,26 @@ export class RoundRobinLoop implements Service {
     return hasServed ? 0 : hasFailed ? FAILED_MS : idleMs;
   }
 
-  /** Tries the slow workspaces one after the other, until one takes too long again. */
-  #trySlow(): void {
-    if (this.#slow.size === 0 || this.#tryingSlow || this.#isStopped || this.#work.clock.elapsedMs() < this.#trySlowFromMs) return;
-    this.#tryingSlow = this.#trySlowOnes().finally(() => {
-      this.#tryingSlow = null;
-    });
+  /** Tries the slow workspaces one after the other, until one takes too long again. Never rejects. */
+  async #trySlowOnes(): Promise<void> {
+    if (this.#isTryingSlowOnes) return;
+    this.#isTryingSlowOnes = true;
+    const { name, lockWaits } = this.#work;
+    let isSlow = false;
+    while (this.#slow.size > 0 && !isSlow && !this.#isStopped) isSlow = await lockWaits.run(name, () => this.#trySlow());
+    this.#isTryingSlowOnes = false;
   }
 
-  /** Never rejects: the next round finds out if the database is unavailable. */
-  async #trySlowOnes(): Promise<void> {
-    const { clock } = this.#work;
-    for (const workspaceId of [...this.#slow]) {
-      if (this.#isStopped) return;
-      const beganMs = clock.elapsedMs();
-      const turn = await this.#serveOrSplit([workspaceId]).catch(() => null);
-      if (turn && !turn.timedOut) this.#slow.delete(workspaceId);
-      else {
-        // A slow try keeps a connection from others, so a rest follows.
-        const tookMs = clock.elapsedMs() - beganMs;
-        this.#trySlowFromMs = beganMs + tookMs * (1 + SLOW_REST);
-        return;
-      }
-    }
+  /** Returns whether it took too long, or failed: the next round finds out if the database is unavailable. */
+  async #trySlow(): Promise<boolean> {
+    const [workspaceId] = this.#slow;
+    if (workspaceId === undefined || this.#isStopped) return false;
+    const turn = this.#serveOrSplit([workspaceId]).catch(() => null);
+    this.#tryingSlow = turn;
+    const result = await turn;
+    const isSlow = !result || result.timedOut === true;
+    if (!isSlow) this.#slow.delete(workspaceId);
+    return isSlow;
   }
 
   async #serveOrSplit(batch: readonly WorkspaceId[]): Promise<Turn> {

@@ -1,6 +1,6 @@
 import type { AttemptMemory } from "#engine";
 import type { Claim } from "#jobs";
-import { Batcher, type Clock, type Transactional, toMoment, type WorkspaceId } from "#kernel";
+import { Batcher, type Clock, type LockWaits, type Transactional, toMoment, type WorkspaceId } from "#kernel";
 import { ENDPOINT, type FilledPayload, type FillSecrets, fillInput } from "#workers";
 import { type BuiltRun, type ClaimedRun, type InSlices, pushRuns } from "#workflows";
 import { BeginTurns } from "./begin-turns.ts";
@@ -20,7 +20,8 @@ interface RunToBegin {
 interface BeginOptions {
   readonly db: Transactional;
   readonly secrets: FillSecrets;
-  readonly clock: Pick<Clock, "nowMs" | "elapsedMs">;
+  readonly clock: Pick<Clock, "nowMs">;
+  readonly lockWaits: LockWaits;
 }
 
 const MAX_RUNS = 100;
@@ -31,8 +32,8 @@ type BeginRun = (run: RunToBegin) => Promise<Body | null>;
  * Begins executions, those of a workflow that come at the same time in one statement. Returns what to send; null if the run has ended, or there is
  * no memory for it.
  */
-export function beginRuns({ db, secrets, clock }: BeginOptions): BeginRun {
-  const turns = new BeginTurns(clock);
+export function beginRuns({ db, secrets, clock, lockWaits }: BeginOptions): BeginRun {
+  const turns = new BeginTurns(lockWaits);
   const batcher = new Batcher<RunToBegin, (() => Promise<Body>) | null>({
     maxWeight: MAX_RUNS,
     writers: 1,
@@ -61,7 +62,7 @@ export function beginRuns({ db, secrets, clock }: BeginOptions): BeginRun {
 }
 
 async function begin(
-  { db, secrets, clock }: BeginOptions,
+  { db, secrets, clock }: Pick<BeginOptions, "db" | "secrets" | "clock">,
   group: readonly RunToBegin[],
 ): Promise<ReadonlyMap<string, () => Promise<Body>>> {
   const [first] = group;

@@ -1,6 +1,6 @@
 import type { AttemptMemory } from "#engine";
 import type { Claim } from "#jobs";
-import { type Clock, type Transactional, toMoment } from "#kernel";
+import { type Clock, type LockWaits, type Transactional, toMoment } from "#kernel";
 import type { ExecutionTokens, FillSecrets } from "#workers";
 import { pushHook } from "#workflows";
 import { beginRuns } from "./begin-runs.ts";
@@ -23,8 +23,8 @@ export interface Program {
 /** Hooks have no timeout of their own: they get the maximum that an endpoint may take. Milliseconds. */
 const HOOK_TIMEOUT_MS = 900_000;
 
-export function runProgram(db: Transactional, tokens: ExecutionTokens, secrets: FillSecrets, clock: Clock): Program {
-  const begin = beginRuns({ db, secrets, clock });
+export function runProgram(db: Transactional, tokens: ExecutionTokens, secrets: FillSecrets, clock: Clock, lockWaits: LockWaits): Program {
+  const begin = beginRuns({ db, secrets, clock, lockWaits });
   return {
     isOnce: false,
     timeoutMs: ({ timeoutMs }) => timeoutMs,

@@ -1,6 +1,6 @@
 import type { RecordKind } from "@tidemill/contract";
 import type { Module } from "#http";
-import { type Config, type Database, DeadlineLoop, fragment, type Random, type ReportChange } from "#kernel";
+import { type Config, type Database, DeadlineLoop, fragment, type LockWaits, type Random, type ReportChange } from "#kernel";
 import type { PulledWaker, Waker } from "#lanes";
 import { Calendars } from "./calendar.ts";
 import type { FireContext, FireResult } from "./fire.ts";
@@ -11,6 +11,7 @@ import { ticksAcrossWorkspaces } from "./tick.ts";
 export interface SchedulesOptions extends Omit<FireContext, "calendars" | "clock">, Pick<ScheduleRoutes, "tenants" | "clock"> {
   readonly config: Config;
   readonly engine: Database;
+  readonly lockWaits: LockWaits;
   readonly random: Random;
   readonly report: ReportChange;
   readonly waker: Waker & PulledWaker;
@@ -30,6 +31,7 @@ export function createSchedules({
   config,
   shares,
   engine,
+  lockWaits,
   random,
   waker,
   room,
@@ -52,7 +54,7 @@ export function createSchedules({
     if (workflows.length > 0) waker.wakeWorkflows(workflows);
     if (nextMs !== null) ticks.expect(nextMs);
   };
-  const turns = ticksAcrossWorkspaces({ ...context, db: engine, onFired });
+  const turns = ticksAcrossWorkspaces({ ...context, db: engine, lockWaits, onFired });
   const pass = () => turns.round();
   const ticks: DeadlineLoop = new DeadlineLoop({ name: "schedules", horizonMs: config.pollEveryMs, pass }, clock, emit, random);
   return {

@@ -1,5 +1,5 @@
 import { CHARACTERS_PER_WEIGHT, MAX_WEIGHT } from "#jobs";
-import { RoundRobinLoop, type ServedBatch, type Transactional, type WorkspaceId } from "#kernel";
+import { type LockWaits, RoundRobinLoop, type ServedBatch, type Transactional, type WorkspaceId } from "#kernel";
 import { type FireContext, type FireResult, fireSchedules } from "./fire.ts";
 import { findDueAcrossWorkspaces, findNextDueAcrossWorkspaces, lockSharesAcrossWorkspaces } from "./fire-store.ts";
 import { ON_TIME_MS } from "./plan-ticks.ts";
@@ -16,6 +16,7 @@ const REST_UNTIL_LATE_MS = 8_000;
 
 export interface Ticking extends FireContext {
   readonly db: Transactional;
+  readonly lockWaits: LockWaits;
   readonly onFired: (fired: FireResult) => void;
 }
 
@@ -24,10 +25,12 @@ export interface Ticking extends FireContext {
  * reads one index entry, however many schedules there are.
  */
 export function ticksAcrossWorkspaces(ticking: Ticking): RoundRobinLoop {
-  const { db, clock, emit } = ticking;
+  const { db, clock, lockWaits, emit } = ticking;
   let rest = 0;
   return new RoundRobinLoop({
+    name: "schedules",
     clock,
+    lockWaits,
     maxBatch: MAX_WORKSPACES,
     roundMs: ROUND_MS,
     findNextInMs: () => findNextDueAcrossWorkspaces(db),

@@ -7,6 +7,7 @@ import {
   type Db,
   type EmitEvent,
   type JobId,
+  type LockWaits,
   plainArray,
   RoundRobinLoop,
   rows,
@@ -54,6 +55,7 @@ export interface Sending {
   readonly db: Transactional;
   readonly ids: UuidSource;
   readonly clock: Pick<Clock, "elapsedMs">;
+  readonly lockWaits: LockWaits;
   readonly emit: EmitEvent;
   readonly waker: Pick<Waker, "wake">;
 }
@@ -64,7 +66,9 @@ export interface Sending {
  */
 export const deliveriesAcrossWorkspaces = (sending: Sending): RoundRobinLoop =>
   new RoundRobinLoop({
+    name: "webhooks",
     clock: sending.clock,
+    lockWaits: sending.lockWaits,
     maxBatch: MAX_WORKSPACES,
     roundMs: ROUND_MS,
     findNextInMs: () => findWaitingAcrossWorkspaces(sending.db),

@@ -6,6 +6,7 @@ import {
   DeadlineLoop,
   type EmitEvent,
   fragment,
+  type LockWaits,
   PeriodicLoop,
   type Random,
   type Shares,
@@ -64,15 +65,16 @@ export function createWebhookSender({
 export interface WebhooksOptions extends WebhookRoutes {
   readonly config: Config;
   readonly engine: Transactional;
+  readonly lockWaits: LockWaits;
   readonly housekeeping: Transactional;
 }
 
 /** Webhooks: their endpoints, and the loops that make, end and delete deliveries. */
-export function createWebhooks({ config, engine, housekeeping, ...routes }: WebhooksOptions): Module {
+export function createWebhooks({ config, engine, lockWaits, housekeeping, ...routes }: WebhooksOptions): Module {
   const { clock, random, ids, audit, waker, aborter, emit } = routes;
   const loop = (name: string, pass: () => Promise<number | undefined>) =>
     new DeadlineLoop({ name, horizonMs: config.pollEveryMs, pass }, clock, emit, random as Random);
-  const turns = deliveriesAcrossWorkspaces({ db: engine, ids, clock, emit, waker });
+  const turns = deliveriesAcrossWorkspaces({ db: engine, ids, clock, lockWaits, emit, waker });
   const sending = loop("webhooks", () => turns.round());
   const overdue = loop("webhooks-overdue", () => endOverdueAcrossWorkspaces(engine));
   const failing = loop("webhooks-failing", () => disableFailingAcrossWorkspaces({ db: engine, audit, aborter, emit }));

@@ -4,6 +4,7 @@ import { approvalQueue, approve, reject } from "../harness/approvals.ts";
 import { auditLog, verified } from "../harness/audit.ts";
 import { audited, withoutAudit } from "../harness/audit-events.ts";
 import { laneOf, test } from "../harness/engine.ts";
+import { lockWaits } from "../harness/lock-waits.ts";
 import { until } from "../harness/service.ts";
 
 describe("the audit log", () => {
@@ -73,6 +74,7 @@ describe("the audit log", () => {
       db: engine,
       audit: auditLog,
       clock,
+      lockWaits: lockWaits(),
       emit: (event: string) => void happened.push(event),
       waker: { wake: () => {}, wakeAt: () => {} },
     };

@@ -4,6 +4,7 @@ import { decisionsAcrossWorkspaces } from "../../src/approvals/decide-overdue.ts
 import { approvalQueue, approve } from "../harness/approvals.ts";
 import { auditLog } from "../harness/audit.ts";
 import { laneOf } from "../harness/engine.ts";
+import { lockWaits } from "../harness/lock-waits.ts";
 import { joinedBy, NEVER_POLL, testWith } from "../harness/nodes.ts";
 
 // Nodes do not poll here. Everything happens because of wake-ups.
@@ -25,6 +26,7 @@ test("a timeout tells where jobs wait, when delayed ones are due, and how long u
     db: engine,
     audit: auditLog,
     clock,
+    lockWaits: lockWaits(),
     emit: (event: string, fields: object = {}) => void told.events.push({ event, ...fields }),
     waker: {
       wake: (lanes: Iterable<LaneKey>) => void told.lanes.push(...lanes),

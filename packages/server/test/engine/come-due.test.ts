@@ -6,6 +6,7 @@ import { PromoteDelayed } from "../../src/engine/come-due.ts";
 import type { TestDatabase } from "../harness/database.ts";
 import { putLane, test } from "../harness/engine.ts";
 import { putJobs } from "../harness/jobs.ts";
+import { lockWaits } from "../harness/lock-waits.ts";
 import { hold } from "../harness/locks.ts";
 import { until } from "../harness/service.ts";
 
@@ -110,7 +111,7 @@ describe("jobs that come due", () => {
 
   test("the next batch follows at once while there is more, and at the time of the next job after that", async ({ database, engine }) => {
     await putDelayed(database, [251, 1], [1, -60]);
-    const comeDue = new PromoteDelayed(engine, NO_ONE, quiet);
+    const comeDue = new PromoteDelayed(engine, NO_ONE, lockWaits(), quiet);
     expect(await comeDue.pass()).toBe(0);
     expect(await comeDue.pass()).toBe(60_000);
   });
@@ -119,7 +120,7 @@ describe("jobs that come due", () => {
     await putDelayed(database, [251, 1]);
     const wait = await engine.transaction(async (tx) => {
       await moveDueAcrossWorkspaces(tx, 2_000);
-      return new PromoteDelayed(engine, NO_ONE, quiet).pass();
+      return new PromoteDelayed(engine, NO_ONE, lockWaits(), quiet).pass();
     });
     expect(wait).toBe(50);
   });
@@ -130,7 +131,10 @@ describe("jobs that come due", () => {
     const before = { afterWorkspace: first, unfinished: [other] };
     const [second, wait] = await engine.transaction(async (tx) => {
       await moveDueAcrossWorkspaces(tx, 10);
-      return [await moveDueAcrossWorkspaces(engine, 10, before), await new PromoteDelayed(engine, NO_ONE, quiet).pass()] as const;
+      return [
+        await moveDueAcrossWorkspaces(engine, 10, before),
+        await new PromoteDelayed(engine, NO_ONE, lockWaits(), quiet).pass(),
+      ] as const;
     });
     expect(second).toMatchObject({ moved: 0, isCrowded: true, isLocked: true, next: before });
     expect(wait).toBe(50);
@@ -157,7 +161,7 @@ describe("jobs that come due", () => {
     const lock = hold(engine, sql`select lock_keys(array[${locked.laneId}::bigint], array['k'])`);
     await lock.held;
     const woken: LaneKey[] = [];
-    const comeDue = new PromoteDelayed(engine, { ...NO_ONE, wake: (lanes) => woken.push(...lanes) }, quiet);
+    const comeDue = new PromoteDelayed(engine, { ...NO_ONE, wake: (lanes) => woken.push(...lanes) }, lockWaits(), quiet);
     expect(await comeDue.pass()).toBe(50);
     expect(await waitingIn(database, [locked, other])).toEqual([free.length, 2]);
     // The statement that waits for the key is the only one.
@@ -178,7 +182,7 @@ describe("jobs that come due", () => {
     const lock = hold(engine, sql`select lock_keys(array[${locked.laneId}::bigint], array['k'])`);
     await lock.held;
     const told: string[] = [];
-    const comeDue = new PromoteDelayed(engine, { ...NO_ONE, wake: () => told.push("woken") }, quiet);
+    const comeDue = new PromoteDelayed(engine, { ...NO_ONE, wake: () => told.push("woken") }, lockWaits(), quiet);
     await comeDue.pass();
     await lock.untilWaiting(1);
     const stopped = comeDue.stop().then(() => told.push("stopped"));
@@ -198,7 +202,7 @@ describe("jobs that come due", () => {
       return engine.query(statement);
     };
     const told: unknown[] = [];
-    const comeDue = new PromoteDelayed({ query }, NO_ONE, (event, fields) => told.push({ event, ...fields }));
+    const comeDue = new PromoteDelayed({ query }, NO_ONE, lockWaits(), (event, fields) => told.push({ event, ...fields }));
     await comeDue.pass();
     await until(() => told.length > 0, "the failure to be reported");
     expect(told).toEqual([{ event: "locked_jobs_retried", ...locked, error: expect.objectContaining({ code: "UNAVAILABLE" }) }]);
@@ -217,7 +221,7 @@ describe("jobs that come due", () => {
       statements += 1;
       return engine.query(statement);
     };
-    expect(await new PromoteDelayed({ query: db }, NO_ONE, quiet).pass()).toBe(60_000);
+    expect(await new PromoteDelayed({ query: db }, NO_ONE, lockWaits(), quiet).pass()).toBe(60_000);
     expect(statements).toBe(1);
   });
 });

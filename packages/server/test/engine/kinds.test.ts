@@ -6,6 +6,7 @@ import type { LaneKey } from "#lanes";
 import type { TestDatabase } from "../harness/database.ts";
 import { EchoKind, enqueueEchoes, startEngine } from "../harness/echo-kind.ts";
 import { test as base, putLane, putNode } from "../harness/engine.ts";
+import { lockWaits } from "../harness/lock-waits.ts";
 import { rescue } from "../harness/rescue.ts";
 import { until } from "../harness/service.ts";
 
@@ -85,7 +86,7 @@ describe("jobs of a kind of their own", () => {
     const leaseId = await putNode(database);
     const { claims } = await claimAcrossWorkspaces(engine, { leaseId, served: "push" }, [{ ...lane, take: 5 }], true);
     expect(claims.map((claim) => claim.kind)).toEqual(["echo", "echo"]);
-    const settler = new Settler(engine, new JobKinds([kind]), () => {});
+    const settler = new Settler(engine, new JobKinds([kind]), () => {}, lockWaits());
     await settler.add(claims[0] as (typeof claims)[number], { kind: "complete", status: 200, result: null }, { tookMs: 1 });
     const next = await claimAcrossWorkspaces(engine, { leaseId, served: "push" }, [{ ...lane, take: 5 }], true);
     expect(next.claims).toHaveLength(1);
@@ -128,7 +129,7 @@ describe("the row that an outcome writes", () => {
       tries += 1;
       if (tries === 1) throw new Error("It cannot be written now.");
     };
-    const settling = new Settler(engine, new JobKinds([kind]), () => {}).add(claim, COMPLETE, { tookMs: 1 });
+    const settling = new Settler(engine, new JobKinds([kind]), () => {}, lockWaits()).add(claim, COMPLETE, { tookMs: 1 });
     await settling;
     expect(tries).toBe(2);
     expect(await rowsOf(database, ids)).toEqual([{ attempt: 1, verdict: "complete" }]);
@@ -145,7 +146,7 @@ describe("the row that an outcome writes", () => {
     const ids = await enqueueEchoes(engine, clock, lane, 2);
     const claims = await claimFor(engine, lane, await putNode(database));
     await database.query("update job set attempt = attempt + 1, spared = spared + 1 where id = $1", [ids[0]]);
-    const settler = new Settler(engine, new JobKinds([kind]), () => {});
+    const settler = new Settler(engine, new JobKinds([kind]), () => {}, lockWaits());
     await Promise.all(claims.map((claim) => settler.add(claim, COMPLETE, { tookMs: 1 })));
     expect(await rowsOf(database, ids)).toHaveLength(1);
     expect(await left(database, lane)).toMatchObject({ live: 1 });
@@ -204,7 +205,7 @@ describe("the row that an outcome writes", () => {
     kind.beforeRow = ({ claim }) => {
       if (claim.id === ids[0]) throw new Error("It can never be written.");
     };
-    const settler = new Settler(engine, new JobKinds([kind]), () => {});
+    const settler = new Settler(engine, new JobKinds([kind]), () => {}, lockWaits());
     await Promise.all(claims.map((claim) => settler.add(claim, COMPLETE, { tookMs: 1 })));
     expect(await rowsOf(database, [ids[0] as JobId])).toEqual([]);
     expect(await rowsOf(database, [ids[1] as JobId])).toHaveLength(1);
@@ -225,7 +226,7 @@ describe("the row that an outcome writes", () => {
     if (!claim) throw new Error("Nothing was claimed.");
     const error = { code: "TIMEOUT", message: "Too slow.", status: null } as const;
     const circuit = { kind: "opens", probeInMs: 1_000 } as const;
-    await new Settler(engine, new JobKinds([kind]), () => {}).add(claim, { kind: "fail", error }, { tookMs: 1, circuit });
+    await new Settler(engine, new JobKinds([kind]), () => {}, lockWaits()).add(claim, { kind: "fail", error }, { tookMs: 1, circuit });
     expect(await left(database, lane)).toMatchObject({ live: 0 });
     expect(await database.query("select 1 as open from circuit where lane_id = $1", [lane.laneId])).toEqual([{ open: 1 }]);
   });

@@ -7,6 +7,7 @@ import { removeOldLeases } from "../../src/engine/leases/store.ts";
 import type { TestDatabase } from "../harness/database.ts";
 import { putLane, putNode, test } from "../harness/engine.ts";
 import { putJobs } from "../harness/jobs.ts";
+import { lockWaits } from "../harness/lock-waits.ts";
 import { type HeldLock, hold } from "../harness/locks.ts";
 import { register, renew } from "../harness/node-leases.ts";
 import { QUEUE_KINDS, rescue, rescueOf } from "../harness/rescue.ts";
@@ -160,7 +161,12 @@ describe("a rescue", () => {
     const deliverer = { start: () => expect.fail(), enforceDeadlines: () => {} };
     const kinds = new JobKinds([{ name: "hook", recorded: true, once: true, deliverer }]);
     const written = Promise.withResolvers<{ rows: [] }>();
-    const settler = new Settler({ query: () => written.promise, transaction: () => written.promise as never }, kinds, () => {});
+    const settler = new Settler(
+      { query: () => written.promise, transaction: () => written.promise as never },
+      kinds,
+      () => {},
+      lockWaits(),
+    );
     onTestFinished(() => {
       settler.giveUp();
       written.resolve({ rows: [] });

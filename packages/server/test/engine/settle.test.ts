@@ -2,9 +2,10 @@ import { beforeEach, describe, expect, test } from "vitest";
 import type { CircuitEffect } from "#circuits";
 import { type JobKind, JobKinds, Settler } from "#engine";
 import type { Claim } from "#jobs";
-import { type Statement, unavailable } from "#kernel";
+import { type LockWaits, type Statement, unavailable } from "#kernel";
 import type { Verdict } from "../../src/engine/judge.ts";
 import { claimed, jobId } from "../harness/dispatcher-fixture.ts";
+import { lockWaits } from "../harness/lock-waits.ts";
 import { until } from "../harness/service.ts";
 
 const COMPLETE: Verdict = { kind: "complete", status: 200, result: null };
@@ -15,6 +16,7 @@ let told: string[];
 let fault: (ids: string[]) => Error | null;
 let hang: (ids: string[]) => Promise<Error | null | undefined>;
 let settler: Settler;
+let shared: LockWaits;
 
 beforeEach(() => {
   written = [];
@@ -29,7 +31,8 @@ beforeEach(() => {
     written.push(jobs);
     return { rows: [{ moved: jobs.length, ids: null, opened: [] }] };
   };
-  settler = new Settler({ query, transaction: (work) => work({ query }) }, new JobKinds([]), (event) => told.push(event));
+  shared = lockWaits();
+  settler = new Settler({ query, transaction: (work) => work({ query }) }, new JobKinds([]), (event) => told.push(event), shared);
 });
 
 const add = (id: number, verdict: Verdict = COMPLETE, claim: Claim = claimed(id)) => settler.add(claim, verdict, { tookMs: 1 });
@@ -123,6 +126,26 @@ describe("what became of attempts", () => {
     expect(Math.max(...written.map((ids) => ids.length))).toBeGreaterThan(10);
   });
 
+  test("one that timed out alone has the turns of what waits for locks, and others do not wait for it", async () => {
+    let isTimeout = true;
+    fault = (ids) => (isTimeout && ids.includes(jobId(1)) ? Object.assign(unavailable(), { cause: { code: "57014" } }) : null);
+    const turn = Promise.withResolvers<void>();
+    const waiting: string[] = [];
+    shared.run = async (of, work) => {
+      waiting.push(of);
+      await turn.promise;
+      return work();
+    };
+    const blocked = add(1);
+    await until(() => waiting.length > 0, "it to wait for its turn");
+    isTimeout = false;
+    await add(2);
+    expect([waiting, written]).toEqual([["settle"], [[jobId(2)]]]);
+    turn.resolve();
+    expect(await blocked).toBe(true);
+    expect(written).toEqual([[jobId(2)], [jobId(1)]]);
+  });
+
   test("what took too long to write is given up with the node", async () => {
     fault = () => Object.assign(unavailable(), { cause: { code: "57014" } });
     const settling = add(1);
@@ -159,7 +182,8 @@ describe("what became of attempts", () => {
         outcomes.push(...written.map(({ verdict }) => verdict.kind));
       };
       const kind = { name: "queue", recorded: true, settled } as unknown as JobKind;
-      settler = new Settler({ query, transaction: (work) => work({ query }) }, new JobKinds([kind]), () => {});
+      shared = lockWaits();
+      settler = new Settler({ query, transaction: (work) => work({ query }) }, new JobKinds([kind]), () => {}, lockWaits());
       const circuit: CircuitEffect = effect === "opens" ? { kind: "opens", probeInMs: 1_000 } : { kind: "fails" };
       await settler.add(claimed(1), RETRY, { tookMs: 1, circuit });
       open = [];

@@ -14,6 +14,7 @@ import type { LaneKey } from "#lanes";
 import type { TestDatabase } from "../harness/database.ts";
 import { test as base, putCircuit, putLane, putNode } from "../harness/engine.ts";
 import { putJobs, stateOf } from "../harness/jobs.ts";
+import { lockWaits } from "../harness/lock-waits.ts";
 import { hold } from "../harness/locks.ts";
 import { register } from "../harness/node-leases.ts";
 import { rescue } from "../harness/rescue.ts";
@@ -250,7 +251,7 @@ describe("a worker's lease", () => {
     const [held] = await claim(engine, lane, worker);
     expect(held?.id).toBe(ids[0]);
     expect(await claim(engine, lane, worker)).toEqual([]);
-    await new Settler(engine, new JobKinds([]), () => {}).add(
+    await new Settler(engine, new JobKinds([]), () => {}, lockWaits()).add(
       held as Claim,
       { kind: "complete", status: 200, result: null },
       { tookMs: 1, worker: "mailer-1" },
@@ -313,7 +314,7 @@ describe("a worker's lease that runs out", () => {
     await expire(database, worker);
     await rescue(engine);
     const lost: unknown[] = [];
-    const settler = new Settler(engine, new JobKinds([]), (event, fields) => void lost.push([event, fields]));
+    const settler = new Settler(engine, new JobKinds([]), (event, fields) => void lost.push([event, fields]), lockWaits());
     await settler.add(held as Claim, { kind: "complete", status: 200, result: null }, { tookMs: 1, worker: "mailer-1" });
     expect(lost).toEqual([["settle_lost_race", { count: 1 }]]);
     expect(await stateOf(database, id as never)).toBe("delayed");
@@ -336,7 +337,7 @@ describe("a worker's lease that runs out", () => {
       };
       const told: string[] = [];
       const breaking = { query, transaction: engine.transaction.bind(engine) } as Transactional;
-      const settler = new Settler(breaking, new JobKinds([]), (event) => void told.push(event));
+      const settler = new Settler(breaking, new JobKinds([]), (event) => void told.push(event), lockWaits());
       expect(await settler.add(held as Claim, verdict, { tookMs: 1, worker: "mailer-1" })).toBe(true);
       expect(told).toEqual(["settle_retried"]);
       expect(await stateOf(database, id as never)).toBe(state);

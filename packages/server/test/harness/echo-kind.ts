@@ -5,6 +5,7 @@ import { Database, type Db, type JobId, Services, Shares, sql, systemRandom, Uui
 import type { LaneKey } from "#lanes";
 import type { FrozenClock } from "./clock.ts";
 import type { TestDatabase } from "./database.ts";
+import { lockWaits } from "./lock-waits.ts";
 
 /** A job kind that exists only in tests. Its jobs leave no record. Each outcome writes a row in the transaction of its settle. */
 export class EchoKind implements JobKind {
@@ -81,7 +82,7 @@ export async function startEngine(
     nodeUrl: () => "http://127.0.0.1:8080",
     emit: quiet,
     report: quiet,
-    databases,
+    databases: { ...databases, lockWaits: lockWaits() },
     kinds,
     masterKeys: { ids: () => [], onMissing: quiet },
     handlers: {

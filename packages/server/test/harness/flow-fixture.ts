@@ -14,6 +14,7 @@ import type { FrozenClock } from "./clock.ts";
 import type { TestDatabase } from "./database.ts";
 import { putNode } from "./engine.ts";
 import type { Limits } from "./flow-model.ts";
+import { lockWaits } from "./lock-waits.ts";
 import { QUEUE_KINDS } from "./rescue.ts";
 
 /** Rolls a transaction back: it was only a trial, or a simulated crash. */
@@ -72,7 +73,7 @@ export class FlowFixture {
   }
 
   settle(claim: Claim, verdict: Verdict, db: Transactional = this.#engine): Promise<unknown> {
-    return new Settler(db, QUEUE_KINDS, quiet).add(claim, verdict, { tookMs: 1 });
+    return new Settler(db, QUEUE_KINDS, quiet, lockWaits()).add(claim, verdict, { tookMs: 1 });
   }
 
   cancel(id: JobId, db: Transactional = this.#engine): ReturnType<typeof cancelOrRemove> {
@@ -99,7 +100,8 @@ export class FlowFixture {
       random,
       emit: quiet,
       kinds: QUEUE_KINDS,
-      settler: new Settler(db, QUEUE_KINDS, quiet),
+      lockWaits: lockWaits(),
+      settler: new Settler(db, QUEUE_KINDS, quiet, lockWaits()),
       waker: NO_ONE,
     });
     await rescue.passAcrossWorkspaces();
@@ -107,7 +109,7 @@ export class FlowFixture {
   }
 
   comeDue(): Promise<unknown> {
-    return new PromoteDelayed(this.#engine, NO_ONE, quiet).pass();
+    return new PromoteDelayed(this.#engine, NO_ONE, lockWaits(), quiet).pass();
   }
 
   async limit({ concurrency, perKey, rate, paused }: Limits): Promise<void> {

@@ -1,6 +1,7 @@
 import { JobKinds, Rescue, Settler } from "#engine";
 import { type Database, DatabaseClock, systemRandom } from "#kernel";
 import type { LaneKey } from "#lanes";
+import { lockWaits } from "./lock-waits.ts";
 
 const quiet = () => {};
 const never = () => {
@@ -14,7 +15,7 @@ export const QUEUE_KINDS = new JobKinds([{ name: "queue", recorded: true, delive
 export function rescueOf(
   engine: Database,
   kinds = QUEUE_KINDS,
-  settler = new Settler(engine, kinds, quiet),
+  settler = new Settler(engine, kinds, quiet, lockWaits()),
 ): { readonly rescue: Rescue; readonly woken: LaneKey[] } {
   const woken: LaneKey[] = [];
   const rescue = new Rescue({
@@ -24,6 +25,7 @@ export function rescueOf(
     emit: quiet,
     kinds,
     settler,
+    lockWaits: lockWaits(),
     waker: {
       wake: (lanes) => void woken.push(...lanes),
       wakePulled: (lanes) => void woken.push(...lanes),

@@ -3,6 +3,7 @@ import type { LaneId, LaneKey } from "#lanes";
 import { deliveriesAcrossWorkspaces, enqueueDeliveries } from "../../src/webhooks/make-deliveries.ts";
 import { ids } from "./audit.ts";
 import type { TestDatabase } from "./database.ts";
+import { lockWaits } from "./lock-waits.ts";
 
 /** Inserts a webhook named `alerts` that wants `job.completed`, into a workspace of its own. No node knows of it. */
 export async function putWebhook(database: TestDatabase): Promise<LaneKey> {
@@ -36,7 +37,14 @@ export const addWebhooks = (database: TestDatabase, { workspaceId }: LaneKey, co
 
 /** Makes deliveries of all events that wait. */
 export const makeDeliveries = (db: Transactional): Promise<unknown> =>
-  deliveriesAcrossWorkspaces({ db, ids, clock: { elapsedMs: () => 0 }, emit: () => {}, waker: { wake: () => {} } }).round();
+  deliveriesAcrossWorkspaces({
+    db,
+    ids,
+    clock: { elapsedMs: () => 0 },
+    lockWaits: lockWaits(),
+    emit: () => {},
+    waker: { wake: () => {} },
+  }).round();
 
 /** Stores deliveries that wait to be sent. Returns their ids in order. */
 export async function putDeliveries(engine: Transactional, database: TestDatabase, lane: LaneKey, count: number): Promise<JobId[]> {

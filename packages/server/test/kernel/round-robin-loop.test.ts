@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { type DueWork, RoundRobinLoop, unavailable, type WorkspaceId } from "#kernel";
+import { lockWaits } from "../harness/lock-waits.ts";
 
 const TIMEOUT = Object.assign(unavailable("The database is unavailable."), { cause: { code: "57014" } });
 
@@ -33,7 +34,9 @@ function dueWork(due: Record<string, number>, options: Options = {}) {
     return { served: served.length > 0, more: served.filter((id) => (left[id] ?? 0) > 0), restMs: served.length };
   };
   const work: DueWork = {
+    name: "test",
     clock: { elapsedMs: () => nowMs },
+    lockWaits: lockWaits(),
     maxBatch: 2,
     roundMs: 10_000,
     findNextInMs: async () => 0,
@@ -130,20 +133,20 @@ test("a workspace that took too long has turns again after a try that did not", 
   expect([left, batches]).toEqual([{ a: 0, b: 0 }, ["a", "b", "a", "b", "a", "b", "a"]]);
 });
 
-test("after a try beside rounds that took too long, the next one comes after three times as long", async () => {
-  const { work, batches, locks, advance } = dueWork({ a: 1 });
+test("tries beside rounds have the turns of what waits for locks", async () => {
+  const shared = lockWaits();
+  const { work, batches, locks } = dueWork({ a: 1, b: 1 }, { maxBatch: 1, lockWaits: shared });
   const turns = new RoundRobinLoop(work);
   locks.of = "a";
-  const tries: number[] = [];
-  const waits: (number | undefined)[] = [];
-  for (const ms of [0, 0, 299, 1]) {
-    advance(ms);
-    waits.push(await turns.round());
-    await new Promise(setImmediate);
-    tries.push(batches.length);
-  }
-  expect(tries).toEqual([1, 2, 2, 3]);
-  expect(waits).toEqual([1_000, 250, 250, 250]);
+  await turns.round();
+  const other = Promise.withResolvers<void>();
+  const waiting = shared.run("settle", () => other.promise);
+  await turns.round();
+  expect(batches).toEqual(["a", "b", "b"]);
+  other.resolve();
+  await waiting;
+  await turns.stop();
+  expect(batches).toEqual(["a", "b", "b", "a"]);
 });
 
 test("a stop waits for a try beside rounds, and none begins afterwards", async () => {

@@ -4,6 +4,7 @@ import { Database, type JobId, LoopTime, sql } from "#kernel";
 import { beginRuns } from "../../src/pushes/begin-runs.ts";
 import { readRunId } from "../../src/workflows/runs/run.ts";
 import { test } from "../harness/engine.ts";
+import { lockWaits } from "../harness/lock-waits.ts";
 import { countWaiting, hold } from "../harness/locks.ts";
 import { newWorkspace, Service, until } from "../harness/service.ts";
 import { laneOfWorkflow, putWorkflow } from "../harness/workflows.ts";
@@ -38,7 +39,8 @@ test("executions whose runs are locked keep one connection, and hold up none of 
   const begin = beginRuns({
     db,
     secrets: { secrets: { resolve: () => expect.fail() }, loopTime: new LoopTime() },
-    clock: { nowMs: () => 0, elapsedMs: () => 0 },
+    clock: { nowMs: () => 0 },
+    lockWaits: lockWaits(),
   });
 
   const locked = await Promise.all(Array.from({ length: 4 }, () => putRun(service)));

@@ -4,6 +4,7 @@ import type { LaneKey } from "#lanes";
 import { createSchedules } from "#schedules";
 import { auditLog, ids } from "../harness/audit.ts";
 import { putLane, test } from "../harness/engine.ts";
+import { lockWaits } from "../harness/lock-waits.ts";
 import { putSchedule } from "../harness/schedules.ts";
 import { until } from "../harness/service.ts";
 
@@ -20,6 +21,7 @@ test("a tick of a queue that workers serve wakes nodes for their workers only", 
     tenants: {} as never,
     shares: {} as never,
     engine,
+    lockWaits: lockWaits(),
     random: systemRandom,
     clock: { nowMs: () => Date.now(), elapsedMs: () => performance.now() },
     ids,
