@@ -11,7 +11,7 @@ import type {
 } from "@tidemill/contract";
 import { Api } from "./api.ts";
 import { checkNames } from "./check-names.ts";
-import { EnqueueBatcher } from "./enqueue/batcher.ts";
+import { EnqueueBatcher } from "./enqueue/enqueue-batcher.ts";
 import { type CallOptions, readOptions, type TidemillOptions } from "./options.ts";
 import { Queue } from "./queue.ts";
 import { AllJobs } from "./resources/all-jobs.ts";

@@ -1,4 +1,5 @@
 import type { ReportedStep } from "@tidemill/contract";
+import { MAX_CHARACTERS } from "../batcher.ts";
 import { refusedStep, withoutRefused } from "../workflow/not-stored.ts";
 import type { Lease } from "./held-leases.ts";
 import type { ProgressToSend } from "./progress-sender.ts";
@@ -46,8 +47,6 @@ export interface WorkOutcome {
 
 /** The largest number of outcomes that the service takes in a call. */
 const MAX_OUTCOMES = 500;
-/** A character takes at most 3 bytes, and a call at most 16 MiB. */
-const MAX_CHARACTERS = 4 * 1024 * 1024;
 
 export const workOutcome = ({ id, lease_token }: Lease, outcome: Outcome): WorkOutcome => ({
   lease: { id, lease_token },

@@ -1,4 +1,5 @@
 import type { ReportedSteps, StepReportsStored } from "@tidemill/contract";
+import { type Batched, Batcher, MAX_CHARACTERS } from "../batcher.ts";
 import { TidemillError } from "../error.ts";
 
 type Stored = StepReportsStored["reports"][number];
@@ -14,125 +15,63 @@ export interface StepCalls {
   many(body: string, signal: AbortSignal): Promise<readonly StoredReport[] | null>;
 }
 
-interface Pending {
+interface Report {
   readonly runId: string;
-  readonly reported: ReportedSteps;
+  readonly reported: Omit<ReportedSteps, "steps">;
   /** The steps as JSON, each without its opening brace. */
   readonly steps: readonly string[];
-  readonly characters: number;
+  /** Gives the report up. */
   readonly signal: AbortSignal;
-  resolve(): void;
-  reject(error: unknown): void;
 }
 
-/** As many as the service takes in a call. */
-const MAX_REPORTS = 100;
-const MAX_STEPS = 1_000;
-/** A character takes at most 3 bytes, and a call at most 16 MiB. */
-const MAX_CHARACTERS = 4 * 1024 * 1024;
-/**
- * The largest number of calls at the same time. While that many are under way, reports wait for the first of them to end, and are then sent
- * together.
- */
-const MAX_IN_FLIGHT = 2;
+type Waiting = Batched<Report, void>;
+
+const LIMITS_OF_CALL = { reports: 100, steps: 1_000, characters: MAX_CHARACTERS };
 
 const STATUS: Readonly<Record<string, number>> = { LEASE_LOST: 409, PAYLOAD_TOO_LARGE: 413 };
 
 /** Sends the reports of executions on their steps. Reports of several runs at the same time share a call. */
 export class StepReports {
   readonly #calls: StepCalls;
-  #waiting: Pending[] = [];
-  #inFlight = 0;
-  #flushes = false;
+  readonly #batcher: Batcher<Report, void, keyof typeof LIMITS_OF_CALL>;
   #takesMany = true;
 
   constructor(calls: StepCalls) {
     this.#calls = calls;
+    this.#batcher = new Batcher({
+      limits: () => (this.#takesMany ? LIMITS_OF_CALL : { ...LIMITS_OF_CALL, reports: 1 }),
+      sizeOf: ({ steps }) => ({ reports: 1, steps: steps.length, characters: steps.reduce((sum, { length }) => sum + length, 0) }),
+      send: (batch) => this.#store(batch),
+    });
   }
 
   /** @throws {TidemillError} when the service refuses the report, for example LEASE_LOST */
-  add(runId: string, reported: ReportedSteps, signal: AbortSignal): Promise<void> {
+  add(runId: string, { steps = [], ...reported }: ReportedSteps, signal: AbortSignal): Promise<void> {
     // The value that the workflow returned may change later.
-    const steps = (reported.steps ?? []).map((step) => JSON.stringify(step).slice(1));
-    const characters = steps.reduce((sum, { length }) => sum + length, 0);
-    return new Promise((resolve, reject) => {
-      if (signal.aborted) return reject(signal.reason);
-      const withdraw = (): void => {
-        this.#waiting = this.#waiting.filter((one) => one !== pending);
-        reject(signal.reason);
-      };
-      // A run has one signal, and may have thousands of steps.
-      const end = (): void => signal.removeEventListener("abort", withdraw);
-      const pending: Pending = {
-        runId,
-        reported,
-        steps,
-        characters,
-        signal,
-        resolve: () => {
-          end();
-          resolve();
-        },
-        reject: (error) => {
-          end();
-          reject(error);
-        },
-      };
-      signal.addEventListener("abort", withdraw, { once: true });
-      this.#waiting.push(pending);
-      this.#flushSoon();
-    });
-  }
-
-  /** Reports of the same turn of the event loop are sent together. */
-  #flushSoon(): void {
-    if (this.#flushes || this.#inFlight >= MAX_IN_FLIGHT) return;
-    this.#flushes = true;
-    queueMicrotask(() => {
-      this.#flushes = false;
-      while (this.#waiting.length > 0 && this.#inFlight < MAX_IN_FLIGHT) void this.#send(this.#take());
-    });
-  }
-
-  #take(): readonly Pending[] {
-    let [steps, characters] = [0, 0];
-    const end = this.#waiting.findIndex((one, at) => {
-      steps += one.steps.length;
-      characters += one.characters;
-      return at > 0 && (!this.#takesMany || at === MAX_REPORTS || steps > MAX_STEPS || characters > MAX_CHARACTERS);
-    });
-    return this.#waiting.splice(0, end === -1 ? this.#waiting.length : end);
-  }
-
-  async #send(batch: readonly Pending[]): Promise<void> {
-    this.#inFlight += 1;
-    await this.#store(batch);
-    this.#inFlight -= 1;
-    if (this.#waiting.length > 0) this.#flushSoon();
+    const texts = steps.map((step) => JSON.stringify(step).slice(1));
+    return this.#batcher.add({ runId, reported, steps: texts, signal }, signal);
   }
 
   /** Never rejects. */
-  async #store(batch: readonly Pending[]): Promise<void> {
+  async #store(batch: readonly Waiting[]): Promise<void> {
     const [first] = batch;
     if (batch.length === 1 && first) return this.#storeOne(first);
-    // The call is ended when nobody waits for it any more.
-    const ended = new AbortController();
-    const end = () => batch.every(({ signal }) => signal.aborted) && ended.abort(first?.signal.reason);
-    for (const { signal } of batch) signal.addEventListener("abort", end, { once: true });
+    const reports = batch.map(({ item }) => item);
+    const ended = endWithAll(reports.map(({ signal }) => signal));
     try {
-      const stored = await this.#calls.many(bodyOf(batch), ended.signal);
-      if (stored && stored.length === batch.length && stored.every(({ id }, at) => id === batch[at]?.runId))
+      const stored = await this.#calls.many(bodyOf(reports), ended.signal);
+      if (stored && stored.length === batch.length && stored.every(({ id }, at) => id === reports[at]?.runId))
         return this.#settle(batch, stored);
       if (!stored) this.#takesMany = false;
     } catch {
       // Each is sent alone, to find the report at fault.
     } finally {
-      for (const { signal } of batch) signal.removeEventListener("abort", end);
+      ended.release();
     }
     await Promise.all(batch.map((one) => this.#storeOne(one)));
   }
 
-  #settle(batch: readonly Pending[], stored: readonly StoredReport[]): void {
+  #settle(batch: readonly Waiting[], stored: readonly StoredReport[]): void {
     for (const [at, one] of batch.entries()) {
       const { ok = false, code = null, message = null, details } = stored[at] ?? {};
       const facts = { message: message ?? "", status: STATUS[code ?? ""] ?? 400, details: (details ?? {}) as Record<string, unknown> };
@@ -143,7 +82,7 @@ export class StepReports {
     }
   }
 
-  async #storeOne({ runId, reported: { steps: _, ...reported }, steps, signal, resolve, reject }: Pending): Promise<void> {
+  async #storeOne({ item: { runId, reported, steps, signal }, resolve, reject }: Waiting): Promise<void> {
     const listed = steps.length > 0 ? `,"steps":[${steps.map((step) => `{${step}`).join(",")}]` : "";
     try {
       await this.#calls.one(runId, `${JSON.stringify(reported).slice(0, -1)}${listed}}`, signal);
@@ -154,9 +93,24 @@ export class StepReports {
   }
 }
 
+/** A signal that is aborted when all of these are: a call is ended when nobody waits for it any more. */
+function endWithAll(signals: readonly AbortSignal[]): { readonly signal: AbortSignal; release(): void } {
+  const ended = new AbortController();
+  const end = (): void => {
+    if (signals.every(({ aborted }) => aborted)) ended.abort(signals[0]?.reason);
+  };
+  for (const signal of signals) signal.addEventListener("abort", end, { once: true });
+  return {
+    signal: ended.signal,
+    release: () => {
+      for (const signal of signals) signal.removeEventListener("abort", end);
+    },
+  };
+}
+
 /** The body of a call with several reports. */
-function bodyOf(batch: readonly Pending[]): string {
-  const reports = batch.map(({ runId: id, reported: { steps: _, ...reported } }) => ({ id, ...reported }));
+function bodyOf(batch: readonly Report[]): string {
+  const reports = batch.map(({ runId: id, reported }) => ({ id, ...reported }));
   const steps = batch.flatMap((one, at) => one.steps.map((step) => `{"report":${at},${step}`));
   return `{"reports":${JSON.stringify(reports)}${steps.length > 0 ? `,"steps":[${steps.join(",")}]` : ""}}`;
 }

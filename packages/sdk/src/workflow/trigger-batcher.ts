@@ -1,4 +1,5 @@
 import type { Triggered, TriggeredMany, TriggerWorkflow } from "@tidemill/contract";
+import { type Batched, Batcher, MAX_CHARACTERS } from "../batcher.ts";
 import { encodeJson } from "../encode-json.ts";
 import { TidemillError } from "../error.ts";
 
@@ -8,78 +9,38 @@ export interface TriggerCalls {
   many(body: string): Promise<TriggeredMany>;
 }
 
-interface Pending {
-  /** JSON: the input may change later. */
-  readonly text: string;
-  resolve(triggered: Triggered): void;
-  reject(error: unknown): void;
-}
+/** The trigger is JSON: its input may change later. */
+type Waiting = Batched<string, Triggered>;
 
-/** The largest number of triggers that the service takes in a call. */
-const MAX_TRIGGERS = 1_000;
-/** A character takes at most 3 bytes, and a call at most 16 MiB. */
-const MAX_CHARACTERS = 4 * 1024 * 1024;
-const MAX_IN_FLIGHT = 2;
+const LIMITS_OF_CALL = { triggers: 1_000, characters: MAX_CHARACTERS };
 
 const STATUS: Readonly<Record<string, number>> = { QUOTA_EXCEEDED: 402, PAYLOAD_TOO_LARGE: 413 };
 
-/**
- * Sends triggers of one workflow together if they come at the same time. A trigger that comes alone is sent immediately. While the allowed
- * number of calls is under way, triggers wait for the first of them to end.
- */
+/** Sends triggers of one workflow together if they come at the same time. */
 export class TriggerBatcher {
   readonly #calls: TriggerCalls;
-  readonly #onIdle: () => void;
-  #waiting: Pending[] = [];
-  #inFlight = 0;
-  #flushes = false;
+  readonly #batcher: Batcher<string, Triggered, keyof typeof LIMITS_OF_CALL>;
 
   /** @param onIdle called when nothing is under way */
   constructor(calls: TriggerCalls, onIdle: () => void) {
     this.#calls = calls;
-    this.#onIdle = onIdle;
+    this.#batcher = new Batcher({
+      limits: () => LIMITS_OF_CALL,
+      sizeOf: ({ length }) => ({ triggers: 1, characters: length }),
+      send: (batch) => this.#trigger(batch),
+      onIdle,
+    });
   }
 
   add(trigger: TriggerWorkflow): Promise<Triggered> {
-    const text = encodeJson(trigger) ?? "{}";
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ text, resolve, reject });
-      this.#flushSoon();
-    });
-  }
-
-  /** Triggers of the same turn of the event loop are sent together. */
-  #flushSoon(): void {
-    if (this.#flushes || this.#inFlight >= MAX_IN_FLIGHT) return;
-    this.#flushes = true;
-    queueMicrotask(() => {
-      this.#flushes = false;
-      while (this.#waiting.length > 0 && this.#inFlight < MAX_IN_FLIGHT) void this.#send(this.#take());
-    });
-  }
-
-  #take(): readonly Pending[] {
-    let characters = 0;
-    const end = this.#waiting.findIndex(({ text }, at) => {
-      characters += text.length;
-      return at > 0 && (at === MAX_TRIGGERS || characters > MAX_CHARACTERS);
-    });
-    return this.#waiting.splice(0, end === -1 ? this.#waiting.length : end);
-  }
-
-  async #send(batch: readonly Pending[]): Promise<void> {
-    this.#inFlight += 1;
-    await this.#trigger(batch);
-    this.#inFlight -= 1;
-    if (this.#waiting.length > 0) this.#flushSoon();
-    else if (this.#inFlight === 0) this.#onIdle();
+    return this.#batcher.add(encodeJson(trigger) ?? "{}");
   }
 
   /** Never rejects. */
-  async #trigger(batch: readonly Pending[]): Promise<void> {
+  async #trigger(batch: readonly Waiting[]): Promise<void> {
     try {
       if (batch.length === 1) return await this.#triggerEach(batch);
-      const { triggered } = await this.#calls.many(`{"triggers":[${batch.map(({ text }) => text).join(",")}]}`);
+      const { triggered } = await this.#calls.many(`{"triggers":[${batch.map(({ item }) => item).join(",")}]}`);
       for (const [at, one] of batch.entries()) if (triggered[at]?.code !== "UNAVAILABLE") settle(one, triggered[at]);
       await this.#triggerEach(batch.filter((_, at) => triggered[at]?.code === "UNAVAILABLE"));
     } catch (error) {
@@ -90,12 +51,12 @@ export class TriggerBatcher {
     }
   }
 
-  async #triggerEach(batch: readonly Pending[]): Promise<void> {
-    await Promise.all(batch.map(({ text, resolve, reject }) => this.#calls.one(text).then(resolve, reject)));
+  async #triggerEach(batch: readonly Waiting[]): Promise<void> {
+    await Promise.all(batch.map(({ item, resolve, reject }) => this.#calls.one(item).then(resolve, reject)));
   }
 }
 
-function settle({ resolve, reject }: Pending, outcome: TriggeredMany["triggered"][number] | undefined): void {
+function settle({ resolve, reject }: Waiting, outcome: TriggeredMany["triggered"][number] | undefined): void {
   const { runIds = [], duplicate = false, code = "UNEXPECTED_RESPONSE", message, details } = outcome ?? {};
   if (code === null) {
     resolve({ runIds, duplicate });
