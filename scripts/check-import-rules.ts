@@ -111,6 +111,7 @@ const CASES: Case[] = [
     "packages/sdk/src/enqueue/case.ts",
     'export type { Job } from "@tidemill/contract";',
     'export { MAX_JOURNAL } from "@tidemill/contract/journal";',
+    'export { LIMITS } from "@tidemill/contract/limits";',
     'export { SIGNATURE_VERSION } from "@tidemill/contract/signing";',
     'export * from "./batcher.ts";',
     'export * from "../queue.ts";',

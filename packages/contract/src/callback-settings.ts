@@ -12,7 +12,7 @@ export const CallbackUrl = Type.String({
 
 /** Headers that are sent with callbacks or events. */
 export const CallbackHeaders = Type.Record(Type.String(), Type.String({ format: "header-value", maxLength: LIMITS.callbackHeaderLength }), {
-  propertyNames: { format: "callback-header-name", maxLength: 256 },
+  propertyNames: { format: "callback-header-name", maxLength: LIMITS.callbackHeaderNameLength },
   maxProperties: LIMITS.callbackHeaders,
   description: "Headers sent with each request. Their values may contain templates like `${{ secrets.NAME }}`.",
   examples: [{ "x-team": "billing" }],

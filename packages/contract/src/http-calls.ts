@@ -20,7 +20,7 @@ export const HttpCall = Type.Object(
     ),
     headers: Type.Optional(
       Type.Record(Type.String(), Type.String({ format: "header-value", maxLength: LIMITS.callbackHeaderLength }), {
-        propertyNames: { format: "http-header-name", maxLength: 256 },
+        propertyNames: { format: "http-header-name", maxLength: LIMITS.callbackHeaderNameLength },
         maxProperties: LIMITS.callbackHeaders,
         description: "Its headers. Their values may contain templates.",
         examples: [{ authorization: "Bearer ${{ secrets.API_KEY }}" }],

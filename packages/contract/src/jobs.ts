@@ -84,7 +84,7 @@ export const Priority = Type.Integer({
 export const Attempts = Type.Integer({
   title: "Attempts",
   minimum: 1,
-  maximum: 100,
+  maximum: LIMITS.attempts,
   description: "How often a job is tried before it fails, the first attempt included.",
 });
 
@@ -94,7 +94,7 @@ export const Backoff = Type.Object(
     delay: Type.Optional(
       Type.Integer({
         minimum: 0,
-        maximum: 86_400_000,
+        maximum: LIMITS.backoffMs,
         description:
           "The wait before the second attempt. It doubles with each further attempt, up to 24 hours. Milliseconds; values below 10 count as 10.",
       }),

@@ -28,6 +28,21 @@ export function journalTooLargeError(steps: readonly { readonly key: string }[])
   };
 }
 
+/** The step that marks that the steps of a run are being undone. Its output is the error with which the run fails. */
+export const UNDO_BEGUN = "undo()";
+
+/** How the keys of undos begin. */
+export const UNDO_PREFIX = "undo(";
+
+/** The key of the step that undoes a step. */
+export const undoKey = (key: string): string => `${UNDO_PREFIX}${key})`;
+
+/** Whether a key has the form that only steps of the type `undo` may have. */
+export const isUndoKey = (key: string): boolean => key.startsWith(UNDO_PREFIX) && key.endsWith(")");
+
+/** The key of the step that an undo with this key is for. */
+export const undoneBy = (key: string): string => key.slice(UNDO_PREFIX.length, -1);
+
 /** The error if a run may not have another signal whose wait has not ended. Null: it may. */
 export const tooManySignals = (pending: ReadonlySet<string>, signal: string): RunError | null =>
   pending.has(signal) || pending.size < LIMITS.pendingSignals

@@ -1,9 +1,14 @@
-/** Size limits of the API. */
+/** Limits of the API. */
 export const LIMITS = {
   payloadBytes: 1024 * 1024,
   bodyBytes: 2 * 1024 * 1024,
   batchBodyBytes: 16 * 1024 * 1024,
   batchJobs: 1_000,
+  attempts: 100,
+  /** The longest wait before the next attempt. */
+  backoffMs: 86_400_000,
+  /** Jobs of a queue, or executions of a workflow, in flight at once. */
+  concurrency: 100_000,
   jsonDepth: 64,
   tagLength: 128,
   /** A text that payloads are searched for. */
@@ -22,6 +27,7 @@ export const LIMITS = {
   workJobs: 500,
   extendJobs: 1_000,
   workWorkflows: 100,
+  codeVersionLength: 64,
   /** Versions of the code for which workers ask for runs of a workflow. */
   workflowVersions: 100,
   /** Steps of a failed run that a retry executes again. */
@@ -58,7 +64,9 @@ export const LIMITS = {
   leaseSeconds: 43_200,
   workWaitSeconds: 30,
   workerErrorLength: 16_384,
+  errorNameLength: 256,
   callbackHeaders: 50,
+  callbackHeaderNameLength: 256,
   callbackHeaderLength: 4_096,
   callbackUrlLength: 2_048,
   /** Webhooks of a workspace. */

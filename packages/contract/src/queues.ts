@@ -78,7 +78,7 @@ const settings = {
   ),
   defaultJobOptions: Type.Optional(JobOptions),
   concurrency: Type.Optional(
-    Nullable(Type.Integer({ minimum: 1, maximum: 100_000 }), {
+    Nullable(Type.Integer({ minimum: 1, maximum: LIMITS.concurrency }), {
       description: "How many jobs of the queue may be in flight at once, across all nodes; null: any number.",
     }),
   ),

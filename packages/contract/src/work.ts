@@ -88,7 +88,7 @@ export const SettleJob = Type.Object(
       Type.String({
         format: "storable",
         minLength: 1,
-        maxLength: 256,
+        maxLength: LIMITS.errorNameLength,
         description: "With `failed`, for a run: name of the error's class. Default: `Error`.",
       }),
     ),
@@ -169,7 +169,7 @@ export const WorkRequest = Type.Object(
       Type.String({
         format: "storable",
         minLength: 1,
-        maxLength: 64,
+        maxLength: LIMITS.codeVersionLength,
         description:
           "Version of the worker's code. Runs continue on workers with the version that started them, as long as any of these ask for runs.",
       }),

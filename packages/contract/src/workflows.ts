@@ -31,7 +31,7 @@ export const CodeVersion = Type.String({
   title: "CodeVersion",
   format: "storable",
   minLength: 1,
-  maxLength: 64,
+  maxLength: LIMITS.codeVersionLength,
   description: "Version of the code that executes the workflow.",
   examples: ["2026-11-23"],
 });
@@ -55,7 +55,7 @@ const settings = {
   attempts: Type.Optional(Attempts),
   backoff: Type.Optional(Backoff),
   concurrency: Type.Optional(
-    Nullable(Type.Integer({ minimum: 1, maximum: 100_000 }), {
+    Nullable(Type.Integer({ minimum: 1, maximum: LIMITS.concurrency }), {
       description: "How many executions of its code may be under way at once, hooks and undos included; null: no limit.",
     }),
   ),
@@ -352,7 +352,7 @@ export type RunError = Static<typeof RunError>;
 
 export const ReportedError = Type.Object(
   {
-    name: Type.String({ format: "storable", minLength: 1, maxLength: 256, description: "Name of the error's class." }),
+    name: Type.String({ format: "storable", minLength: 1, maxLength: LIMITS.errorNameLength, description: "Name of the error's class." }),
     message: Type.String({ format: "storable", maxLength: LIMITS.workerErrorLength, description: "What went wrong." }),
   },
   {

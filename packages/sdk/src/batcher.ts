@@ -1,5 +1,6 @@
+import { LIMITS } from "@tidemill/contract/limits";
 /** How much a batch or an item has of each unit that a batch is limited by. */
-export type Size<Unit extends string> = Readonly<Record<Unit, number>>;
+type Size<Unit extends string> = Readonly<Record<Unit, number>>;
 
 /** An item of a batch, with the functions that settle its promise. */
 export interface Batched<Item, Result> {
@@ -20,8 +21,8 @@ export interface BatcherOptions<Item, Result, Unit extends string> {
   readonly onIdle?: () => void;
 }
 
-/** The largest number of characters in a batch. A character takes at most 3 bytes, and a request at most 16 MiB. */
-export const MAX_CHARACTERS = 4 * 1024 * 1024;
+/** The largest number of characters in a batch: a character takes at most 3 bytes. */
+export const MAX_CHARACTERS = LIMITS.batchBodyBytes / 4;
 const MAX_IN_FLIGHT = 2;
 
 /**

@@ -1,3 +1,4 @@
+import { LIMITS } from "@tidemill/contract/limits";
 import { type Batched, Batcher, MAX_CHARACTERS } from "../batcher.ts";
 import { TidemillError } from "../error.ts";
 import type { EnqueuedJob } from "../job.ts";
@@ -13,20 +14,20 @@ interface TracedJob extends EncodedJob {
 
 type Batch = readonly Batched<TracedJob, EnqueuedJob>[];
 
-const LIMITS_OF_BATCH = { jobs: 1_000, characters: MAX_CHARACTERS };
+const MAX_BATCH = { jobs: LIMITS.batchJobs, characters: MAX_CHARACTERS };
 
 /** Sends jobs of one queue that are enqueued at the same time in batches. */
 export class EnqueueBatcher {
   readonly #transport: Transport;
   readonly #queue: string;
-  readonly #batcher: Batcher<TracedJob, EnqueuedJob, keyof typeof LIMITS_OF_BATCH>;
+  readonly #batcher: Batcher<TracedJob, EnqueuedJob, keyof typeof MAX_BATCH>;
 
   /** @param onIdle called when its last job has been sent */
   constructor(transport: Transport, queue: string, onIdle: () => void) {
     this.#transport = transport;
     this.#queue = queue;
     this.#batcher = new Batcher({
-      limits: () => LIMITS_OF_BATCH,
+      limits: () => MAX_BATCH,
       sizeOf: ({ text }) => ({ jobs: 1, characters: text.length }),
       // In a batch with both, jobs without an idempotency key of their own would cost the service as much as those with one.
       goesWith: (first, { hasKey }) => first.hasKey === hasKey,

@@ -1,4 +1,5 @@
 import type * as contract from "@tidemill/contract";
+import { LIMITS } from "@tidemill/contract/limits";
 import { TidemillError } from "../error.ts";
 import { type KeyState, WorkerCalls } from "../worker/calls.ts";
 import type { AbortCause } from "../worker/errors.ts";
@@ -8,10 +9,8 @@ import { runHook } from "../worker/run-hook.ts";
 import { runWorkflow, storeFirst } from "../worker/run-workflow.ts";
 import { RunAbortedError } from "../workflow/errors.ts";
 
-/** Characters of an outcome with steps that the response carries. The service takes 256 KiB. */
-const MAX_CHARACTERS = 64 * 1024;
-/** Bytes of a result that the service takes in a response. */
-const MAX_RESULT_BYTES = 64 * 1024;
+/** Characters of an outcome with steps that the response carries: a character takes at most 3 bytes. */
+const MAX_CHARACTERS = LIMITS.outcomeBytes / 4;
 /** How many steps one call reads. */
 const PAGE = 100;
 
@@ -94,7 +93,7 @@ function withFittingResult(outcome: Outcome): Outcome {
   if (outcome.outcome !== "completed" || outcome.result === undefined) return outcome;
   const { result, ...rest } = outcome;
   const bytes = new TextEncoder().encode(result).length;
-  if (bytes <= MAX_RESULT_BYTES) return outcome;
-  const error = `The result has ${bytes} bytes; the limit is ${MAX_RESULT_BYTES} bytes.`;
+  if (bytes <= LIMITS.resultBytes) return outcome;
+  const error = `The result has ${bytes} bytes; the limit is ${LIMITS.resultBytes} bytes.`;
   return { ...rest, outcome: "failed", error, error_name: "ResultTooLargeError", retry: false };
 }

@@ -1,5 +1,6 @@
 import type { ReportedStep, RunError, RunStep } from "@tidemill/contract";
-import { invokedTooDeep, journalTooLargeError } from "@tidemill/contract/journal";
+import { invokedTooDeep, journalTooLargeError, undoKey, undoneBy } from "@tidemill/contract/journal";
+import { LIMITS } from "@tidemill/contract/limits";
 import { momentMs, momentText } from "../clock.ts";
 import { TidemillError } from "../error.ts";
 import type { EventSent } from "../workflow/context.ts";
@@ -9,7 +10,6 @@ import type { RunHost, StepEvent, StepFunction } from "../workflow/host.ts";
 import { progressText } from "../workflow/progress.ts";
 import { remember } from "../workflow/remembered.ts";
 import type { RunOutcome } from "../workflow/run-outcome.ts";
-import { undoKey } from "../workflow/undo.ts";
 import type { AnyWorkflow } from "../workflow/workflow.ts";
 import { answerCall } from "./answer-call.ts";
 import { answerTo, neverEnds, type SignalAnswers } from "./answers.ts";
@@ -29,9 +29,6 @@ export const DEFAULT_ATTEMPTS = 3;
 
 /** How often an execution that only undoes may fail. */
 const UNDO_ATTEMPTS = 10;
-
-/** How many steps are stored together. */
-const MAX_STEPS = 100;
 
 /** How long a workflow may be busy elsewhere before it reaches a step of the journal. Milliseconds. */
 const MISFIT_AFTER_MS = 1_000;
@@ -167,7 +164,7 @@ export class MemoryRun {
   /** Steps that could not be undone. */
   get undoErrors(): { readonly step: string; readonly message: string }[] {
     const failed = this.steps.filter(({ type, status }) => type === "undo" && status === "failed");
-    return failed.map(({ key, error }) => ({ step: key.slice("undo(".length, -1), message: error?.message ?? "" }));
+    return failed.map(({ key, error }) => ({ step: undoneBy(key), message: error?.message ?? "" }));
   }
 
   /** One execution, from the top. */
@@ -245,8 +242,8 @@ export class MemoryRun {
       return { outcome: "released" };
     };
     if (isLost) return lost();
-    for (let from = 0; from < steps.length; from += MAX_STEPS) {
-      const some = steps.slice(from, from + MAX_STEPS);
+    for (let from = 0; from < steps.length; from += LIMITS.reportedSteps) {
+      const some = steps.slice(from, from + LIMITS.reportedSteps);
       if (!this.#journal.hasRoom(some)) return this.#endWithoutRoom(outcome, some);
       this.#journal.append(some);
     }

@@ -1,3 +1,4 @@
+import { LIMITS } from "@tidemill/contract/limits";
 import { wait } from "../wait.ts";
 import type { Extended } from "./calls.ts";
 import type { AbortCause } from "./errors.ts";
@@ -13,8 +14,6 @@ export interface LeaseKeeperOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Leases in one call. */
-const MAX_LEASES = 1_000;
 /** Leases of jobs and runs that take less time than this are not extended, and rounds begin at least this far apart. Milliseconds. */
 const ROUND_MS = 1_000;
 const MAX_WAIT_SECONDS = 10;
@@ -72,9 +71,9 @@ export class LeaseKeeper {
     const all = [...held];
     const waitSeconds = all.some(({ endsMs }) => endsMs < soonMs) ? 0 : Math.min(MAX_WAIT_SECONDS, Math.floor(leaseSeconds / 4));
     const leases = all.map(({ lease }) => lease);
-    for (let from = 0; from < leases.length; from += MAX_LEASES) {
-      const some = leases.slice(from, from + MAX_LEASES);
-      const isLast = from + MAX_LEASES >= leases.length;
+    for (let from = 0; from < leases.length; from += LIMITS.extendJobs) {
+      const some = leases.slice(from, from + LIMITS.extendJobs);
+      const isLast = from + LIMITS.extendJobs >= leases.length;
       await this.#extend(some, isLast ? waitSeconds : 0, "lease_lost");
     }
   }

@@ -1,3 +1,4 @@
+import { LIMITS } from "@tidemill/contract/limits";
 import { checkNames } from "../check-names.ts";
 import { elapsedMs } from "../clock.ts";
 import { isDevelopment, processId, readVariable } from "../environment.ts";
@@ -91,8 +92,6 @@ const OPTIONS = {
 const HANDLER_OPTIONS = { handler: true, schema: true } satisfies Record<keyof QueueHandler<unknown>, true>;
 
 const MAX_CONCURRENCY = 10_000;
-/** The largest number of queues, or of workflows, in one call. */
-const MAX_SOURCES = 100;
 const QUEUE_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 const UNCATCHABLE = new Set(["SIGKILL", "SIGSTOP"]);
 
@@ -102,7 +101,8 @@ export function readWorkerOptions(options: WorkerOptions): WorkerSettings {
   const { url, key, fetch } = options;
   const settings = readOptions({ ...(url !== undefined && { url }), ...(key !== undefined && { key }), ...(fetch && { fetch }) });
   const entries = Object.entries(options.queues ?? {});
-  if (entries.length > MAX_SOURCES) throw new TypeError(`queues may have at most ${MAX_SOURCES} entries, not ${entries.length}.`);
+  if (entries.length > LIMITS.workQueues)
+    throw new TypeError(`queues may have at most ${LIMITS.workQueues} entries, not ${entries.length}.`);
   const workflows = readWorkflows(options.workflows ?? []);
   if (entries.length === 0 && workflows.size === 0)
     throw new TypeError("Pass a handler for at least one queue in queues, or at least one workflow in workflows.");
@@ -111,10 +111,10 @@ export function readWorkerOptions(options: WorkerOptions): WorkerSettings {
     handlers: new Map(entries.map(([queue, one]) => [queue, readHandler(queue, one)])),
     workflows,
     concurrency: whole("concurrency", options.concurrency ?? 10, MAX_CONCURRENCY),
-    name: text("name", options.name ?? defaultName(), 128),
+    name: text("name", options.name ?? defaultName(), LIMITS.workerNameLength),
     version: readVersion(options.version ?? commonVersion(workflows)),
     replayEachStep: flag("replayEachStep", options.replayEachStep ?? isDevelopment()),
-    leaseSeconds: whole("leaseSeconds", options.leaseSeconds ?? 30, 43_200),
+    leaseSeconds: whole("leaseSeconds", options.leaseSeconds ?? 30, LIMITS.leaseSeconds),
     stopTimeoutMs: milliseconds("stopTimeoutMs", options.stopTimeoutMs ?? 30_000, 0),
     signals: readSignals(options.signals ?? ["SIGTERM", "SIGINT"]),
     logger: withFields(checkLogger(options.logger ?? console), {}),
@@ -126,7 +126,8 @@ export function readWorkerOptions(options: WorkerOptions): WorkerSettings {
 export function readWorkflows(workflows: readonly AnyWorkflow[]): ReadonlyMap<string, AnyWorkflow> {
   if (!Array.isArray(workflows) || workflows.some((one) => typeof one?.program !== "function"))
     throw new TypeError("workflows must be a list of what workflow() returns.");
-  if (workflows.length > MAX_SOURCES) throw new TypeError(`workflows may have at most ${MAX_SOURCES} entries, not ${workflows.length}.`);
+  if (workflows.length > LIMITS.workWorkflows)
+    throw new TypeError(`workflows may have at most ${LIMITS.workWorkflows} entries, not ${workflows.length}.`);
   const byId = new Map(workflows.map((one) => [one.id, one]));
   if (byId.size < workflows.length) throw new TypeError("workflows must have different ids.");
   return byId;

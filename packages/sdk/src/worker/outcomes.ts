@@ -1,4 +1,5 @@
 import type { ReportedStep } from "@tidemill/contract";
+import { LIMITS } from "@tidemill/contract/limits";
 import { MAX_CHARACTERS } from "../batcher.ts";
 import { refusedStep, withoutRefused } from "../workflow/not-stored.ts";
 import type { Lease } from "./held-leases.ts";
@@ -45,9 +46,6 @@ export interface WorkOutcome {
   readonly text: string;
 }
 
-/** The largest number of outcomes that the service takes in a call. */
-const MAX_OUTCOMES = 500;
-
 export const workOutcome = ({ id, lease_token }: Lease, outcome: Outcome): WorkOutcome => ({
   lease: { id, lease_token },
   outcome,
@@ -60,9 +58,6 @@ export function outcomeText(outcome: Outcome, of: object = {}): string {
   const text = JSON.stringify({ ...of, ...rest });
   return result === undefined ? text : `${text.slice(0, -1)},"result":${result}}`;
 }
-
-/** Characters of an error that the service takes. */
-const MAX_ERROR = 16_384;
 
 /** What a worker holds. */
 type Kind = "job" | "run" | "hook";
@@ -97,7 +92,7 @@ function runWithoutContent(outcome: Outcome, why: string): Outcome | null {
   const withOthers = others.length > 0 && { steps: others };
   const failed = (what: string): Outcome => {
     const error = ofStep ?? `The service refused ${what}: ${why.replace(/^settle\[\d+\]\./, "")}`;
-    return { outcome: "failed", error: error.slice(0, MAX_ERROR), error_name: "Error", retry: false, ...withOthers };
+    return { outcome: "failed", error: error.slice(0, LIMITS.workerErrorLength), error_name: "Error", retry: false, ...withOthers };
   };
   switch (outcome.outcome) {
     case "completed":
@@ -144,7 +139,7 @@ export class Outcomes {
     let characters = 0;
     for (const { text } of this.#waiting) {
       characters += text.length;
-      if (count === MAX_OUTCOMES || (count > 0 && characters > MAX_CHARACTERS)) break;
+      if (count === LIMITS.workJobs || (count > 0 && characters > MAX_CHARACTERS)) break;
       count += 1;
     }
     return this.#waiting.splice(0, count);

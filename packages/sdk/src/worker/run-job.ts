@@ -1,4 +1,5 @@
 import type * as contract from "@tidemill/contract";
+import { LIMITS } from "@tidemill/contract/limits";
 import { parsePayload } from "../schema.ts";
 import { thrownText } from "../thrown-text.ts";
 import { JobAbortedError } from "./errors.ts";
@@ -8,7 +9,6 @@ import type { WorkerSettings } from "./options.ts";
 import type { Outcome } from "./outcomes.ts";
 import { retryOf } from "./retry-of.ts";
 
-const MAX_ERROR = 16_384;
 const NO_TEXT = "The handler threw an object without a text.";
 
 /** Runs the handler of a job. Never rejects. */
@@ -36,7 +36,7 @@ function jsonResult(result: unknown): { result?: string } {
 
 /** The text of what was thrown, without characters that the service does not store. */
 function messageOf(error: unknown): string {
-  const text = textOf(error).slice(0, MAX_ERROR).toWellFormed().replaceAll("\0", "\ufffd");
+  const text = textOf(error).slice(0, LIMITS.workerErrorLength).toWellFormed().replaceAll("\0", "\ufffd");
   return text || "The handler threw an empty text.";
 }
 

@@ -1,11 +1,12 @@
 import type * as contract from "@tidemill/contract";
+import { LIMITS } from "@tidemill/contract/limits";
 import type { UnawaitedStepError } from "../workflow/errors.ts";
 import { executeRun } from "../workflow/execute.ts";
 import { isLeaseLost } from "../workflow/execution.ts";
 import { failureOf } from "../workflow/failure.ts";
 import type { RunHost } from "../workflow/host.ts";
 import { notStored, storeOrOthers } from "../workflow/not-stored.ts";
-import { batchSize, MAX_STEPS } from "../workflow/outbox.ts";
+import { batchSize } from "../workflow/outbox.ts";
 import { progressText } from "../workflow/progress.ts";
 import type { RunOutcome } from "../workflow/run-outcome.ts";
 import type { WorkerCalls } from "./calls.ts";
@@ -97,7 +98,7 @@ async function reported(
   signal: AbortSignal,
 ): Promise<Outcome> {
   const steps = [...(outcome.steps ?? [])];
-  const rest = steps.splice(steps.length - Math.min(countWithEnd(steps), MAX_STEPS));
+  const rest = steps.splice(steps.length - Math.min(countWithEnd(steps), LIMITS.reportedSteps));
   const notReported = await storeFirst(steps, store, signal);
   if (notReported) return notReported;
   const withRest = rest.length > 0 && { steps: rest };

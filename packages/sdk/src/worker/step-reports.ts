@@ -1,4 +1,5 @@
 import type { ReportedSteps, StepReportsStored } from "@tidemill/contract";
+import { LIMITS } from "@tidemill/contract/limits";
 import { type Batched, Batcher, MAX_CHARACTERS } from "../batcher.ts";
 import { TidemillError } from "../error.ts";
 
@@ -26,20 +27,20 @@ interface Report {
 
 type Waiting = Batched<Report, void>;
 
-const LIMITS_OF_CALL = { reports: 100, steps: 1_000, characters: MAX_CHARACTERS };
+const MAX_CALL = { reports: LIMITS.stepReports, steps: LIMITS.stepsOfReports, characters: MAX_CHARACTERS };
 
 const STATUS: Readonly<Record<string, number>> = { LEASE_LOST: 409, PAYLOAD_TOO_LARGE: 413 };
 
 /** Sends the reports of executions on their steps. Reports of several runs at the same time share a call. */
 export class StepReports {
   readonly #calls: StepCalls;
-  readonly #batcher: Batcher<Report, void, keyof typeof LIMITS_OF_CALL>;
+  readonly #batcher: Batcher<Report, void, keyof typeof MAX_CALL>;
   #takesMany = true;
 
   constructor(calls: StepCalls) {
     this.#calls = calls;
     this.#batcher = new Batcher({
-      limits: () => (this.#takesMany ? LIMITS_OF_CALL : { ...LIMITS_OF_CALL, reports: 1 }),
+      limits: () => (this.#takesMany ? MAX_CALL : { ...MAX_CALL, reports: 1 }),
       sizeOf: ({ steps }) => ({ reports: 1, steps: steps.length, characters: steps.reduce((sum, { length }) => sum + length, 0) }),
       send: (batch) => this.#store(batch),
     });

@@ -1,3 +1,4 @@
+import { LIMITS } from "@tidemill/contract/limits";
 import { TidemillError } from "../error.ts";
 import { chance } from "../random.ts";
 import { wait } from "../wait.ts";
@@ -12,8 +13,6 @@ import { settleOutcomes } from "./settle-outcomes.ts";
 import { isEmpty, type RequestedSources, refusedSource, Sources } from "./sources.ts";
 import { type Taken, takenFrom } from "./taken.ts";
 
-/** Jobs and runs in one call. */
-const MAX_JOBS = 500;
 /** From this concurrency on, a call takes at most half of it: while the call is under way, the other half is executed and settled. */
 const MIN_HALVED = 100;
 /** The largest number of calls that report outcomes at the same time: while one is under way, the next one collects. */
@@ -134,7 +133,7 @@ export class WorkLoop {
   get #room(): number {
     const { concurrency } = this.#settings;
     const share = concurrency < MIN_HALVED ? concurrency : Math.ceil(concurrency / 2);
-    return Math.max(0, Math.min(MAX_JOBS, share, concurrency - this.#executing - this.#expected - this.#postponed));
+    return Math.max(0, Math.min(LIMITS.workJobs, share, concurrency - this.#executing - this.#expected - this.#postponed));
   }
 
   /**

@@ -1,7 +1,6 @@
 import type { HttpCall } from "@tidemill/contract";
+import { LIMITS } from "@tidemill/contract/limits";
 
-/** How many different secrets the service fills into one call. */
-const MAX_SECRETS = 100;
 export const OPENING = "${{";
 const TEMPLATE = /\$\{\{\s*secrets\.([A-Z][A-Z0-9_]{0,127})\s*\}\}/;
 
@@ -11,7 +10,8 @@ export const withoutTemplates = (text: string, value: string): string => text.re
 /** Checks the templates of a call. @throws {TypeError} naming the text with an invalid template */
 export function checkCallTemplates({ url, headers = {}, body }: Pick<HttpCall, "url" | "headers" | "body">): void {
   const secrets = new Set([...namesIn("url", url), ...namesIn("headers", headers), ...namesIn("body", body)]);
-  if (secrets.size > MAX_SECRETS) throw new TypeError(`A call may have at most ${MAX_SECRETS} different secrets, not ${secrets.size}.`);
+  if (secrets.size > LIMITS.callbackSecrets)
+    throw new TypeError(`A call may have at most ${LIMITS.callbackSecrets} different secrets, not ${secrets.size}.`);
 }
 
 /** The names of the secrets in the texts of a value. */

@@ -1,3 +1,4 @@
+import { LIMITS } from "@tidemill/contract/limits";
 import { checkNames } from "../check-names.ts";
 import { givenText } from "../given-text.ts";
 import { checkSchema } from "../schema.ts";
@@ -7,10 +8,6 @@ import { type Starts, startSettings } from "./start.ts";
 import { isStorable } from "./storable.ts";
 
 const ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
-const MAX_ATTEMPTS = 100;
-const MAX_BACKOFF_MS = 86_400_000;
-const MAX_CONCURRENCY = 100_000;
-const MAX_VERSION = 64;
 
 /**
  * Checks the options of a workflow where it is defined. The service checks the same when a worker registers the workflow.
@@ -31,14 +28,17 @@ export function checkWorkflow(options: object, known: object): void {
   startSettings(on as Starts | undefined);
   checkSchema("input", input);
   checkSignals(of, signals);
-  checkWhole(`attempts${of}`, attempts, 1, MAX_ATTEMPTS);
-  checkWhole(`concurrency${of}`, concurrency, 1, MAX_CONCURRENCY);
+  checkWhole(`attempts${of}`, attempts, 1, LIMITS.attempts);
+  checkWhole(`concurrency${of}`, concurrency, 1, LIMITS.concurrency);
   if (backoff !== undefined) {
     checkNames(`backoff${of}`, backoff as object, { delay: true });
     checkBackoff(`backoff.delay${of}`, (backoff as { delay?: unknown }).delay);
   }
-  if (version !== undefined && (typeof version !== "string" || version === "" || version.length > MAX_VERSION || !isStorable(version)))
-    throw new TypeError(`version${of} must be a string of 1 to ${MAX_VERSION} characters, not ${givenText(version)}.`);
+  if (
+    version !== undefined &&
+    (typeof version !== "string" || version === "" || version.length > LIMITS.codeVersionLength || !isStorable(version))
+  )
+    throw new TypeError(`version${of} must be a string of 1 to ${LIMITS.codeVersionLength} characters, not ${givenText(version)}.`);
   for (const [name, hook] of Object.entries({ onSuccess, onFailure, onCancel })) {
     if (hook !== undefined && typeof hook !== "function") throw new TypeError(`${name}${of} must be a function.`);
   }
@@ -47,7 +47,7 @@ export function checkWorkflow(options: object, known: object): void {
 function checkBackoff(what: string, delay: unknown): void {
   try {
     const ms = delay === undefined ? 0 : durationMs("delay", delay as Duration);
-    if (Number.isInteger(ms) && ms <= MAX_BACKOFF_MS) return;
+    if (Number.isInteger(ms) && ms <= LIMITS.backoffMs) return;
   } catch {}
   throw new TypeError(`${what} must be whole milliseconds, or a string such as "10s", of at most 24 hours, not ${givenText(delay)}.`);
 }

@@ -1,3 +1,4 @@
+import { LIMITS } from "@tidemill/contract/limits";
 import { givenText } from "../given-text.ts";
 
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
@@ -18,7 +19,7 @@ export function durationMs(field: string, duration: Duration): number {
 }
 
 /** The longest sleep, or wait for a signal, in one step. */
-const MAX_WAIT_MS = 365 * UNITS.d;
+const MAX_WAIT_MS = LIMITS.delaySeconds * UNITS.s;
 
 /**
  * How long a step waits.

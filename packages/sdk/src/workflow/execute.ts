@@ -1,4 +1,5 @@
 import type { TakenRun } from "@tidemill/contract";
+import { LIMITS } from "@tidemill/contract/limits";
 import { retryOf } from "../worker/retry-of.ts";
 import { drive } from "./drive.ts";
 import { JournalMismatchError, RunAbortedError, StepCancelledError, StepError, UnawaitedStepError } from "./errors.ts";
@@ -14,8 +15,6 @@ import { undoBegun } from "./undo.ts";
 import { undoFailed, undoRun } from "./undo-steps.ts";
 import type { AnyWorkflow } from "./workflow.ts";
 
-/** Steps that the service takes in `retry_steps`. */
-const MAX_RETRY_STEPS = 1_000;
 const ABORTED: End = { kind: "aborted" };
 
 /** Executes a run from the top of its workflow, as far as it gets. Never rejects. */
@@ -142,10 +141,10 @@ function failed(execution: Execution, run: TakenRun, error: unknown): RunOutcome
   const said = { outcome: "failed", error: message || name, error_name: name, ...retry, ...steps } as const;
   const stored = execution.stepsToRepeat.filter((key) => !execution.outbox.isProvisional(key));
   if (stored.length > 0 && hasNextAttempt(execution, run, error))
-    return { ...said, retry: true, retry_steps: stored.slice(0, MAX_RETRY_STEPS) };
+    return { ...said, retry: true, retry_steps: stored.slice(0, LIMITS.retrySteps) };
   // An empty list is sent, too: without one, the service would take failures with the same message for the steps that a retry executes
   // again.
-  return { ...said, retry_steps: execution.retrySteps(error).slice(0, MAX_RETRY_STEPS) };
+  return { ...said, retry_steps: execution.retrySteps(error).slice(0, LIMITS.retrySteps) };
 }
 
 type Retry = { readonly retry?: boolean; readonly retry_in?: number };

@@ -1,4 +1,5 @@
 import type { ReportedStep, RunError, RunStep, StepType } from "@tidemill/contract";
+import { undoKey } from "@tidemill/contract/journal";
 import { checkObject } from "../check-names.ts";
 import { momentMs, momentText } from "../clock.ts";
 import { TidemillError } from "../error.ts";
@@ -27,7 +28,7 @@ import { collectsFailures, stepErrorsBehind } from "./step-errors-behind.ts";
 import { StepKeys, stepBase } from "./step-keys.ts";
 import { StepPromise } from "./step-promise.ts";
 import { Changes } from "./turn.ts";
-import { type Undo, undoKey } from "./undo.ts";
+import type { Undo } from "./undo.ts";
 
 /** How an execution ended. */
 export type End =

@@ -1,4 +1,5 @@
 import type { HttpCall, HttpMethod } from "@tidemill/contract";
+import { LIMITS } from "@tidemill/contract/limits";
 import { checkNames } from "../check-names.ts";
 import { givenText } from "../given-text.ts";
 import { milliseconds } from "../options.ts";
@@ -25,11 +26,6 @@ const FIELDS = {
   of: true,
 } as const satisfies Record<keyof HttpRequest, true>;
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] as const satisfies readonly HttpMethod[];
-const MAX_URL = 2_048;
-const MAX_ATTEMPTS = 100;
-const MAX_BACKOFF_MS = 86_400_000;
-/** The largest call, in bytes of JSON. */
-const MAX_BYTES = 1024 * 1024;
 
 /**
  * A call as the service takes it.
@@ -46,9 +42,9 @@ export function httpCall(request: HttpRequest, whose: string): HttpCall {
     throw new TypeError(`A request with the method ${method} has no body.`);
   // Checks `attempts` and `backoff` like those of a step that the worker executes.
   const settings = stepSettings({ ...(attempts !== undefined && { attempts }), ...(backoff !== undefined && { backoff }) });
-  if (attempts !== undefined && attempts > MAX_ATTEMPTS)
-    throw new RangeError(`attempts of a call must be at most ${MAX_ATTEMPTS}, not ${attempts}.`);
-  if (settings.firstBackoffMs > MAX_BACKOFF_MS)
+  if (attempts !== undefined && attempts > LIMITS.attempts)
+    throw new RangeError(`attempts of a call must be at most ${LIMITS.attempts}, not ${attempts}.`);
+  if (settings.firstBackoffMs > LIMITS.backoffMs)
     throw new RangeError(`backoff.delay of a call must be 24 hours or less, not ${givenText(backoff?.delay)}.`);
   const call: HttpCall = {
     url: addressOf(url),
@@ -67,15 +63,14 @@ export function httpCall(request: HttpRequest, whose: string): HttpCall {
 /** The service keeps the request with its defaults. */
 function checkSize({ url, headers = {}, body, method = body === undefined ? "GET" : "POST", timeout = TIMEOUT_MS }: HttpCall): void {
   const text = JSON.stringify({ method, url, headers, body, timeoutMs: timeout });
-  const bytes = text.length * 3 > MAX_BYTES ? new TextEncoder().encode(text).length : 0;
-  if (bytes > MAX_BYTES) throw new RangeError(`A call must have at most ${MAX_BYTES} bytes of JSON (1 MiB), not ${bytes}.`);
+  const bytes = text.length * 3 > LIMITS.payloadBytes ? new TextEncoder().encode(text).length : 0;
+  if (bytes > LIMITS.payloadBytes)
+    throw new RangeError(`A call must have at most ${LIMITS.payloadBytes} bytes of JSON (1 MiB), not ${bytes}.`);
 }
 
 const FORM = "application/x-www-form-urlencoded";
 /** Limits of a body that is not a string. The service takes a little more, together with the other steps of a call. */
 const MAX_DEPTH = 48;
-/** Milliseconds. */
-const MAX_TIMEOUT_MS = 900_000;
 /** The service's default. */
 const TIMEOUT_MS = 30_000;
 
@@ -113,7 +108,7 @@ function headersOf(headers: HttpRequest["headers"], body: unknown): Pick<HttpCal
 
 function timeoutOf(timeout: Duration): number {
   const ms = Math.ceil(milliseconds("timeout", durationMs("timeout", timeout), 1));
-  if (ms > MAX_TIMEOUT_MS) throw new RangeError(`timeout of a call must be 15 minutes or less, not ${ms} ms.`);
+  if (ms > LIMITS.httpTimeoutMs) throw new RangeError(`timeout of a call must be 15 minutes or less, not ${ms} ms.`);
   return ms;
 }
 
@@ -123,7 +118,8 @@ function addressOf(given: string | URL): string {
     throw new TypeError(`url must be an http or https URL, not ${givenText(url)}.`);
   if (/^https?:\/\/[^/?#]*@/i.test(url))
     throw new TypeError("url must not contain a user or password. Send them in the header authorization.");
-  if (url.length > MAX_URL) throw new RangeError(`url must have at most ${MAX_URL} characters, not ${url.length}.`);
+  if (url.length > LIMITS.callbackUrlLength)
+    throw new RangeError(`url must have at most ${LIMITS.callbackUrlLength} characters, not ${url.length}.`);
   const plain = withoutTemplates(url, "a");
   const parsed = isStorable(plain) && !/\s/.test(plain) && URL.canParse(plain) ? new URL(plain) : null;
   // The value of a template must not change where the call goes.

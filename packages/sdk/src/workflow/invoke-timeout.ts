@@ -1,7 +1,6 @@
+import { LIMITS } from "@tidemill/contract/limits";
 import { givenText } from "../given-text.ts";
 import { type Duration, durationMs } from "./duration.ts";
-
-const MAX_MS = 86_400_000;
 
 /**
  * @returns milliseconds, whole
@@ -9,7 +8,7 @@ const MAX_MS = 86_400_000;
  */
 export function invokeTimeoutMs(timeout: Duration | undefined): number {
   const ms = timeout === undefined ? Number.NaN : Math.ceil(milliseconds(timeout));
-  if (ms >= 1 && ms <= MAX_MS) return ms;
+  if (ms >= 1 && ms <= LIMITS.invokeTimeoutMs) return ms;
   const given = timeout === undefined ? "" : `, not ${givenText(timeout)}`;
   throw new TypeError(`step.invoke needs a timeout of at most 24 hours${given}. The run that it starts may take longer.`);
 }

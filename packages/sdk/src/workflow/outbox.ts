@@ -1,9 +1,8 @@
 import type { ReportedStep } from "@tidemill/contract";
+import { LIMITS } from "@tidemill/contract/limits";
 import { countValues } from "./fits-in-body.ts";
 import { hasReturned } from "./not-stored.ts";
 
-/** Steps in one call. */
-export const MAX_STEPS = 100;
 /** Characters of outputs in one call, if it has more than one step. */
 const MAX_CHARACTERS = 500_000;
 /** Values in bodies of `step.http`, in one call that has more than one of them. One has at most as many. */
@@ -172,7 +171,7 @@ export class Outbox {
   }
 
   #batchSize(): number {
-    const next = this.#items.slice(0, MAX_STEPS);
+    const next = this.#items.slice(0, LIMITS.reportedSteps);
     const call = next.findIndex(({ what }) => typeof what === "function");
     return batchSize(stepsOf(call === -1 ? next : next.slice(0, call)));
   }
@@ -188,12 +187,12 @@ export class Outbox {
 /** How many of the first steps one call stores. */
 export function batchSize(steps: readonly ReportedStep[]): number {
   let [characters, values] = [0, 0];
-  const end = steps.slice(0, MAX_STEPS).findIndex((step, index) => {
+  const end = steps.slice(0, LIMITS.reportedSteps).findIndex((step, index) => {
     characters += charactersOf(step);
     values += bodyValuesOf(step);
     return index > 0 && (characters > MAX_CHARACTERS || values > MAX_BODY_VALUES);
   });
-  return end === -1 ? Math.min(MAX_STEPS, steps.length) : end;
+  return end === -1 ? Math.min(LIMITS.reportedSteps, steps.length) : end;
 }
 
 /** The length of a step as JSON: its output, its error, and the call that the service makes for it. */

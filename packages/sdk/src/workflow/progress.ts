@@ -1,6 +1,6 @@
+import { LIMITS } from "@tidemill/contract/limits";
 import { fitInBody } from "./fits-in-body.ts";
 
-const MAX_BYTES = 4 * 1024;
 const MAX_DEPTH = 32;
 
 /**
@@ -12,8 +12,8 @@ export function progressText(value: unknown): string {
   const text = JSON.stringify(value);
   if (text === undefined) throw new TypeError("The progress of a run must be JSON.");
   const bytes = new TextEncoder().encode(text).length;
-  if (bytes > MAX_BYTES) throw new TypeError(`The progress of a run has at most ${MAX_BYTES} bytes, not ${bytes}.`);
-  if (!fitInBody([JSON.parse(text)], MAX_BYTES, MAX_DEPTH))
+  if (bytes > LIMITS.progressBytes) throw new TypeError(`The progress of a run has at most ${LIMITS.progressBytes} bytes, not ${bytes}.`);
+  if (!fitInBody([JSON.parse(text)], LIMITS.progressBytes, MAX_DEPTH))
     throw new TypeError(`The progress of a run has at most ${MAX_DEPTH} levels, and no member of the name __proto__ or constructor.`);
   return text;
 }

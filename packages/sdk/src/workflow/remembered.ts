@@ -1,3 +1,4 @@
+import { LIMITS } from "@tidemill/contract/limits";
 import { NonRetryableError } from "../worker/errors.ts";
 import { jsonOf } from "../worker/json-of.ts";
 import { lossesIn, withErrors } from "./lost-in-json.ts";
@@ -58,10 +59,6 @@ type IsLeftOut<K, V> = K extends symbol ? true : V extends symbol | ((...args: n
 /** A member that may be undefined may be left out. */
 type Member<V> = V extends undefined ? V : Remembered<V>;
 
-/** The largest value that the service takes: the result of a step or a workflow, an input, the data of an event. Bytes of JSON. */
-const MAX_BYTES = 1024 * 1024;
-/** How deep objects and arrays may be nested. */
-const MAX_DEPTH = 64;
 /** The largest number of UTF-8 bytes per character of a string. */
 const MAX_BYTES_OF_CHARACTER = 3;
 
@@ -77,20 +74,21 @@ export function remember(value: unknown, whose: string, what = "result"): unknow
   const plain = jsonOf(value, subject);
   if (plain === undefined) return null;
   const copy = parsed(plain, subject);
-  const { lost, hasErrors } = lossesIn(value, MAX_DEPTH);
+  const { lost, hasErrors } = lossesIn(value, LIMITS.jsonDepth);
   if (lost) throw new NonRetryableError(`${subject} has no JSON: ${lost.path || "it"} is ${lost.what}. ${lost.advice}`);
   return hasErrors ? parsed(jsonOf(value, subject, withErrors) ?? plain, subject) : copy;
 }
 
 /** @throws {NonRetryableError} for more than the service stores */
 function parsed(text: string, subject: string): unknown {
-  const bytes = text.length * MAX_BYTES_OF_CHARACTER > MAX_BYTES ? new TextEncoder().encode(text).length : 0;
-  if (bytes > MAX_BYTES)
+  const bytes = text.length * MAX_BYTES_OF_CHARACTER > LIMITS.payloadBytes ? new TextEncoder().encode(text).length : 0;
+  if (bytes > LIMITS.payloadBytes)
     throw new NonRetryableError(
-      `${subject} has ${bytes} bytes of JSON; the limit is ${MAX_BYTES} bytes (1 MiB). Store it elsewhere, and use its id or address.`,
+      `${subject} has ${bytes} bytes of JSON; the limit is ${LIMITS.payloadBytes} bytes (1 MiB). Store it elsewhere, and use its id or address.`,
     );
   const copy: unknown = JSON.parse(text);
-  if (isDeeper(copy, MAX_DEPTH)) throw new NonRetryableError(`${subject} is nested deeper than ${MAX_DEPTH} levels, which is the limit.`);
+  if (isDeeper(copy, LIMITS.jsonDepth))
+    throw new NonRetryableError(`${subject} is nested deeper than ${LIMITS.jsonDepth} levels, which is the limit.`);
   return copy;
 }
 

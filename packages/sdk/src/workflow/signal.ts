@@ -1,3 +1,4 @@
+import { LIMITS } from "@tidemill/contract/limits";
 import { givenText } from "../given-text.ts";
 import { isStorable } from "./storable.ts";
 
@@ -44,11 +45,10 @@ export function checkSignal(what: string, given: unknown): void {
     throw new TypeError(`${what} must be made by signal(), not ${givenText(given)}.`);
 }
 
-const MAX_ID = 256;
-
 /** @throws {TypeError} for an id that a signal cannot have */
 export function signalId(id: string): string {
-  if (typeof id === "string" && id.length > 0 && id.length <= MAX_ID && id !== "." && id !== ".." && isStorable(id)) return id;
-  const rule = `1 to ${MAX_ID} characters other than "." and "..", without NUL or lone surrogates`;
+  if (typeof id === "string" && id.length > 0 && id.length <= LIMITS.signalIdLength && id !== "." && id !== ".." && isStorable(id))
+    return id;
+  const rule = `1 to ${LIMITS.signalIdLength} characters other than "." and "..", without NUL or lone surrogates`;
   throw new TypeError(`The id of a signal must be ${rule}, not ${givenText(id)}.`);
 }

@@ -1,4 +1,5 @@
 import type { PutWorkflow } from "@tidemill/contract";
+import { LIMITS } from "@tidemill/contract/limits";
 import { checkNames } from "../check-names.ts";
 import { givenText } from "../given-text.ts";
 import { checkCron, checkTimezone } from "./check-cron.ts";
@@ -11,8 +12,6 @@ export interface EventDefinition<Data = unknown> {
   readonly types?: { readonly data: Data };
 }
 
-const MAX_NAME = 128;
-const MAX_EVENTS = 100;
 const NAME = /^[a-z0-9_]+(\.[a-z0-9_]+)*$/;
 
 /**
@@ -71,7 +70,7 @@ export type StartInput<On> = On extends readonly (infer One)[]
 export const eventName = (given: string | EventDefinition): string => checkedName(typeof given === "string" ? given : given.name);
 
 function checkedName(name: string): string {
-  if (typeof name === "string" && NAME.test(name) && name.length <= MAX_NAME) return name;
+  if (typeof name === "string" && NAME.test(name) && name.length <= LIMITS.eventNameLength) return name;
   const hint = String(name).includes("/") ? " Use dots instead of slashes." : "";
   const rule = "lower-case letters, digits and underscores, in parts separated by dots";
   throw new TypeError(`The name of an event must be ${rule}, not ${givenText(name)}.${hint}`);
@@ -91,7 +90,7 @@ export function startSettings(on: Starts | undefined): StartSettings {
   const events = starts.flatMap((start) => (start.kind === "event" ? [start.name] : []));
   const twice = events.find((name, at) => events.indexOf(name) < at);
   if (twice !== undefined) throw new TypeError(`on has the event ${JSON.stringify(twice)} more than once.`);
-  if (events.length > MAX_EVENTS) throw new TypeError(`on takes at most ${MAX_EVENTS} events, not ${events.length}.`);
+  if (events.length > LIMITS.workflowEvents) throw new TypeError(`on takes at most ${LIMITS.workflowEvents} events, not ${events.length}.`);
   const [schedule, ...others] = starts.filter((start) => start.kind === "cron");
   if (others.length > 0) throw new TypeError("on takes one cron schedule at most. Use a list in its fields, for example 0 9,17 * * *.");
   return {

@@ -1,9 +1,12 @@
+import { UNDO_PREFIX } from "@tidemill/contract/journal";
+import { LIMITS } from "@tidemill/contract/limits";
 import { givenText } from "../given-text.ts";
 import { NonRetryableError } from "../worker/errors.ts";
 import { DuplicateStepError } from "./errors.ts";
 import { isStorable } from "./storable.ts";
 
-const MAX_LENGTH = 256;
+/** The key of a later use is a little longer. */
+const MAX_LENGTH = LIMITS.stepKeyLength - 8;
 
 /** Gives each use of a step its key in the journal: `name`, or `name[key]`; when it is used again, `name:2` and so on. */
 export class StepKeys {
@@ -52,8 +55,9 @@ export function stepBase(name: string, key: string | number | undefined): string
     throw new NonRetryableError(`The key of step ${JSON.stringify(name)} must be a string or a number, not ${given}.`);
   }
   const base = key === undefined ? name : `${name}[${key}]`;
-  if (base.startsWith("undo(")) throw new NonRetryableError(`The name of a step must not begin with "undo(": ${JSON.stringify(base)}.`);
-  if (name !== "" && base.length <= MAX_LENGTH - 8 && isStorable(base)) return base;
-  const rule = `a string of 1 to ${MAX_LENGTH - 8} characters without NUL or lone surrogates`;
+  if (base.startsWith(UNDO_PREFIX))
+    throw new NonRetryableError(`The name of a step must not begin with "${UNDO_PREFIX}": ${JSON.stringify(base)}.`);
+  if (name !== "" && base.length <= MAX_LENGTH && isStorable(base)) return base;
+  const rule = `a string of 1 to ${MAX_LENGTH} characters without NUL or lone surrogates`;
   throw new NonRetryableError(`A step's name, including its key, must be ${rule}, not ${JSON.stringify(base)}.`);
 }

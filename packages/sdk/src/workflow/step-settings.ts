@@ -1,3 +1,4 @@
+import { LIMITS } from "@tidemill/contract/limits";
 import { checkNames } from "../check-names.ts";
 import { givenText } from "../given-text.ts";
 import { milliseconds } from "../options.ts";
@@ -18,7 +19,6 @@ const OPTIONS = { key: true, attempts: true, backoff: true, timeout: true, undo:
   true
 >;
 const FIRST_BACKOFF_MS = 1_000;
-const MAX_BACKOFF_MS = 86_400_000;
 const JITTER = 0.2;
 
 /** @throws {TypeError} naming the option that is wrong */
@@ -42,4 +42,4 @@ export function stepSettings(options: RunStepOptions<never>): StepSettings {
  * @param chance from 0 to 1
  */
 export const backoffMs = ({ firstBackoffMs }: StepSettings, attempt: number, chance: number): number =>
-  Math.min(firstBackoffMs * 2 ** (attempt - 1) * (1 + JITTER * chance), MAX_BACKOFF_MS);
+  Math.min(firstBackoffMs * 2 ** (attempt - 1) * (1 + JITTER * chance), LIMITS.backoffMs);

@@ -1,4 +1,5 @@
 import type { Triggered, TriggeredMany, TriggerWorkflow } from "@tidemill/contract";
+import { LIMITS } from "@tidemill/contract/limits";
 import { type Batched, Batcher, MAX_CHARACTERS } from "../batcher.ts";
 import { encodeJson } from "../encode-json.ts";
 import { TidemillError } from "../error.ts";
@@ -12,20 +13,20 @@ export interface TriggerCalls {
 /** The trigger is JSON: its input may change later. */
 type Waiting = Batched<string, Triggered>;
 
-const LIMITS_OF_CALL = { triggers: 1_000, characters: MAX_CHARACTERS };
+const MAX_CALL = { triggers: LIMITS.triggers, characters: MAX_CHARACTERS };
 
 const STATUS: Readonly<Record<string, number>> = { QUOTA_EXCEEDED: 402, PAYLOAD_TOO_LARGE: 413 };
 
 /** Sends triggers of one workflow together if they come at the same time. */
 export class TriggerBatcher {
   readonly #calls: TriggerCalls;
-  readonly #batcher: Batcher<string, Triggered, keyof typeof LIMITS_OF_CALL>;
+  readonly #batcher: Batcher<string, Triggered, keyof typeof MAX_CALL>;
 
   /** @param onIdle called when nothing is under way */
   constructor(calls: TriggerCalls, onIdle: () => void) {
     this.#calls = calls;
     this.#batcher = new Batcher({
-      limits: () => LIMITS_OF_CALL,
+      limits: () => MAX_CALL,
       sizeOf: ({ length }) => ({ triggers: 1, characters: length }),
       send: (batch) => this.#trigger(batch),
       onIdle,

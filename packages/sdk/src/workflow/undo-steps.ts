@@ -1,4 +1,5 @@
 import type { ReportedStep, RunError, TakenRun } from "@tidemill/contract";
+import { UNDO_BEGUN, undoKey } from "@tidemill/contract/journal";
 import { momentText } from "../clock.ts";
 import { attemptStep } from "./attempt-step.ts";
 import type { StepContext } from "./context.ts";
@@ -6,7 +7,7 @@ import { JournalMismatchError } from "./errors.ts";
 import { type End, type Execution, isLeaseLost } from "./execution.ts";
 import { failureOf } from "./failure.ts";
 import type { RunOutcome } from "./run-outcome.ts";
-import { idempotencyKey, UNDO_BEGUN, undoBegun, undoKey } from "./undo.ts";
+import { idempotencyKey, undoBegun } from "./undo.ts";
 
 /**
  * Undoes the steps of a run that has ended, or that an earlier execution has begun to undo. If the program threw before it reached all of

@@ -1,4 +1,5 @@
 import type { RunError } from "@tidemill/contract";
+import { UNDO_BEGUN } from "@tidemill/contract/journal";
 import { NonRetryableError } from "../worker/errors.ts";
 import type { StepContext } from "./context.ts";
 import type { Journal } from "./journal.ts";
@@ -12,13 +13,9 @@ export interface Undo {
   readonly settings: StepSettings;
 }
 
-/** The step that marks that the steps of a run are being undone. Its output is the error with which the run fails. */
-export const UNDO_BEGUN = "undo()";
-
-export const undoKey = (key: string): string => `undo(${key})`;
-
 export const idempotencyKey = (runId: string, key: string): string => `${runId}:${encodeURIComponent(key)}`;
 
+/** Leaves room for `undo()` around the key. */
 const MAX_LENGTH = 240;
 
 /** @throws {TypeError} if it is not a function; {NonRetryableError} for a name that is too long for the step of its undo */

@@ -1,4 +1,5 @@
 import type { LastError, ListedRun, Run as RunRecord, RunStatus, RunStep } from "@tidemill/contract";
+import { undoneBy } from "@tidemill/contract";
 import { jsonItems } from "#http";
 import {
   fragment,
@@ -13,7 +14,6 @@ import {
   type WorkspaceId,
 } from "#kernel";
 import type { LaneId } from "#lanes";
-import { undoneBy } from "../undo/key.ts";
 
 /**
  * Whether a run has not ended. A check of migration 0010 says that `status` and `ended_at` agree. A condition on the status would imply that of

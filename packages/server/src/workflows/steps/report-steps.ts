@@ -1,4 +1,4 @@
-import { LIMITS, ReportedError, type ReportedStep } from "@tidemill/contract";
+import { isUndoKey, LIMITS, ReportedError, type ReportedStep, UNDO_BEGUN } from "@tidemill/contract";
 import { compileCheck, type Principal, RawJson } from "#http";
 import type { NamedClaim } from "#jobs";
 import { type Db, invalid, problem, type Transactional, type UuidSource } from "#kernel";
@@ -7,7 +7,7 @@ import type { TextRedactor } from "#redaction";
 import { beginCalls, readCall } from "../calls/index.ts";
 import { lockExecution } from "../executions/execution-store.ts";
 import type { RunKey } from "../runs/run.ts";
-import { isUndoKey, MAX_UNDOABLE_KEY_LENGTH, RESERVED_KEY, UNDO_BEGUN } from "../undo/key.ts";
+import { MAX_UNDOABLE_KEY_LENGTH, RESERVED_KEY } from "../undo/key.ts";
 import { beginWaits, changeWaits } from "./begin-waits.ts";
 import { insertStepsAcrossWorkspaces, type StepToInsert } from "./step-store.ts";
 import type { StepWriter } from "./step-writer.ts";

@@ -1,10 +1,11 @@
+import { isUndoKey } from "@tidemill/contract";
 import type { FastifyRequest } from "fastify";
 import { principalOf, workspaceOf } from "#http";
 import type { NamedClaim } from "#jobs";
 import { invalid, problem, type RunId, type Shares, type Tenants, type Transactional } from "#kernel";
 import { type RunKey, readRunId, runNotFound } from "../runs/run.ts";
 import { findRun } from "../runs/run-store.ts";
-import { isUndoKey, RESERVED_KEY } from "../undo/key.ts";
+import { RESERVED_KEY } from "../undo/key.ts";
 import { refuserOf } from "./refuse-secrets.ts";
 import type { VerifyReport } from "./report-steps.ts";
 

@@ -1,8 +1,8 @@
+import { UNDO_BEGUN } from "@tidemill/contract";
 import { binaryTextArray, type Db, fragment, plainArray, type RunId, rows, sql, type WorkspaceId } from "#kernel";
 import { type BegunRun, INPUT_AND_SIZE } from "../executions/execution-store.ts";
 import type { RunKey } from "../runs/run.ts";
 import type { RunToUndo } from "./enqueue-undos.ts";
-import { UNDO_BEGUN } from "./key.ts";
 
 /** A condition on step `s`: it has completed, and its undo has no outcome. */
 const TO_UNDO = fragment`s.undoable and s.status = 'completed' and not exists (
