@@ -1,5 +1,5 @@
 import { LIMITS } from "./limits.ts";
-import type { RunError } from "./workflows.ts";
+import type { RunError } from "./run-errors.ts";
 
 /** The size of a journal, or of what is added to it. */
 export interface JournalSize {

@@ -1,7 +1,7 @@
 import { type Static, Type } from "typebox";
 import { QueueName } from "./names.ts";
 import { Cursor, Moment, Nullable, PageQuery } from "./paging.ts";
-import { WorkflowId } from "./workflows.ts";
+import { WorkflowId } from "./workflow-ids.ts";
 
 /** What a key may do. Source: contract §2. */
 export const ROLES = ["admin", "write", "read", "worker"] as const;

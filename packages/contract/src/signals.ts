@@ -1,8 +1,9 @@
 import { type Static, Type } from "typebox";
-import { LeaseToken } from "./leases.ts";
+import { LEASE_TOKEN, LeaseToken } from "./leases.ts";
 import { LIMITS } from "./limits.ts";
 import { SIGNAL_ID } from "./names.ts";
-import { RUN_ID, RunId, StepKey } from "./workflows.ts";
+import { StepKey } from "./steps.ts";
+import { RUN_ID, RunId } from "./workflow-ids.ts";
 
 /** Source: specification, Signal; contract §11. */
 export const SignalId = Type.String({
@@ -41,7 +42,7 @@ export const RegisterSignal = Type.Object(
     title: "RegisterSignal",
     description: "A signal that a step of a run registers.",
     additionalProperties: false,
-    examples: [{ lease_token: "1f-3a-1-pXn3ZC0w8bVb2xXq6p1yKQ", key: "approval", signal: "approve.u1" }],
+    examples: [{ lease_token: LEASE_TOKEN, key: "approval", signal: "approve.u1" }],
   },
 );
 export type RegisterSignal = Static<typeof RegisterSignal>;

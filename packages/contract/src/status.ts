@@ -3,7 +3,7 @@ import { each } from "./each.ts";
 import { JOB_STATES } from "./jobs.ts";
 import { Moment, Nullable } from "./paging.ts";
 import { PlanName } from "./plans.ts";
-import { RUN_STATUSES } from "./workflows.ts";
+import { RUN_STATUSES } from "./runs.ts";
 
 const Count = (description: string) => Type.Integer({ minimum: 0, description });
 const HealthLevel = Type.Enum(["ok", "degraded"], { title: "Health", description: "`degraded` when something needs attention." });

@@ -1,11 +1,15 @@
 import { type Static, Type } from "typebox";
 import { ERRORS } from "./errors.ts";
+import { TakenRun } from "./executions.ts";
+import { TakenHook } from "./hooks.ts";
 import { JobId } from "./jobs.ts";
-import { LeaseToken } from "./leases.ts";
+import { LEASE_TOKEN, LeaseToken } from "./leases.ts";
 import { LIMITS } from "./limits.ts";
 import { QueueName } from "./names.ts";
 import { Cursor, Moment, Nullable, PageQuery } from "./paging.ts";
-import { Progress, ReportedStep, StepKey, TakenHook, TakenRun, WorkflowId } from "./workflows.ts";
+import { Progress } from "./step-reports.ts";
+import { ReportedStep, StepKey } from "./steps.ts";
+import { WorkflowId } from "./workflow-ids.ts";
 
 const WorkerName = Type.String({
   title: "WorkerName",
@@ -70,7 +74,6 @@ const WorkId = Type.String({
 });
 
 const ID = "job_01kajv3k4ve6nsd9z5kgtzx0rw";
-const TOKEN = "1f-3a-1-pXn3ZC0w8bVb2xXq6p1yKQ";
 
 export const SettleJob = Type.Object(
   {
@@ -121,7 +124,7 @@ export const SettleJob = Type.Object(
     title: "SettleJob",
     description: "The outcome of an attempt on a job, or of an execution of a run.",
     additionalProperties: false,
-    examples: [{ id: ID, lease_token: TOKEN, outcome: "completed", result: { sent: true } }],
+    examples: [{ id: ID, lease_token: LEASE_TOKEN, outcome: "completed", result: { sent: true } }],
   },
 );
 export type SettleJob = Static<typeof SettleJob>;
@@ -222,7 +225,7 @@ const taken = {
   traceparent: null,
   tracestate: null,
   payload: { to: "ada@example.com" },
-  lease_token: TOKEN,
+  lease_token: LEASE_TOKEN,
   lease_expires_at: "2026-11-21T09:30:30.000Z",
 };
 const settled = { id: ID, ok: true, code: null, message: null };
@@ -295,7 +298,7 @@ const HeldLease = Type.Object(
     title: "HeldLease",
     description: "A job or run that the worker holds.",
     additionalProperties: false,
-    examples: [{ id: ID, lease_token: TOKEN }],
+    examples: [{ id: ID, lease_token: LEASE_TOKEN }],
   },
 );
 
@@ -317,7 +320,7 @@ export const ExtendRequest = Type.Object(
     title: "ExtendRequest",
     description: "Jobs whose leases to extend.",
     additionalProperties: false,
-    examples: [{ worker: "mailer-7f3a", leases: [{ id: ID, lease_token: TOKEN }], lease: 30 }],
+    examples: [{ worker: "mailer-7f3a", leases: [{ id: ID, lease_token: LEASE_TOKEN }], lease: 30 }],
   },
 );
 export type ExtendRequest = Static<typeof ExtendRequest>;
@@ -354,7 +357,7 @@ export const CompleteJob = Type.Object(
     title: "CompleteJob",
     description: "A successful attempt.",
     additionalProperties: false,
-    examples: [{ lease_token: TOKEN, result: { sent: true } }],
+    examples: [{ lease_token: LEASE_TOKEN, result: { sent: true } }],
   },
 );
 export const FailJob = Type.Object(
@@ -363,7 +366,7 @@ export const FailJob = Type.Object(
     title: "FailJob",
     description: "A failed attempt.",
     additionalProperties: false,
-    examples: [{ lease_token: TOKEN, error: "No such mailbox." }],
+    examples: [{ lease_token: LEASE_TOKEN, error: "No such mailbox." }],
   },
 );
 export type FailJob = Static<typeof FailJob>;
@@ -373,7 +376,7 @@ export const HeartbeatJob = Type.Object(
     title: "HeartbeatJob",
     description: "A lease to extend.",
     additionalProperties: false,
-    examples: [{ lease_token: TOKEN, lease: 60 }],
+    examples: [{ lease_token: LEASE_TOKEN, lease: 60 }],
   },
 );
 export type HeartbeatJob = Static<typeof HeartbeatJob>;
