@@ -7,17 +7,7 @@ import { createDeadLetters } from "#dead-letters";
 import { createEngine, type Engine } from "#engine";
 import { createExplain } from "#explain";
 import { createJobs } from "#jobs";
-import {
-  Changes,
-  type Config,
-  type DatabaseClock,
-  DuePoll,
-  type EmitEvent,
-  type PersonId,
-  type Random,
-  Services,
-  type Shares,
-} from "#kernel";
+import { Changes, type Config, type DatabaseClock, DuePoll, type EmitEvent, type Random, Services, type Shares } from "#kernel";
 import { createLive } from "#live";
 import { createMetrics } from "#metrics";
 import { createOperations } from "#operations";
@@ -33,11 +23,12 @@ import { createVault, type OpenVault } from "#vault";
 import { createWebhookSender, createWebhooks } from "#webhooks";
 import { createWorkers } from "#workers";
 import { callKind, createWorkflows, hookKind, runKind, startScheduledRuns, undoKind } from "#workflows";
-import { createAdminContext, createWorkspaces, type WorkspaceChanged } from "#workspaces";
+import { createAdminContext, createWorkspaces } from "#workspaces";
 import type { OpenDatabases } from "./databases.ts";
 import { emptyWorkspace } from "./empty-workspace.ts";
 import { createListeners, type Listeners } from "./listeners.ts";
 import { VERSION } from "./version.ts";
+import { wireChanges } from "./wire-changes.ts";
 
 /** What a node is composed of: its configuration, its databases, its keys, and the sources of time and chance. */
 interface NodeParts {
@@ -101,13 +92,18 @@ export async function composeNode({
   const names = createNames({ config, guard, share: shares.lookups, clock });
 
   const vault = createVault({ ...shared, keyring });
+  // Known once the ports are open.
   const ownPorts = () => listeners.ownPorts();
-  const callbacks = createCallbacks({ ...shared, guard, names, hosts, ownPorts, secrets: vault.secrets, version: VERSION });
-  const pushes = createPushes({ ...shared, secrets: vault.secrets, guard, names, hosts, ownPorts, version: VERSION });
-  const webhookSender = createWebhookSender({ ...shared, secrets: vault.secrets, guard, names, hosts, ownPorts, version: VERSION });
   const nodeUrl = () => listeners.url();
+  const outgoing = { ...shared, guard, names, hosts, ownPorts, secrets: vault.secrets, version: VERSION };
+  const callbacks = createCallbacks(outgoing);
+  const pushes = createPushes(outgoing);
+  const webhookSender = createWebhookSender(outgoing);
+
+  const wired = wireChanges(openVault, () => ({ engine, live, services, workers, workflows, workspaces }));
   const engine = createEngine({
     ...shared,
+    ...wired.ofEngine,
     version: VERSION,
     nodeUrl,
     databases,
@@ -120,77 +116,15 @@ export async function composeNode({
       webhookSender.kind,
     ],
     masterKeys: { ids: () => keyring.ids, onMissing: (id) => void openVault.findKey(id) },
-    handlers: {
-      workspaceChanged: ({ workspaceId, keyId }) => onWorkspaceChanged(workspaceId, keyId),
-      personChanged: ({ personId }) => endStreamsOf(personId),
-      workspaceDeleted: ({ workspaceId }) => onWorkspaceChanged(workspaceId, null),
-      runChanged: (run) => workflows.runChanged(run),
-      workspaceFollowed: (message) => live.receive(message),
-      recordsChanged: (message) => live.receive(message),
-      followersWanted: (message) => live.receive(message),
-      masterKeyChanged: () =>
-        void openVault
-          .reloadKeys()
-          .then(() => engine.lease.refresh())
-          .then(() => openVault.finishRotation()),
-    },
-    look: () => {
-      services.missed();
-      workers.wokenAll();
-      workflows.runsMayHaveChanged();
-      live.missed();
-    },
-    onPulled: {
-      woken: (lanes) => workers.woken(lanes),
-      cancelled: (leaseId, id) => workers.cancelled(leaseId, id),
-      laneDeleted: (lane) => workers.laneDeleted(lane),
-      isLimited: (lane) => workers.isLimited(lane),
-    },
   });
+  const { waker, aborter, outlet } = engine;
+
   const live = createLive({ ...shared, changes, notify: engine.notify, reply: engine.reply });
   const workers = createWorkers({ ...shared, engine, database: engineDatabase, secrets: vault.secrets });
-  const { waker, aborter, outlet } = engine;
-  /** This node has changed a workspace, or what somebody may do in it. */
-  const notifyChanged: WorkspaceChanged = (workspaceId, keyId) => {
-    endCallsOf(workspaceId, keyId);
-    engine.notify({ kind: "workspaceChanged", workspaceId, keyId });
-  };
-  const workspaces = createWorkspaces({
-    ...shared,
-    adminContext,
-    emptyWorkspace,
-    notifyChanged,
-    onChangeFound: (workspaceId, keyId) => onWorkspaceChanged(workspaceId, keyId),
-    onChangesMissed: () => workers.endCalls(),
-    abortWorkspace: (workspaceId) => {
-      endCallsOf(workspaceId, null);
-      aborter.abortWorkspace(workspaceId);
-    },
-  });
-  const endStreamsOf = (personId: PersonId) => {
-    live.personChanged(personId);
-    workflows.personChanged(personId);
-  };
-  /** This node has changed a person's sessions, or what they may do. */
-  const onPersonChanged = (personId: PersonId) => {
-    endStreamsOf(personId);
-    engine.notify({ kind: "personChanged", personId });
-  };
-  /** A workspace was changed or deleted, perhaps by another node. */
-  const onWorkspaceChanged: WorkspaceChanged = (workspaceId, keyId) => {
-    workspaces.forget(workspaceId, keyId);
-    endCallsOf(workspaceId, keyId);
-  };
-  /** Ends calls that wait: those of a key that was revoked, or all of the workspace. Streams end if their reader is refused. */
-  const endCallsOf: WorkspaceChanged = (workspaceId, keyId) => {
-    workers.workspaceChanged(workspaceId, keyId);
-    workflows.workspaceChanged(workspaceId);
-    live.workspaceChanged(workspaceId);
-  };
-  const people = createPeople({ ...shared, adminContext, keyring, nodeUrl, onPersonChanged });
+  const workspaces = createWorkspaces({ ...shared, ...wired.ofWorkspaces, adminContext, emptyWorkspace });
+  const people = createPeople({ ...shared, ...wired.ofPeople, adminContext, keyring, nodeUrl });
   const usage = createUsage(shared);
   const { rateLimiter } = usage;
-
   const schedules = createSchedules({ ...shared, waker, room: () => engine.room(), startRuns: startScheduledRuns });
   const workflows = createWorkflows({
     ...shared,
