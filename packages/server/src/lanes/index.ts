@@ -1,3 +1,4 @@
+export * from "./failed-lanes.ts";
 export * from "./lane.ts";
 export * from "./lane-cache.ts";
 export * from "./not-found.ts";

@@ -1,6 +1,6 @@
 import { removeUnlocked, removeWhenUnlocked } from "#jobs";
 import { type EmitEvent, isAway, isTimeout, type JobId, type Transactional } from "#kernel";
-import type { Aborter, LaneId, LaneKey } from "#lanes";
+import type { Aborter, FailedLanes, LaneKey } from "#lanes";
 import { cancelSomeDeliveries } from "./delivery-store.ts";
 import { type Cancelling, findCancellingAcrossWorkspaces, lockCancelling, markCancelled } from "./store.ts";
 
@@ -29,8 +29,8 @@ export const endFirstDeliveries = async (ending: EndingDeliveries, lane: LaneKey
 /** What passes over all webhooks need. */
 interface EndingAllDeliveries extends EndingDeliveries {
   readonly emit: EmitEvent;
-  /** Webhooks whose deliveries could not be cancelled in the passes before. */
-  readonly failed: Set<LaneId>;
+  /** Webhooks whose deliveries could not be cancelled in earlier passes. Each pass updates them. */
+  readonly failed: FailedLanes;
 }
 
 /**
@@ -47,29 +47,26 @@ export async function endDeliveriesAcrossWorkspaces(
 ): Promise<number | undefined> {
   const { failed } = ending;
   const webhooks = await findCancellingAcrossWorkspaces(ending.db, MAX_WEBHOOKS);
-  const { again = [], others = [] } = Object.groupBy(webhooks, ({ laneId }) => (failed.has(laneId) ? "again" : "others"));
+  const { others, again } = failed.divide(webhooks);
   const failures: unknown[] = [];
   let timeouts = 0;
-  for (const group of [others, again]) {
-    const onFailed = ({ laneId, name }: Cancelling, error: unknown) => {
-      if (isTimeout(error)) timeouts += 1;
-      else if (isAway(error)) throw error;
-      ending.emit("delivery_cancel_failed", { webhook: name, error });
-      failed.add(laneId);
-      failures.push(error);
-      // It may be the table that is slow, and not a webhook.
-      if (timeouts === MAX_TIMEOUTS) throw error;
-    };
-    for (const { laneId } of group) failed.delete(laneId);
-    if (await endPortions(ending, group, portions, onFailed)) return 0;
-  }
+  const onFailed = (webhook: Cancelling, error: unknown) => {
+    if (isTimeout(error)) timeouts += 1;
+    else if (isAway(error)) throw error;
+    ending.emit("delivery_cancel_failed", { webhook: webhook.name, error });
+    failed.add(webhook);
+    failures.push(error);
+    // It may be the table that is slow, and not a webhook.
+    if (timeouts === MAX_TIMEOUTS) throw error;
+  };
+  for (const group of [others, again]) if (await endPortions(ending, group, portions, onFailed)) return 0;
   if (failures.length > 0) throw failures[0];
   return webhooks.length === MAX_WEBHOOKS ? 0 : undefined;
 }
 
 /** Cancels portions of these webhooks in turns, up to those of a pass. Returns whether some are left. */
 async function endPortions(
-  ending: EndingDeliveries,
+  ending: EndingAllDeliveries,
   webhooks: readonly Cancelling[],
   { chunk, ofPass }: Portions,
   onFailed: (webhook: Cancelling, error: unknown) => void,
@@ -80,8 +77,13 @@ async function endPortions(
     left -= unfinished.length * portion;
     const more: typeof unfinished = [];
     for (const { webhook, last: after } of unfinished) {
-      const last = await endPortion(ending, webhook, after, portion).catch((error: unknown) => onFailed(webhook, error));
-      if (last) more.push({ webhook, last });
+      try {
+        const last = await endPortion(ending, webhook, after, portion);
+        ending.failed.delete(webhook);
+        if (last) more.push({ webhook, last });
+      } catch (error) {
+        onFailed(webhook, error);
+      }
     }
     unfinished = more;
   }

@@ -12,7 +12,7 @@ import {
   type Shares,
   type Transactional,
 } from "#kernel";
-import type { LaneId } from "#lanes";
+import { FailedLanes } from "#lanes";
 import { type AddressGuard, type HostsInUse, type Names, type OwnPorts, Sender } from "#outbound";
 import type { SecretAccess } from "#vault";
 import { WebhookDeliverer } from "./deliverer.ts";
@@ -78,7 +78,7 @@ export function createWebhooks({ config, engine, lockWaits, housekeeping, ...rou
   const sending = loop("webhooks", () => turns.round());
   const overdue = loop("webhooks-overdue", () => endOverdueAcrossWorkspaces(engine));
   const failing = loop("webhooks-failing", () => disableFailingAcrossWorkspaces({ db: engine, audit, aborter, emit }));
-  const failedToCancel = new Set<LaneId>();
+  const failedToCancel = new FailedLanes();
   const cancelling = loop("webhooks-cancelling", () =>
     endDeliveriesAcrossWorkspaces({ db: engine, aborter, emit, failed: failedToCancel }),
   );

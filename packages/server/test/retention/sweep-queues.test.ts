@@ -1,7 +1,7 @@
 import { JOB_STATES } from "@tidemill/contract";
 import { describe, expect } from "vitest";
-import type { EmitEvent, Transactional } from "#kernel";
-import type { LaneKey } from "#lanes";
+import { type EmitEvent, type Transactional, unavailable } from "#kernel";
+import { FailedLanes, type LaneId, type LaneKey } from "#lanes";
 import { sweepDeletedLanesAcrossWorkspaces } from "#retention";
 import { foldTallyAcrossWorkspaces } from "../../src/jobs/store/tally.ts";
 import type { TestDatabase } from "../harness/database.ts";
@@ -95,6 +95,78 @@ describe("a deleted queue", () => {
     const emit: EmitEvent = (event, fields) => told.push({ event, ...fields });
     expect(await sweepDeletedLanesAcrossWorkspaces(refusing, () => {}, emit)).toBe(0);
     expect(told).toEqual([{ event: "lane_sweep_failed", ...bad, error: expect.objectContaining({ message: "Refused." }) }]);
+    await sweepDeletedLanesAcrossWorkspaces(engine, () => {});
+  });
+
+  /** A database in which what is swept of some lanes takes too long. Lists the lanes that were tried. */
+  function slowFor(engine: Transactional, slow: ReadonlySet<LaneId>) {
+    const tried: LaneId[] = [];
+    const query: Transactional["query"] = async (statement) => {
+      const lane = statement.values.find((value): value is LaneId => slow.has(value as LaneId));
+      if (lane === undefined) return engine.query(statement);
+      tried.push(lane);
+      throw Object.assign(unavailable(), { cause: { code: "57014" } });
+    };
+    const db: Transactional = {
+      query,
+      transaction: (work) =>
+        engine.transaction((tx) =>
+          work({
+            query: (statement) => (statement.values.some((value) => slow.has(value as LaneId)) ? query(statement) : tx.query(statement)),
+          }),
+        ),
+    };
+    return { db, tried };
+  }
+
+  test("a deleted queue is swept though others take too long: a pass ends with the second of these, and the next begins with others", async ({
+    database,
+    engine,
+  }) => {
+    const lanes = [await putLane(database), await putLane(database), await putLane(database)];
+    const good = await fullLane(database);
+    for (const lane of [...lanes, good]) await markDeleted(database, lane);
+    const [one, two, three] = lanes.map(({ laneId }) => laneId);
+    const { db, tried } = slowFor(engine, new Set(lanes.map(({ laneId }) => laneId)));
+    const told: string[] = [];
+    const failed = new FailedLanes();
+    const pass = () =>
+      sweepDeletedLanesAcrossWorkspaces(
+        db,
+        () => {},
+        (event) => told.push(event),
+        failed,
+      );
+    await expect(pass()).rejects.toMatchObject({ cause: { code: "57014" } });
+    expect([tried.splice(0), told.splice(0)]).toEqual([[one, two], Array(2).fill("lane_sweep_failed")]);
+    expect(await leftOf(database, good)).toMatchObject({ live: 5 });
+    await expect(pass()).rejects.toMatchObject({ cause: { code: "57014" } });
+    expect([tried, told]).toEqual([[three, one], Array(2).fill("lane_sweep_failed")]);
+    expect(await leftOf(database, good)).toMatchObject({ live: 0 });
+    await sweepDeletedLanesAcrossWorkspaces(engine, () => {});
+  });
+
+  test("a deleted queue that no longer takes too long is swept, though two others still do", async ({ database, engine }) => {
+    const lanes = [await putLane(database), await putLane(database), await fullLane(database), await putLane(database)];
+    for (const lane of lanes) await markDeleted(database, lane);
+    const slow = new Set(lanes.map(({ laneId }) => laneId));
+    const { db, tried } = slowFor(engine, slow);
+    const failed = new FailedLanes();
+    const pass = () =>
+      sweepDeletedLanesAcrossWorkspaces(
+        db,
+        () => {},
+        () => {},
+        failed,
+      );
+    for (let passes = 0; passes < 2; passes += 1) await expect(pass()).rejects.toThrow();
+    const [one, two, recovered, other] = lanes as [LaneKey, LaneKey, LaneKey, LaneKey];
+    slow.delete(recovered.laneId);
+    slow.delete(other.laneId);
+    tried.length = 0;
+    for (let passes = 0; passes < 2; passes += 1) await expect(pass()).rejects.toThrow();
+    expect(tried).toEqual([one, two, one, two].map(({ laneId }) => laneId));
+    expect(await leftOf(database, recovered)).toMatchObject({ live: 0 });
     await sweepDeletedLanesAcrossWorkspaces(engine, () => {});
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect } from "vitest";
 import type { Claim } from "#jobs";
 import { type Db, type JobId, sql, systemRandom, type Transactional, unavailable } from "#kernel";
-import type { LaneId, LaneKey } from "#lanes";
+import { FailedLanes, type LaneId, type LaneKey } from "#lanes";
 import { sweepDeletedLanesAcrossWorkspaces } from "../../src/retention/sweep-lanes.ts";
 import { endDeliveriesAcrossWorkspaces, endFirstDeliveries } from "../../src/webhooks/end-deliveries.ts";
 import { endOverdueAcrossWorkspaces } from "../../src/webhooks/expire.ts";
@@ -44,7 +44,7 @@ const switchOff = (
 const markOff = (database: TestDatabase, { laneId }: LaneKey) =>
   database.query("update webhook set disabled_at = moment(), disabled_for = 'request', cancelling = true where id = $1", [laneId]);
 
-const passes = { emit: () => {}, failed: new Set<LaneId>() };
+const passes = { emit: () => {}, failed: new FailedLanes() };
 
 /** Settles attempts that failed, with another one to follow. */
 const settleFailed = async (tx: Db, lane: LaneKey, deliveries: readonly JobId[]): Promise<void> =>
@@ -137,7 +137,7 @@ describe("a webhook that is switched off", () => {
         ),
     };
     const told: string[] = [];
-    const ending = { db: refusing, aborter: { abortJob: () => {} }, emit: (event: string) => told.push(event), failed: new Set<LaneId>() };
+    const ending = { db: refusing, aborter: { abortJob: () => {} }, emit: (event: string) => told.push(event), failed: new FailedLanes() };
     const portions = { chunk: 1, ofPass: 2 };
     const results: unknown[] = [];
     for (let pass = 0; pass < 6; pass += 1) results.push(await endDeliveriesAcrossWorkspaces(ending, portions).catch(() => "failed"));
@@ -146,6 +146,57 @@ describe("a webhook that is switched off", () => {
     expect([tries, told]).toEqual([4, Array(4).fill("delivery_cancel_failed")]);
     await endDeliveriesAcrossWorkspaces({ ...ending, db: engine });
     expect(await statesOf(database, bad)).toEqual(Array(5).fill("cancelled"));
+  });
+
+  /** Webhooks that were switched off, and a pass over them in which those of `slow` take too long. */
+  async function slowWebhooks(database: TestDatabase, engine: Transactional, count: number) {
+    const lanes: LaneKey[] = [];
+    for (let at = 0; at < count; at += 1) lanes.push(await putWebhook(database));
+    for (const [at, lane] of lanes.entries()) {
+      await putDeliveries(engine, database, lane, 1);
+      await markOff(database, lane);
+      await database.query("update webhook set disabled_at = moment() - $2 * interval '1 second' where id = $1", [lane.laneId, count - at]);
+    }
+    const slow = new Set<LaneId>();
+    const tried: LaneId[] = [];
+    const db: Transactional = {
+      query: (statement) => engine.query(statement),
+      transaction: (work) =>
+        engine.transaction((tx) =>
+          work({
+            query: (statement) => {
+              const lane = statement.values.find((value): value is LaneId => slow.has(value as LaneId));
+              if (lane === undefined) return tx.query(statement);
+              tried.push(lane);
+              throw Object.assign(unavailable(), { cause: { code: "57014" } });
+            },
+          }),
+        ),
+    };
+    const ending = { db, aborter: { abortJob: () => {} }, emit: () => {}, failed: new FailedLanes() };
+    const pass = () => endDeliveriesAcrossWorkspaces(ending).catch(() => "failed");
+    return { lanes, slow, tried, pass };
+  }
+
+  test("is not held up by others that take too long: a pass ends with the second of these, and the next begins with others", async ({
+    database,
+    engine,
+  }) => {
+    const { lanes, slow, tried, pass } = await slowWebhooks(database, engine, 6);
+    const ids = lanes.map(({ laneId }) => laneId);
+    const good = lanes[5] as LaneKey;
+    for (const id of ids.slice(0, 5)) slow.add(id);
+    const triedIn = async () => {
+      expect(await pass()).toBe("failed");
+      return tried.splice(0).map((id) => ids.indexOf(id));
+    };
+    expect([await triedIn(), await triedIn(), await statesOf(database, good)]).toEqual([[0, 1], [2, 3], ["pending"]]);
+    expect([await triedIn(), await statesOf(database, good)]).toEqual([[4, 0], ["cancelled"]]);
+    // The next one that is switched off comes before those that failed at any time.
+    const [later] = (await slowWebhooks(database, engine, 1)).lanes as [LaneKey];
+    expect([await triedIn(), await statesOf(database, later)]).toEqual([[1, 2], ["cancelled"]]);
+    slow.clear();
+    expect(await pass()).toBeUndefined();
   });
 
   test("is off, and its new secret is returned, also if its deliveries cannot be cancelled at once", async ({ database, engine }) => {
