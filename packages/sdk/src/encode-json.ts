@@ -1,5 +1,5 @@
 import { TidemillError } from "./error.ts";
-import { jsonFaultOf } from "./json-fault.ts";
+import { jsonText } from "./json-text.ts";
 
 /**
  * The JSON of a value that is sent to the service.
@@ -8,14 +8,8 @@ import { jsonFaultOf } from "./json-fault.ts";
  * @returns undefined for what JSON leaves out, such as a function
  * @throws {TidemillError} VALIDATION_ERROR naming the field that has no JSON
  */
-export function encodeJson(value: unknown, path = ""): string | undefined {
-  try {
-    return JSON.stringify(value);
-  } catch (error) {
-    const fault = jsonFaultOf(value, path, error);
-    throw invalidField(fault.path || "The request", `must be a JSON value, but it ${fault.what}`, error);
-  }
-}
+export const encodeJson = (value: unknown, path = ""): string | undefined =>
+  jsonText(value, path, (fault, cause) => invalidField(fault.path || "The request", `must be a JSON value, but it ${fault.what}`, cause));
 
 /** The error of a field that the service would refuse. */
 export const invalidField = (path: string, message: string, cause?: unknown): TidemillError =>

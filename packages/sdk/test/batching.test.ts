@@ -257,6 +257,16 @@ describe("a payload that is no JSON", () => {
     ["a BigInt", 1n, "payload must be a JSON value, but it is a BigInt."],
     ["a BigInt in it", { list: [{ n: 1n }] }, "payload.list[0].n must be a JSON value, but it is a BigInt."],
     ["a circular object", { of: circular }, "payload.of.self must be a JSON value, but it is a circular reference."],
+    [
+      "a Map",
+      { list: [{ byId: new Map() }] },
+      "payload.list[0].byId must be a JSON value, but it is a Map, which would become {}. Make it an object or an array, for example by Object.fromEntries or Array.from.",
+    ],
+    [
+      "a typed array",
+      new Uint8Array(1),
+      "payload must be a JSON value, but it is a typed array (Uint8Array), which would become an object of numbers. Make it a string, for example base64, or an array, or store it elsewhere and use its id or address.",
+    ],
     ["what does not let itself be read", { toJSON: refuse }, "payload must be a JSON value, but it cannot be read (Not for you.)."],
   ] as const)("%s is refused before it is sent", async ([, payload, message], { clients: { proxy, tidemill } }) => {
     const error = await failureOf(tidemill.queue("emails").enqueue(payload));
@@ -272,6 +282,14 @@ describe("a payload that is no JSON", () => {
         tidemill.workflows.triggerMany("onboard", { triggers: [{ input: 1n }] }),
         "triggers[0].input must be a JSON value, but it is a BigInt.",
       ],
+      [
+        tidemill.workflows.trigger("onboard", { input: [Promise.resolve()] }),
+        "input[0] must be a JSON value, but it is a Promise, which would become {}. Await it.",
+      ],
+      [
+        tidemill.signals.complete("approve.1", { pattern: /a/ }),
+        "pattern must be a JSON value, but it is a RegExp, which would become {}. Use its source.",
+      ],
       [tidemill.events.send("user.created", { n: 1n }), "data.n must be a JSON value, but it is a BigInt."],
       [
         tidemill.queue("emails").enqueueMany([{ payload: 1, delay: 1n as never }]),
@@ -282,6 +300,20 @@ describe("a payload that is no JSON", () => {
     for (const [call, message] of calls) expect(await failureOf(call)).toMatchObject({ code: "VALIDATION_ERROR", status: null, message });
     expect(proxy.passed).toEqual([]);
   });
+});
+
+test("an error in a payload or an input is sent as its name and message, with its own members", async ({
+  service,
+  clients: { tidemill },
+}) => {
+  await service.ok("PUT", "/v1/workflows/onboard", {});
+  const queue = await service.queue();
+  const error = Object.assign(new RangeError("no"), { code: 7, response: new Response() });
+  const sent = { error: { name: "RangeError", message: "no", code: 7 } };
+  const { id } = await tidemill.queue(queue).enqueue({ error });
+  expect((await service.job({ queue, id })).payload).toEqual(sent);
+  const { runIds } = await tidemill.workflows.trigger("onboard", { input: { error } });
+  expect((await tidemill.runs.get(runIds[0] ?? "")).input).toEqual(sent);
 });
 
 describe("concurrent triggers of a workflow", () => {

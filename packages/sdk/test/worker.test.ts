@@ -254,6 +254,7 @@ describe("a worker", () => {
     };
     const results: Record<string, () => unknown> = {
       digits: () => 1n,
+      map: () => ({ byId: new Map([[1, "Ada"]]) }),
       circle: () => {
         const circle: Record<string, unknown> = {};
         circle.self = circle;
@@ -262,6 +263,7 @@ describe("a worker", () => {
       textless: () => ({ toJSON: throws }),
       hidden: () => new Proxy({}, { ownKeys: throws }),
     };
+    results.map = () => ({ byId: new Map([[1, "Ada"]]) });
     const deep = JSON.parse("[".repeat(70) + "]".repeat(70));
     worker({
       [queue]: ({ payload }: WorkerJob<string>) => {
@@ -282,6 +284,7 @@ describe("a worker", () => {
     const jobOf = async (payload: string) =>
       (await service.job({ queue, id: failed[payloads.indexOf(payload)] as string })).last_error.message;
     expect(await jobOf("returns digits")).toContain("The handler's result has no JSON: it is a BigInt.");
+    expect(await jobOf("returns map")).toContain("The handler's result has no JSON: byId is a Map, which would become {}.");
     expect(await jobOf("returns circle")).toContain("The handler's result has no JSON: self is a circular reference.");
     expect((await service.job({ queue, id: failed[0] as string })).last_error.message).toBe("Error: a\ufffdb");
   });

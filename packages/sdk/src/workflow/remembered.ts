@@ -1,11 +1,10 @@
 import { LIMITS } from "@tidemill/contract/limits";
 import { NonRetryableError } from "../worker/errors.ts";
 import { jsonOf } from "../worker/json-of.ts";
-import { lossesIn, withErrors } from "./lost-in-json.ts";
 
 declare const notRemembered: unique symbol;
 
-/** Stands for a value of which JSON keeps nothing. It cannot be used. */
+/** Stands for a value that JSON does not keep. It cannot be used. */
 interface NotRemembered<What extends string> {
   readonly [notRemembered]: What;
 }
@@ -25,29 +24,41 @@ export type Remembered<T> = unknown extends T
           : IsError<T> extends true
             ? Members<T, "stack" | "cause">
             : [LostName<T>] extends [never]
-              ? T extends Map<unknown, unknown> | Set<unknown>
-                ? Record<string, never>
-                : T extends readonly unknown[]
-                  ? { [K in keyof T]: Remembered<T[K]> }
-                  : Members<T>
+              ? T extends readonly unknown[]
+                ? { [K in keyof T]: Remembered<T[K]> }
+                : Members<T>
               : NotRemembered<LostName<T>>;
 
 /** What has a name and a message is no Error for that, nor if it always has a stack. */
 type IsError<T> = [T, "stack"] extends [Error, keyof T] ? (Record<never, never> extends Pick<T, "stack" & keyof T> ? true : false) : false;
 
-/** What a value is of which JSON keeps nothing; never for others. */
+type Method = (...args: never) => unknown;
+
+/**
+ * What a value is that JSON does not keep; never for others. Not every program has the types of the web, so those are known by their
+ * members.
+ */
 type LostName<T> = T extends RegExp
   ? "RegExp"
-  : // A Response or Request, whose types not every program has.
-    T extends { readonly bodyUsed: boolean; arrayBuffer(): PromiseLike<unknown> }
-    ? "Response or Request"
-    : T extends PromiseLike<unknown>
-      ? "Promise"
-      : T extends
-            | (Iterator<unknown, unknown, never> & { [Symbol.iterator](): unknown })
-            | (AsyncIterator<unknown, unknown, never> & { [Symbol.asyncIterator](): unknown })
-        ? "iterator or generator"
-        : never;
+  : T extends ReadonlyMap<unknown, unknown>
+    ? "Map"
+    : T extends ReadonlySet<unknown>
+      ? "Set"
+      : T extends ArrayBufferView | ArrayBufferLike
+        ? "ArrayBuffer or typed array"
+        : T extends { readonly bodyUsed: boolean; arrayBuffer(): PromiseLike<unknown> }
+          ? "Response or Request"
+          : T extends { readonly size: number; readonly type: string; arrayBuffer(): PromiseLike<unknown> }
+            ? "Blob or File"
+            : T extends { append: Method; delete: Method; get: Method; has: Method; set: Method; forEach: Method }
+              ? "Headers, FormData or URLSearchParams"
+              : T extends PromiseLike<unknown>
+                ? "Promise"
+                : T extends
+                      | (Iterator<unknown, unknown, never> & { [Symbol.iterator](): unknown })
+                      | (AsyncIterator<unknown, unknown, never> & { [Symbol.asyncIterator](): unknown })
+                  ? "iterator or generator"
+                  : never;
 
 /** @typeParam Dropped names of members that are left out, too */
 type Members<T, Dropped = never> = {
@@ -67,16 +78,12 @@ const MAX_BYTES_OF_CHARACTER = 3;
  *
  * @param whose what it belongs to, for example `step "load user"`
  * @param what the kind of value
- * @throws {NonRetryableError} for a value without JSON, or more than the service stores
+ * @throws {NonRetryableError} for a value that JSON does not keep, or more than the service stores
  */
 export function remember(value: unknown, whose: string, what = "result"): unknown {
   const subject = `The ${what} of ${whose}`;
-  const plain = jsonOf(value, subject);
-  if (plain === undefined) return null;
-  const copy = parsed(plain, subject);
-  const { lost, hasErrors } = lossesIn(value, LIMITS.jsonDepth);
-  if (lost) throw new NonRetryableError(`${subject} has no JSON: ${lost.path || "it"} is ${lost.what}. ${lost.advice}`);
-  return hasErrors ? parsed(jsonOf(value, subject, withErrors) ?? plain, subject) : copy;
+  const text = jsonOf(value, subject);
+  return text === undefined ? null : parsed(text, subject);
 }
 
 /** @throws {NonRetryableError} for more than the service stores */

@@ -1,9 +1,9 @@
 import type { RunError } from "@tidemill/contract";
 import { UNDO_BEGUN } from "@tidemill/contract/journal";
+import { isGeneratorFunction } from "../lost-in-json.ts";
 import { NonRetryableError } from "../worker/errors.ts";
 import type { StepContext } from "./context.ts";
 import type { Journal } from "./journal.ts";
-import { isGeneratorFunction } from "./lost-in-json.ts";
 import { stepBase } from "./step-keys.ts";
 import type { StepSettings } from "./step-settings.ts";
 

@@ -1,9 +1,9 @@
+import { isGeneratorFunction } from "../lost-in-json.ts";
 import type { StandardSchema } from "../schema.ts";
 import { checkWorkflow } from "./check-workflow.ts";
 import type { WorkflowContext } from "./context.ts";
 import type { Duration } from "./duration.ts";
 import type { LifecycleHooks } from "./hooks.ts";
-import { isGeneratorFunction } from "./lost-in-json.ts";
 import type { Remembered } from "./remembered.ts";
 import type { NoSignals, WorkflowSignals } from "./signal.ts";
 import type { StartInput, Starts } from "./start.ts";

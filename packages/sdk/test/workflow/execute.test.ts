@@ -117,12 +117,24 @@ describe("steps in a row", () => {
   });
 
   test.for<[string, unknown]>([
-    ["it is a Response. Take what you need of it, such as await response.json().", new Response()],
-    ["it is a Request. Take what you need of it, such as await request.json().", new Request("https://example.com")],
-    ["[0].later is a Promise. Await it.", [{ later: Promise.resolve() }]],
-    ["it is an iterator or generator. Make it an array, for example by Array.from.", new Map().keys()],
-    ["it is an iterator or generator. Make it an array, for example by Array.from.", (async function* () {})()],
-  ])("a result of which JSON keeps nothing fails its run for good: %s", async ([message, value]) => {
+    ["it is a Response, which would become {}. Take what you need of it, such as await response.json().", new Response()],
+    ["it is a Request, which would become {}. Take what you need of it, such as await request.json().", new Request("https://example.com")],
+    ["[0].later is a Promise, which would become {}. Await it.", [{ later: Promise.resolve() }]],
+    ["it is an iterator or generator, which would become {}. Make it an array, for example by Array.from.", new Map().keys()],
+    ["it is an iterator or generator, which would become {}. Make it an array, for example by Array.from.", (async function* () {})()],
+    ["users.byId is a Map, which would become {}. Make it an object or an array", { users: { byId: new Map([[1, "Ada"]]) } }],
+    ["it is a Set, which would become {}. Make it an array, for example by Array.from.", new Set([1])],
+    ["it is a WeakMap, which would become {}. Leave it out.", new WeakMap()],
+    ["it is a RegExp, which would become {}. Use its source.", /a/],
+    ["it is Headers, which would become {}. Make it an object", new Headers({ a: "b" })],
+    ["it is FormData, which would become {}. Make it an object", new FormData()],
+    ["it is URLSearchParams, which would become {}. Make it a string", new URLSearchParams("a=b")],
+    ["files[1] is a Blob, which would become {}. Take what is in it", { files: [null, new Blob(["a"])] }],
+    ["it is a ReadableStream, which would become {}. Read it", new Blob(["a"]).stream()],
+    ["it is an ArrayBuffer, which would become {}. Make it a string", new ArrayBuffer(1)],
+    ["it is a DataView, which would become {}. Make it a string", new DataView(new ArrayBuffer(1))],
+    ["row.hash is a typed array (Uint8Array), which would become an object of numbers. Make it", { row: { hash: new Uint8Array(2) } }],
+  ])("a result that JSON does not keep fails its run for good: %s", async ([message, value]) => {
     for (const program of [({ step }: Context) => step.run("get", () => value), () => value]) {
       const outcome = await new MemoryRun(program).execute();
       expect(outcome).toMatchObject({ outcome: "failed", error_name: "NonRetryableError", retry: false });
@@ -130,13 +142,35 @@ describe("steps in a row", () => {
     }
   });
 
-  test("an error in a result may have members that JSON keeps nothing of, which are left out", async () => {
+  test("a result is kept as the toJSON of its values makes it", async () => {
+    const value = {
+      at: new Date(0),
+      url: new URL("https://example.com"),
+      bytes: Buffer.from("a"),
+      map: Object.assign(new Map(), { toJSON: () => [1] }),
+    };
+    const result = { at: "1970-01-01T00:00:00.000Z", url: "https://example.com/", bytes: { type: "Buffer", data: [97] }, map: [1] };
+    expect(await new MemoryRun(({ step }: Context) => step.run("get", () => value)).execute()).toMatchObject({
+      outcome: "completed",
+      result,
+    });
+  });
+
+  test("an object of a class is kept with its members", async () => {
+    class User {
+      readonly name = "Ada";
+    }
+    expect(await new MemoryRun(() => new User()).execute()).toMatchObject({ outcome: "completed", result: { name: "Ada" } });
+  });
+
+  test("an error in a result may have members that JSON does not keep, which are left out", async () => {
     const response = new Response();
     const error = Object.assign(new Error("no"), {
       code: 7,
       response,
       tried: [response],
       sent: { request: new Request("https://example.com") },
+      headers: new Map(),
     });
     const remembered = { name: "Error", message: "no", code: 7, tried: [null], sent: {} };
     const run = new MemoryRun(({ step }: Context) => step.run("get", () => ({ error })));

@@ -31,6 +31,7 @@ describe("run.progress", () => {
       run.progress("x".repeat(5_000));
       run.progress(undefined);
       run.progress(1n);
+      run.progress(new Set([1]));
       await step.run("b", () => 2);
       run.progress({ done: 2 });
     });

@@ -98,19 +98,27 @@ test("a step returns what comes back from JSON", () => {
   });
 });
 
-test("what JSON keeps nothing of cannot be used", () => {
+test("what JSON does not keep cannot be used", () => {
   unread(async (step) => {
     const response = await step.run("a", () => fetch("https://example.com"));
     // @ts-expect-error: it is no Response.
     void response.ok;
     // @ts-expect-error: nor can it be passed on as one.
     void ((await step.run("a", () => fetch("https://example.com"))) satisfies Response);
-    const { error, code, pattern, later, names } = await step.run("a", () => ({
+    const { error, code, pattern, later, names, byId, ids, bytes, hash, headers, file, buffer, empty } = await step.run("a", () => ({
       error: new TypeError("no"),
       code: Object.assign(new Error("no"), { code: 7, at: new Date() }),
       pattern: /a/,
       later: Promise.resolve(1),
       names: new Map<string, number>().keys(),
+      byId: new Map<string, number>(),
+      ids: new Set<string>() as ReadonlySet<string>,
+      bytes: new Uint8Array(1),
+      hash: new ArrayBuffer(1),
+      headers: new Headers(),
+      file: new Blob(),
+      buffer: Buffer.from("a"),
+      empty: {},
     }));
     expectTypeOf(error).toEqualTypeOf<{ name: string; message: string }>();
     expectTypeOf(code).toEqualTypeOf<{ name: string; message: string; code: number; at: string }>();
@@ -120,6 +128,21 @@ test("what JSON keeps nothing of cannot be used", () => {
     void later.then;
     // @ts-expect-error: it is no iterator.
     void names.next;
+    // @ts-expect-error: it is no Map.
+    void byId.size;
+    // @ts-expect-error: it is no Set.
+    void ids.size;
+    // @ts-expect-error: it is no array of bytes.
+    void bytes.length;
+    // @ts-expect-error: it has no bytes.
+    void hash.byteLength;
+    // @ts-expect-error: it is no Headers.
+    void headers.get;
+    // @ts-expect-error: it is no Blob.
+    void file.size;
+    expectTypeOf(buffer).toEqualTypeOf<{ type: "Buffer"; data: number[] }>();
+    // biome-ignore lint/complexity/noBannedTypes: that of the literal.
+    expectTypeOf(empty).toEqualTypeOf<{}>();
     expectTypeOf(await step.run("a", () => ({ name: "Error", message: "no" }))).toEqualTypeOf<{ name: string; message: string }>();
     expectTypeOf(await step.run("a", () => new URL("https://example.com"))).toEqualTypeOf<string>();
     const { open, failure, cursor } = await step.run("a", () => ({

@@ -1,0 +1,31 @@
+import { type JsonFault, jsonFaultOf } from "./json-fault.ts";
+import { lossesIn, withErrors } from "./lost-in-json.ts";
+
+/** How deep a value is searched. The service takes 64 levels. */
+const MAX_DEPTH = 100;
+
+/**
+ * The JSON of a value that a program returns or sends. An Error becomes its name and message, with the members that were added to it.
+ *
+ * @param path its own path, for the fault
+ * @param refuse makes the error of a value with a part that has no JSON, or of which JSON would not keep what it has
+ * @returns undefined for what JSON leaves out, such as a function
+ */
+export function jsonText(value: unknown, path: string, refuse: (fault: JsonFault, cause?: unknown) => Error): string | undefined {
+  const reading = <T>(read: () => T): T => {
+    try {
+      return read();
+    } catch (error) {
+      throw refuse(jsonFaultOf(value, path, error), error);
+    }
+  };
+  const text = reading(() => JSON.stringify(value));
+  if (text === undefined || typeof value !== "object") return text;
+  const { lost, hasErrors } = reading(() => lossesIn(value, MAX_DEPTH));
+  if (lost) {
+    const { what, becomes, advice } = lost;
+    const within = path !== "" && /^[^[]/.test(lost.path) ? `.${lost.path}` : lost.path;
+    throw refuse({ path: path + within, what: `is ${what}, which would become ${becomes}. ${advice}` });
+  }
+  return hasErrors ? reading(() => JSON.stringify(value, withErrors)) : text;
+}
