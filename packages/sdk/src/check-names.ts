@@ -15,6 +15,18 @@ export function checkNames(of: string, options: object, known: object): void {
 }
 
 /**
+ * Refuses options of a call whose last argument has few, because the others belong into the argument before it.
+ *
+ * @throws {TypeError}
+ */
+export function checkLastArgument(of: string, options: object, known: object): void {
+  const names = Object.keys(known);
+  const unknown = Object.keys(options).find((name) => !Object.hasOwn(known, name));
+  if (unknown === undefined) return;
+  throw new TypeError(`The last argument of ${of} has only ${names.join(", ")}, not ${unknown}.${didYouMean(unknown, names)}`);
+}
+
+/**
  * @param what the kind of value, in words
  * @throws {TypeError} for anything that is not an object
  */

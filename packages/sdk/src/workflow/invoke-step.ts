@@ -1,16 +1,19 @@
-import { checkObject } from "../check-names.ts";
+import { checkNames, checkObject } from "../check-names.ts";
 import type { StepKey } from "./context.ts";
 import type { Duration } from "./duration.ts";
 import type { Execution } from "./execution.ts";
 import type { InvocableWorkflow } from "./invoke.ts";
 import { invokeTimeoutMs } from "./invoke-timeout.ts";
 import { remember } from "./remembered.ts";
+import { checkKeyAlone } from "./step-settings.ts";
 
 interface Asked {
   readonly workflow: InvocableWorkflow | string;
   readonly input?: unknown;
   readonly timeout: Duration;
 }
+
+const ASKED = { workflow: true, input: true, timeout: true } as const satisfies Record<keyof Asked, true>;
 
 /** The `step.invoke` of a workflow's function. */
 export const invokeStep =
@@ -23,6 +26,8 @@ export const invokeStep =
       options,
       () => {
         checkObject("The invocation", invoked);
+        checkNames("step.invoke", invoked, ASKED);
+        checkKeyAlone("step.invoke", options);
         const { input, timeout } = invoked;
         const invocation = {
           workflow: idOf(workflow),

@@ -1,8 +1,8 @@
 import { LIMITS } from "@tidemill/contract/limits";
-import { checkNames } from "../check-names.ts";
+import { checkLastArgument, checkNames } from "../check-names.ts";
 import { givenText } from "../given-text.ts";
 import { milliseconds } from "../options.ts";
-import type { RunStepOptions } from "./context.ts";
+import type { RunStepOptions, StepKey } from "./context.ts";
 import { durationMs } from "./duration.ts";
 
 /** The options of a step, checked. */
@@ -18,8 +18,17 @@ const OPTIONS = { key: true, attempts: true, backoff: true, timeout: true, undo:
   keyof RunStepOptions,
   true
 >;
+const KEY = { key: true } as const satisfies Record<keyof StepKey, true>;
 const FIRST_BACKOFF_MS = 1_000;
 const JITTER = 0.2;
+
+/**
+ * Checks the options of a step that has none but its key.
+ *
+ * @param method for example `step.sleep`
+ * @throws {TypeError} naming the option that it does not have
+ */
+export const checkKeyAlone = (method: string, options: StepKey): void => checkLastArgument(method, options, KEY);
 
 /** @throws {TypeError} naming the option that is wrong */
 export function stepSettings(options: RunStepOptions<never>): StepSettings {

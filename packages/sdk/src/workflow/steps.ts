@@ -1,5 +1,5 @@
 import type { ReportedStep } from "@tidemill/contract";
-import { checkObject } from "../check-names.ts";
+import { checkNames, checkObject } from "../check-names.ts";
 import { type Moment, momentMs, momentText } from "../clock.ts";
 import { givenText } from "../given-text.ts";
 import { isGeneratorFunction } from "../lost-in-json.ts";
@@ -16,8 +16,12 @@ import { remember } from "./remembered.ts";
 import { signalId } from "./signal.ts";
 import { eventName } from "./start.ts";
 import { StepPromise } from "./step-promise.ts";
-import { stepSettings } from "./step-settings.ts";
+import { checkKeyAlone, stepSettings } from "./step-settings.ts";
 import { checkUndo, idempotencyKey, type Undo } from "./undo.ts";
+
+const EVENT = { name: true, data: true, ts: true } as const satisfies Record<keyof EventToSend, true>;
+const SIGNAL = { signal: true } as const satisfies Record<keyof SignalToRegister, true>;
+const AWAITED = { signal: true, timeout: true, of: true } as const satisfies Record<keyof SignalToAwait, true>;
 
 /** The `step` of a workflow's function. */
 export function stepsOf(execution: Execution, runId: string): Step {
@@ -51,6 +55,8 @@ export function stepsOf(execution: Execution, runId: string): Step {
       options,
       () => {
         checkObject("The event", sent);
+        checkNames("step.sendEvent", sent, EVENT);
+        checkKeyAlone("step.sendEvent", options);
         const { data, ts } = sent;
         const event = { name: eventName(of), data: remember(data, `step "${name}"`, "data"), ...(ts !== undefined && { ts }) };
         return (step) =>
@@ -68,6 +74,8 @@ export function stepsOf(execution: Execution, runId: string): Step {
       options,
       () => {
         checkObject("The signal", registered);
+        checkNames("step.signal", registered, SIGNAL);
+        checkKeyAlone("step.signal", options);
         const checked = signalId(id);
         return (step) =>
           execution.notStarted.set(step, () =>
@@ -86,6 +94,8 @@ export function stepsOf(execution: Execution, runId: string): Step {
       options,
       () => {
         checkObject("The signal", awaited);
+        checkNames("step.waitForSignal", awaited, AWAITED);
+        checkKeyAlone("step.waitForSignal", options);
         const waits = { signal: signalId(id), timeout: waitMs("timeout", awaited.timeout) };
         return (step) =>
           execution.wait(step, { key: step.key, type: "wait", status: "waiting", startedAt: momentText(host.nowMs()), ...waits });
@@ -94,8 +104,14 @@ export function stepsOf(execution: Execution, runId: string): Step {
     );
   };
 
-  const sleep = (name: string, options: StepKey, until: () => Pick<ReportedStep, "sleepFor" | "sleepUntil">): Promise<unknown> =>
+  const sleep = (
+    method: "sleep" | "sleepUntil",
+    name: string,
+    options: StepKey,
+    until: () => Pick<ReportedStep, "sleepFor" | "sleepUntil">,
+  ): Promise<unknown> =>
     execution.ask("sleep", name, options, () => {
+      checkKeyAlone(`step.${method}`, options);
       const wake = until();
       return (step) =>
         execution.wait(step, { key: step.key, type: "sleep", status: "waiting", startedAt: momentText(host.nowMs()), ...wake });
@@ -103,20 +119,22 @@ export function stepsOf(execution: Execution, runId: string): Step {
 
   const http = (name: string, request: HttpRequest, options: StepKey = {}): Promise<unknown> =>
     execution.ask("http", name, options, () => {
+      checkKeyAlone("step.http", options);
       const call = httpCall(request, `step "${name}"`);
       return (step) =>
         execution.wait(step, { key: step.key, type: "http", status: "waiting", startedAt: momentText(host.nowMs()), http: call });
     });
 
   const race = (steps: Readonly<Record<string, PromiseLike<unknown>>>): Promise<unknown> => {
-    const all = Object.entries(steps);
+    const wrong = notRaced(steps);
+    const all = wrong === null ? Object.entries(steps) : [];
     const { promise, resolve, reject } = StepPromise.open<unknown>(
       () => {},
       all.map(([, step]) => step),
     );
     const foreign = all.flatMap(([name, step]) => (StepPromise.stepsOf(step).length === 0 ? [name] : []));
     if (host.checksRaces && foreign.length > 0 && !execution.end) execution.finish({ kind: "threw", error: new RaceError(foreign) });
-    if (all.length === 0) reject(new NonRetryableError("step.race needs at least one step: a race of none never ends."));
+    if (wrong !== null) reject(new NonRetryableError(wrong));
     const cancelOthers = (winner: unknown) => {
       const losers = all.filter(([, step]) => step !== winner);
       for (const [, loser] of losers) StepPromise.lose(loser);
@@ -140,8 +158,9 @@ export function stepsOf(execution: Execution, runId: string): Step {
   return {
     run,
     sleep: (name: string, duration: Duration, options: StepKey = {}) =>
-      sleep(name, options, () => ({ sleepFor: waitMs("duration", duration) })),
-    sleepUntil: (name: string, until: Moment, options: StepKey = {}) => sleep(name, options, () => ({ sleepUntil: textOf(until) })),
+      sleep("sleep", name, options, () => ({ sleepFor: waitMs("duration", duration) })),
+    sleepUntil: (name: string, until: Moment, options: StepKey = {}) =>
+      sleep("sleepUntil", name, options, () => ({ sleepUntil: textOf(until) })),
     sendEvent,
     signal,
     waitForSignal,
@@ -149,6 +168,16 @@ export function stepsOf(execution: Execution, runId: string): Step {
     invoke: invokeStep(execution),
     race,
   } as Step;
+}
+
+/** What is wrong with the argument of a race; null: nothing. */
+function notRaced(steps: unknown): string | null {
+  if (typeof steps !== "object" || steps === null)
+    return `step.race needs an object of steps, such as { paid: step.waitForSignal(…), late: step.sleep(…) }, not ${givenText(steps)}.`;
+  const all = Object.entries(steps);
+  if (all.length === 0) return "step.race needs at least one step: a race of none never ends.";
+  const [name, value] = all.find(([, step]) => typeof (step as PromiseLike<unknown> | null | undefined)?.then !== "function") ?? [];
+  return name === undefined ? null : `step.race needs steps, but ${name} is ${givenText(value)}. Pass what a step returns, without await.`;
 }
 
 /** RFC 3339 has years of four digits. */

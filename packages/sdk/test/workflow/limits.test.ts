@@ -117,6 +117,57 @@ describe("what the service would refuse fails with the step, the field and the l
       'Step "a": atempts is not an option of step.run. Did you mean attempts?',
     ],
     [
+      "an option that a sleep does not have",
+      ({ step }) => step.sleep("nap", "1h", { keys: "a" } as never),
+      'Step "nap": The last argument of step.sleep has only key, not keys. Did you mean key?',
+    ],
+    [
+      "an option that a sleep until a moment does not have",
+      ({ step }) => step.sleepUntil("nap", new Date(0), { attempts: 3 } as never),
+      'Step "nap": The last argument of step.sleepUntil has only key, not attempts.',
+    ],
+    [
+      "a timeout that is no part of the signal",
+      ({ step }) => step.waitForSignal("approval", { signal: "s" } as never, { timeout: "1h" } as never),
+      'Step "approval": The last argument of step.waitForSignal has only key, not timeout.',
+    ],
+    [
+      "attempts that are no part of the request",
+      ({ step }) => step.http("call", { url: "https://example.com" }, { attempts: 3 } as never),
+      'Step "call": The last argument of step.http has only key, not attempts.',
+    ],
+    [
+      "a part that an awaited signal does not have",
+      ({ step }) => step.waitForSignal("approval", { signal: "s", timout: "1h" } as never),
+      'Step "approval": timout is not an option of step.waitForSignal. Did you mean timeout?',
+    ],
+    [
+      "a part that a signal does not have",
+      ({ step }) => step.signal("ask", { signal: "s", timeout: "1h" } as never),
+      'Step "ask": timeout is not an option of step.signal.',
+    ],
+    [
+      "a part that an event does not have",
+      ({ step }) => step.sendEvent("tell", { name: "a", idempotencyKey: "k" } as never),
+      'Step "tell": idempotencyKey is not an option of step.sendEvent.',
+    ],
+    [
+      "a part that an invocation does not have",
+      ({ step }) => step.invoke("bill", { workflow: "billing", inputs: 1, timeout: "1h" } as never),
+      'Step "bill": inputs is not an option of step.invoke. Did you mean input?',
+    ],
+    [
+      "a race of nothing",
+      ({ step }) => step.race(null as never),
+      "NonRetryableError: step.race needs an object of steps, such as { paid: step.waitForSignal(…), late: step.sleep(…) }, not null.",
+    ],
+    ["a race without steps", ({ step }) => step.race({}), "step.race needs at least one step: a race of none never ends."],
+    [
+      "a race of what a step has returned",
+      ({ step }) => step.race({ late: step.sleep("late", "1h"), paid: 7 as never }),
+      "NonRetryableError: step.race needs steps, but paid is 7. Pass what a step returns, without await.",
+    ],
+    [
       "a signal with NUL",
       ({ step }) => step.signal("ask", { signal: "a\0" }),
       'Step "ask": The id of a signal must be 1 to 256 characters other than "." and "..", without NUL or lone surrogates, not "a\\u0000".',
