@@ -1,6 +1,7 @@
 import type { Page } from "playwright-core";
 import { expect, type TestContext } from "vitest";
 import { Handler } from "../../server/test/harness/handler.ts";
+import { newPerson, PASSWORD } from "../../server/test/harness/people.ts";
 import { type Service, until } from "../../server/test/harness/service.ts";
 import { putWorkflow } from "../../server/test/harness/workflows.ts";
 import { hold } from "./harness/answer.ts";
@@ -167,4 +168,33 @@ test("a dialog in which somebody types stays when what it is for has happened", 
   await workflow.take();
   await page.getByRole("list", { name: "What the run waits for" }).getByText("approve").waitFor({ state: "detached" });
   await expect.poll(() => dialog.getByRole("textbox").inputValue()).toBe('{"typed":true}');
+});
+
+test("what is typed in the profile while a change of it is saved stays, and can be saved, too", async ({ dashboard, service }) => {
+  const person = await newPerson(service);
+  const page = await dashboard.open("/account", { as: person });
+  const held = await hold(page, "**/auth/profile");
+  const address = page.getByLabel("Mail address");
+  await address.fill("first@example.com");
+  await click(page, "Save");
+  await until(() => held.waiting() === 1, "the request");
+  await address.fill("second@example.com");
+  await held.release();
+  await page.getByText("Your profile is changed").waitFor();
+  await click(page, "Save");
+  await expect.poll(async () => (await person.auth("GET", "session")).body.person.email).toBe("second@example.com");
+});
+
+test("what is typed in a form that is emptied when it was sent stays if it was typed later", async ({ dashboard, service }) => {
+  const page = await dashboard.open("/account", { as: await newPerson(service) });
+  const held = await hold(page, "**/auth/password");
+  const [present, next] = [page.getByLabel("Present password"), page.getByLabel("New password")];
+  await present.fill(PASSWORD);
+  await next.fill("an entirely new password");
+  await click(page, "Change the password");
+  await until(() => held.waiting() === 1, "the request");
+  await next.fill("an even newer password");
+  await held.release();
+  await expect.poll(() => present.inputValue()).toBe("");
+  await expect.poll(() => next.inputValue()).toBe("an even newer password");
 });

@@ -3,6 +3,7 @@ import type { Passkey } from "@tidemill/contract";
 import { useState } from "react";
 import { auth } from "../../api/api.ts";
 import { ROOT } from "../../api/request.ts";
+import { clearSent } from "../../ui/clear-sent.ts";
 import { ConfirmDialog } from "../../ui/dialogs/ConfirmDialog.tsx";
 import { ErrorState } from "../../ui/ErrorState.tsx";
 import { LoadingState } from "../../ui/LoadingState.tsx";
@@ -24,7 +25,7 @@ export function PasskeysSection({ possible, oidc }: { possible: boolean; oidc: {
     const optionsJSON = await auth.post<Parameters<typeof startRegistration>[0]["optionsJSON"]>("/passkeys/options");
     await auth.post("/passkeys", { name, response: await startRegistration({ optionsJSON }) });
     notify({ tone: "done", text: `The passkey ${name} is added` });
-    setName("");
+    setName(clearSent(name));
     await changed();
   });
   return (

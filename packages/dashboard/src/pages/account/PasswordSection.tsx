@@ -1,6 +1,7 @@
 import { Button, PasswordInput } from "@mantine/core";
 import { useState } from "react";
 import { auth } from "../../api/api.ts";
+import { clearSent } from "../../ui/clear-sent.ts";
 import { ErrorState } from "../../ui/ErrorState.tsx";
 import { notify } from "../../ui/notices.ts";
 import { Section } from "../../ui/Section.tsx";
@@ -15,8 +16,8 @@ export function PasswordSection({ hasPassword }: { hasPassword: boolean }) {
   const changed = useOwnChanged();
   const { busy, error, onSubmit } = useSubmit(async () => {
     await auth.post("/password", { ...(hasPassword && { password: old }), new_password: next });
-    setOld("");
-    setNext("");
+    setOld(clearSent(old));
+    setNext(clearSent(next));
     notify({ tone: "done", text: "Your password is changed. All other sessions have ended" });
     await changed();
   });

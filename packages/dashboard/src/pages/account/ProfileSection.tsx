@@ -1,6 +1,7 @@
 import { Button, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { auth } from "../../api/api.ts";
+import { pickChanges } from "../../api/pick-changes.ts";
 import type { Person } from "../../api/session.ts";
 import { ErrorState } from "../../ui/ErrorState.tsx";
 import { notify } from "../../ui/notices.ts";
@@ -23,7 +24,8 @@ export function ProfileSection({ person, mail }: { person: Person; mail: boolean
       text: newEmail && mail ? `Open the link that is on its way to ${email.trim()} to change the address` : "Your profile is changed",
     });
     await changed();
-    setTyped({});
+    // What is typed while the change is saved stays.
+    setTyped((now) => pickChanges(typed, now));
   });
   return (
     <Section title="Profile">
