@@ -1,4 +1,5 @@
 import { LIMITS } from "@tidemill/contract/limits";
+
 /** How much a batch or an item has of each unit that a batch is limited by. */
 type Size<Unit extends string> = Readonly<Record<Unit, number>>;
 

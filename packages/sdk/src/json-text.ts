@@ -1,8 +1,6 @@
+import { LIMITS } from "@tidemill/contract/limits";
 import { type JsonFault, jsonFaultOf } from "./json-fault.ts";
 import { lossesIn, withErrors } from "./lost-in-json.ts";
-
-/** How deep a value is searched. The service takes 64 levels. */
-const MAX_DEPTH = 100;
 
 /**
  * The JSON of a value that a program returns or sends. An Error becomes its name and message, with the members that were added to it.
@@ -21,7 +19,7 @@ export function jsonText(value: unknown, path: string, refuse: (fault: JsonFault
   };
   const text = reading(() => JSON.stringify(value));
   if (text === undefined || typeof value !== "object") return text;
-  const { lost, hasErrors } = reading(() => lossesIn(value, MAX_DEPTH));
+  const { lost, hasErrors } = reading(() => lossesIn(value, LIMITS.jsonDepth));
   if (lost) {
     const { what, becomes, advice } = lost;
     const within = path !== "" && /^[^[]/.test(lost.path) ? `.${lost.path}` : lost.path;

@@ -116,7 +116,7 @@ test("what JSON does not keep cannot be used", () => {
       bytes: new Uint8Array(1),
       hash: new ArrayBuffer(1),
       headers: new Headers(),
-      file: new Blob(),
+      file: new Blob([]),
       buffer: Buffer.from("a"),
       empty: {},
     }));
