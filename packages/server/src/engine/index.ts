@@ -12,3 +12,4 @@ export { countNodes, countNodesWithout, findNodeSecret, findNodeUrl, registerNod
 export * from "./leases/worker-store.ts";
 export * from "./rescue.ts";
 export * from "./settle.ts";
+export type { AttemptFacts, Ending } from "./settlement.ts";
