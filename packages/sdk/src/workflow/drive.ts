@@ -1,6 +1,7 @@
 import { wait } from "../wait.ts";
 import { JournalMismatchError } from "./errors.ts";
-import { awaitsCancelledStep, type Execution, isLeaseLost } from "./execution.ts";
+import type { Execution } from "./execution.ts";
+import { isLeaseLost } from "./lease-lost.ts";
 import { notStored } from "./not-stored.ts";
 import type { ReplayCheck } from "./replay-check.ts";
 import { SleepTimers } from "./sleep-timers.ts";
@@ -36,12 +37,12 @@ export async function drive(execution: Execution, { check = null, onlyUndoes = f
     execution.changes.seen();
     if (execution.end) break;
     if (since.isOver) {
-      if (onlyUndoes && execution.toUndo.every(({ key }) => execution.undos.has(key))) execution.finish({ kind: "suspended" });
+      if (onlyUndoes && execution.toUndo.every(({ key }) => execution.undoOf(key))) execution.finish({ kind: "suspended" });
       if (execution.deliver()) {
         since.begin(execution);
         continue;
       }
-      if (execution.journal.unreached > 0 || awaitsCancelledStep(execution)) misfit.watch();
+      if (!execution.isThroughJournal) misfit.watch();
       else if (onlyUndoes) execution.finish({ kind: "suspended" });
       else if (check?.isDue(execution)) {
         const error = await check.afterStep(execution);
@@ -67,9 +68,9 @@ class Turn {
     this.#onOver = onOver;
   }
 
-  begin({ asked }: Execution): void {
+  begin({ requests }: Execution): void {
     this.isOver = false;
-    this.asked = asked.length;
+    this.asked = requests.length;
     void turn().then(() => {
       this.isOver = true;
       this.#onOver();
@@ -78,30 +79,24 @@ class Turn {
 }
 
 function advance(execution: Execution, since: Turn): void {
-  const { notStarted, waiting, executing, outbox } = execution;
+  const { waiting, executing, outbox } = execution;
   if (!outbox.hasSeen) {
-    for (const begin of notStarted.values()) begin();
-    notStarted.clear();
+    execution.beginNewSteps();
     // A sleep beside a step in progress begins now, not when the execution is suspended.
     if (executing.size > 0) storeWaiting(execution);
   }
   // What the service refuses decides how the execution ends.
-  const isBusy = executing.size > 0 || notStarted.size > 0 || outbox.hasCalls || outbox.isSending;
-  if (!isBusy && [...waiting.keys()].some((step) => step.isAwaited)) {
-    if (since.asked === execution.asked.length) execution.finish({ kind: "suspended" });
+  const isBusy = executing.size > 0 || execution.hasNewSteps || outbox.hasCalls || outbox.isSending;
+  if (!isBusy && waiting.isAwaited) {
+    if (since.asked === execution.requests.length) execution.finish({ kind: "suspended" });
     else since.begin(execution);
-  } else if (outbox.hasFinal || outbox.hasCalls || notStarted.size > 0 || mustStoreWaiting(execution)) void send(execution);
+  } else if (outbox.hasFinal || outbox.hasCalls || execution.hasNewSteps || mustStoreWaiting(execution)) void send(execution);
 }
 
-const mustStoreWaiting = ({ executing, waiting }: Execution): boolean =>
-  executing.size > 0 && [...waiting.values()].some((reported) => reported !== null);
+const mustStoreWaiting = ({ executing, waiting }: Execution): boolean => executing.size > 0 && waiting.unstored.length > 0;
 
 function storeWaiting({ waiting, outbox }: Execution): void {
-  for (const [step, reported] of waiting) {
-    if (!reported) continue;
-    outbox.add(reported);
-    waiting.set(step, null);
-  }
+  for (const reported of waiting.takeUnstored()) outbox.add(reported);
 }
 
 async function send(execution: Execution): Promise<void> {
@@ -128,13 +123,13 @@ class MisfitWatch {
 
   /** Gives the program time: it may be busy with something other than steps. Each step that it reaches gives it more. */
   watch(): void {
-    const { journal, keys, cancelled, host } = this.#execution;
+    const { journal, cancelled, host } = this.#execution;
     const now = () => `${journal.unreached} ${cancelled.size}`;
     const seen = now();
-    if (!keys.hasOpen || seen === this.#seen) return;
+    if (!this.#execution.hasOpenSteps || seen === this.#seen) return;
     this.#seen = seen;
     const check = () => {
-      if (now() !== seen || !keys.hasOpen) return;
+      if (now() !== seen || !this.#execution.hasOpenSteps) return;
       const [stuck] = cancelled;
       const unreached = journal.firstUnreached;
       const error =

@@ -68,9 +68,9 @@ function checkAwaited({ host, journal, unawaitedSteps }: Execution): UnawaitedSt
 
 async function conclude(execution: Execution, run: TakenRun, end: End): Promise<RunOutcome> {
   if (end.kind === "aborted") return release(execution);
-  const { executing, outbox, waiting, unawaitedFailures, undos } = execution;
+  const { executing, outbox, waiting, failures, hasUndos } = execution;
   if (end.kind === "threw" && hasNextAttempt(execution, run, end.error)) await endSteps(execution);
-  if (end.kind !== "suspended" && undos.size > 0 && failsForGood(run, outcomeOf(execution, run, end))) {
+  if (end.kind !== "suspended" && hasUndos && failsForGood(run, outcomeOf(execution, run, end))) {
     // They may still complete, and are then undone, too.
     executing.abortAll(new Error("The run has failed."));
     await executing.ended();
@@ -79,11 +79,11 @@ async function conclude(execution: Execution, run: TakenRun, end: End): Promise<
   if (end.kind === "suspended")
     return {
       outcome: "suspended",
-      steps: [...outbox.unsent, ...unawaitedFailures, ...[...waiting.values()].filter((step) => step !== null)],
+      steps: [...outbox.unsent, ...failures.held, ...waiting.unstored],
     };
   const outcome = outcomeOf(execution, run, end);
   // Code that does not fit the journal undoes nothing.
-  return undos.size > 0 && failsForGood(run, outcome) ? failUndone(execution, run, outcome) : outcome;
+  return hasUndos && failsForGood(run, outcome) ? failUndone(execution, run, outcome) : outcome;
 }
 
 /**
@@ -139,12 +139,12 @@ function failed(execution: Execution, run: TakenRun, error: unknown): RunOutcome
   const steps = kept.length > 0 && { steps: kept };
   const retry = retryOfRun(execution, error);
   const said = { outcome: "failed", error: message || name, error_name: name, ...retry, ...steps } as const;
-  const stored = execution.stepsToRepeat.filter((key) => !execution.outbox.isProvisional(key));
+  const stored = execution.failures.stepsToRepeat.filter((key) => !execution.outbox.isProvisional(key));
   if (stored.length > 0 && hasNextAttempt(execution, run, error))
     return { ...said, retry: true, retry_steps: stored.slice(0, LIMITS.retrySteps) };
   // An empty list is sent, too: without one, the service would take failures with the same message for the steps that a retry executes
   // again.
-  return { ...said, retry_steps: execution.retrySteps(error).slice(0, LIMITS.retrySteps) };
+  return { ...said, retry_steps: execution.failures.stepsToRetry(error).slice(0, LIMITS.retrySteps) };
 }
 
 type Retry = { readonly retry?: boolean; readonly retry_in?: number };
@@ -155,18 +155,18 @@ function retryOfRun(execution: Execution, error: unknown): Retry {
   const own = retryOf(error);
   const failure = stepErrorCausing(error);
   if (Object.keys(own).length > 0 || !failure) return own;
-  const said = retryOf(execution.thrown.get(failure.step));
+  const said = retryOf(execution.failures.thrownBy(failure.step));
   return said.retry === false && repeatsOther(execution, failure) ? {} : said;
 }
 
 /** Whether the next attempt executes another step again, which may then complete. */
-const repeatsOther = ({ outbox, stepsToRepeat }: Execution, { step }: StepError): boolean =>
-  [...outbox.provisional, ...stepsToRepeat].some((key) => key !== step);
+const repeatsOther = ({ outbox, failures }: Execution, { step }: StepError): boolean =>
+  [...outbox.provisional, ...failures.stepsToRepeat].some((key) => key !== step);
 
-function retryOfStep({ outbox, thrown, stepsToRepeat }: Execution, { step }: StepError): Retry {
+function retryOfStep({ outbox, failures }: Execution, { step }: StepError): Retry {
   // A replay throws a remembered failure again.
-  const isForgotten = outbox.isProvisional(step) || stepsToRepeat.includes(step);
-  return isForgotten ? retryOf(thrown.get(step)) : { retry: false };
+  const isForgotten = outbox.isProvisional(step) || failures.stepsToRepeat.includes(step);
+  return isForgotten ? retryOf(failures.thrownBy(step)) : { retry: false };
 }
 
 /** Steps in progress end first. If the run is still this worker's, outcomes are stored, even while a step does not end. */

@@ -34,8 +34,9 @@ export const invokeStep =
           input: remember(input, `step "${name}"`, "input"),
           timeout: invokeTimeoutMs(timeout),
         };
-        const { host, notStarted } = execution;
-        return (step) => notStarted.set(step, () => execution.callAndWait(step, () => host.invoke({ name, key: step.key }, invocation)));
+        const { host } = execution;
+        return (step) =>
+          execution.beginLater(step, () => execution.callAndWait(step, () => host.invoke({ name, key: step.key }, invocation)));
       },
       typeof workflow === "string" ? workflow : workflow?.id,
     );

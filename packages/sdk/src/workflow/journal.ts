@@ -1,10 +1,32 @@
-import type { RunStep, StepType } from "@tidemill/contract";
+import type { ReportedStep, RunStep, StepType } from "@tidemill/contract";
 import { JournalMismatchError } from "./errors.ts";
 
 /** Steps that code may stop requesting: the step of a `run.patched(name)` whose old branch was removed. */
 const PATCHED = "run.patched(";
 
 export const patchKey = (name: string): string => `${PATCHED}${name})`;
+
+/** The outcome of a step, of this execution or an earlier one. */
+export type Outcome = Pick<RunStep, "key" | "type" | "status"> & {
+  readonly output?: unknown;
+  readonly error?: RunStep["error"];
+  readonly undoable?: boolean;
+};
+
+/** A step of this execution as a journal has it. */
+export const rememberedStep = ({
+  key,
+  type,
+  status,
+  output = null,
+  error,
+  attempt = 1,
+  startedAt = "",
+  undoable = false,
+}: ReportedStep): RunStep => ({
+  ...{ key, type, status, output, error: error ?? null, attempt, startedAt, undoable },
+  ...{ endedAt: startedAt, wakeAt: null, signal: null },
+});
 
 /** The outcomes of steps of earlier executions. */
 export class Journal {

@@ -1,9 +1,10 @@
 import type { RunStep } from "@tidemill/contract";
 import { NondeterminismError } from "./errors.ts";
-import type { Execution, StepRequest } from "./execution.ts";
+import type { Execution } from "./execution.ts";
 import { failureOf } from "./failure.ts";
 import { remember } from "./remembered.ts";
 import { type Replay, replay } from "./replay.ts";
+import type { StepRequest } from "./requested-step.ts";
 import type { ExecutedRun } from "./run-values.ts";
 import type { AnyWorkflow } from "./workflow.ts";
 
@@ -32,7 +33,7 @@ export class ReplayCheck {
 
   /** Replays the journal so far. Returns how the replay differs from what the program has done. */
   async afterStep(execution: Execution): Promise<NondeterminismError | null> {
-    const asked = [...execution.asked];
+    const asked = [...execution.requests];
     const last = execution.released.at(-1)?.key;
     this.#outcomes = execution.released.length;
     const replayed = await this.#replay(execution, asked);
@@ -41,9 +42,9 @@ export class ReplayCheck {
 
   /** Replays the journal of a program that has returned. */
   async atReturn(execution: Execution, result: unknown): Promise<NondeterminismError | null> {
-    const replayed = await this.#replay(execution, execution.asked);
+    const replayed = await this.#replay(execution, execution.requests);
     if (!replayed) return null;
-    const differs = differenceOf(execution.asked, replayed, execution.released.at(-1)?.key);
+    const differs = differenceOf(execution.requests, replayed, execution.released.at(-1)?.key);
     if (differs || replayed.kind !== "returned") return differs;
     const [first, again] = [remember(result, "the workflow"), replayed.result].map((one) => JSON.stringify(one));
     if (first === again) return null;

@@ -1,9 +1,10 @@
 import { wait } from "../wait.ts";
 import { JournalMismatchError } from "./errors.ts";
-import { awaitsCancelledStep, Execution, type StepRequest } from "./execution.ts";
+import { Execution } from "./execution.ts";
 import { failureOf } from "./failure.ts";
 import { liveHost } from "./host.ts";
 import { remember } from "./remembered.ts";
+import type { StepRequest } from "./requested-step.ts";
 import type { ExecutedRun } from "./run-values.ts";
 import { startProgram } from "./start-program.ts";
 import { turn } from "./turn.ts";
@@ -41,7 +42,7 @@ export async function replay(workflow: AnyWorkflow, run: ExecutedRun, { patience
   const execution = new Execution(host, run.journal);
   let isBusy = false;
   const patience = new Patience(patienceMs, () => {
-    isBusy = !execution.keys.hasOpen;
+    isBusy = !execution.hasOpenSteps;
     execution.finish({ kind: "suspended" });
   });
   startProgram(workflow, execution, run);
@@ -51,7 +52,7 @@ export async function replay(workflow: AnyWorkflow, run: ExecutedRun, { patience
     if (execution.end) break;
     if (execution.deliver()) continue;
     if (isThrough(execution, expected)) execution.finish({ kind: "suspended" });
-    else patience.renew(execution.asked.length);
+    else patience.renew(execution.requests.length);
     await execution.changes.next();
   }
   patience.end();
@@ -60,14 +61,13 @@ export async function replay(workflow: AnyWorkflow, run: ExecutedRun, { patience
 
 /** Whether the program has got through the journal, and waits for a step that is not in it. */
 function isThrough(execution: Execution, expected: readonly string[]): boolean {
-  const { journal, notStarted, waiting, asked } = execution;
-  if (journal.unreached > 0 || awaitsCancelledStep(execution) || notStarted.size + waiting.size === 0) return false;
-  const keys = new Set(asked.map(({ key }) => key));
+  if (!execution.isThroughJournal || (!execution.hasNewSteps && execution.waiting.size === 0)) return false;
+  const keys = new Set(execution.requests.map(({ key }) => key));
   return expected.every((key) => keys.has(key));
 }
 
 function replayOf(execution: Execution): HowFar {
-  const { end, journal, asked, cancelled } = execution;
+  const { end, journal, requests: asked, awaitedThoughCancelled: stuck } = execution;
   const { firstUnreached } = journal;
   const unfit = ({ step, message }: JournalMismatchError): HowFar => ({ kind: "unfit", step, reason: message });
   if (end?.kind === "threw" && end.error instanceof JournalMismatchError) return unfit(end.error);
@@ -75,7 +75,6 @@ function replayOf(execution: Execution): HowFar {
     return unfit(JournalMismatchError.threwBefore(firstUnreached, failureOf(end.error)));
   if (firstUnreached !== undefined) return unfit(JournalMismatchError.neverReached(firstUnreached));
   if (end?.kind === "threw") return { kind: "threw", asked, error: end.error };
-  const stuck = [...cancelled].find((step) => step.isAwaited);
   if (end?.kind !== "returned" && stuck) return unfit(JournalMismatchError.cancelled(stuck.key));
   if (end?.kind !== "returned") return { kind: "goesOn", asked };
   try {

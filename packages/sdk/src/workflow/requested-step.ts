@@ -1,6 +1,14 @@
 import type { StepType } from "@tidemill/contract";
 import { type OpenStep, StepPromise } from "./step-promise.ts";
 
+/** A step or value that a program has asked for. */
+export interface StepRequest {
+  readonly key: string;
+  readonly type: StepType;
+  /** The signal or event that the step concerns. */
+  readonly about: string | undefined;
+}
+
 /** A step that the program has requested. */
 export class RequestedStep {
   readonly type: StepType;

@@ -17,12 +17,12 @@ export class SleepTimers {
    * Starts the timers of sleeps that have none. A sleep that is not being stored may depend on a failure that is not stored either (I8).
    */
   start(): void {
-    const { sleepsUntil, waiting, executing, host } = this.#execution;
+    const { waiting, executing, host } = this.#execution;
     if (executing.size === 0) return;
-    for (const [step, untilMs] of sleepsUntil) {
-      if (this.#started.has(step) || waiting.get(step) !== null) continue;
+    for (const [step, endsMs] of waiting.storedSleeps) {
+      if (this.#started.has(step)) continue;
       this.#started.add(step);
-      const ms = Math.max(0, untilMs - host.nowMs());
+      const ms = Math.max(0, endsMs - host.nowMs());
       const end = () => {
         this.#started.delete(step);
         if (executing.size > 0) this.#execution.endSleep(step);

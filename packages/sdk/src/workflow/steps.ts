@@ -40,7 +40,7 @@ export function stepsOf(execution: Execution, runId: string): Step {
         const { key } = step;
         const replaced = host.replace?.({ name, key }, fn) ?? fn;
         const call = { key, fn: replaced, settings, undoable: undo !== undefined, idempotencyKey: idempotencyKey(runId, key) };
-        execution.notStarted.set(step, () => execution.executing.start(call));
+        execution.beginLater(step, () => execution.executing.start(call));
       };
     });
     if (undo) execution.undoWith(promise, () => ({ fn: undo as Undo["fn"], settings: stepSettings(options) }));
@@ -60,7 +60,7 @@ export function stepsOf(execution: Execution, runId: string): Step {
         const { data, ts } = sent;
         const event = { name: eventName(of), data: remember(data, `step "${name}"`, "data"), ...(ts !== undefined && { ts }) };
         return (step) =>
-          execution.notStarted.set(step, () => execution.call("event", step.key, () => host.sendEvent({ name, key: step.key }, event)));
+          execution.beginLater(step, () => execution.call("event", step.key, () => host.sendEvent({ name, key: step.key }, event)));
       },
       typeof of === "string" ? of : of?.name,
     );
@@ -78,9 +78,7 @@ export function stepsOf(execution: Execution, runId: string): Step {
         checkKeyAlone("step.signal", options);
         const checked = signalId(id);
         return (step) =>
-          execution.notStarted.set(step, () =>
-            execution.call("signal", step.key, () => host.registerSignal({ name, key: step.key }, checked)),
-          );
+          execution.beginLater(step, () => execution.call("signal", step.key, () => host.registerSignal({ name, key: step.key }, checked)));
       },
       id,
     );
@@ -98,7 +96,7 @@ export function stepsOf(execution: Execution, runId: string): Step {
         checkKeyAlone("step.waitForSignal", options);
         const waits = { signal: signalId(id), timeout: waitMs("timeout", awaited.timeout) };
         return (step) =>
-          execution.wait(step, { key: step.key, type: "wait", status: "waiting", startedAt: momentText(host.nowMs()), ...waits });
+          execution.waiting.add(step, { key: step.key, type: "wait", status: "waiting", startedAt: momentText(host.nowMs()), ...waits });
       },
       id,
     );
@@ -114,7 +112,7 @@ export function stepsOf(execution: Execution, runId: string): Step {
       checkKeyAlone(`step.${method}`, options);
       const wake = until();
       return (step) =>
-        execution.wait(step, { key: step.key, type: "sleep", status: "waiting", startedAt: momentText(host.nowMs()), ...wake });
+        execution.waiting.add(step, { key: step.key, type: "sleep", status: "waiting", startedAt: momentText(host.nowMs()), ...wake });
     });
 
   const http = (name: string, request: HttpRequest, options: StepKey = {}): Promise<unknown> =>
@@ -122,7 +120,7 @@ export function stepsOf(execution: Execution, runId: string): Step {
       checkKeyAlone("step.http", options);
       const call = httpCall(request, `step "${name}"`);
       return (step) =>
-        execution.wait(step, { key: step.key, type: "http", status: "waiting", startedAt: momentText(host.nowMs()), http: call });
+        execution.waiting.add(step, { key: step.key, type: "http", status: "waiting", startedAt: momentText(host.nowMs()), http: call });
     });
 
   const race = (steps: Readonly<Record<string, PromiseLike<unknown>>>): Promise<unknown> => {

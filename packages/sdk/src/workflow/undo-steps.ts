@@ -4,8 +4,9 @@ import { momentText } from "../clock.ts";
 import { attemptStep } from "./attempt-step.ts";
 import type { StepContext } from "./context.ts";
 import { JournalMismatchError } from "./errors.ts";
-import { type End, type Execution, isLeaseLost } from "./execution.ts";
+import type { End, Execution } from "./execution.ts";
 import { failureOf } from "./failure.ts";
+import { isLeaseLost } from "./lease-lost.ts";
 import type { RunOutcome } from "./run-outcome.ts";
 import { idempotencyKey, undoBegun } from "./undo.ts";
 
@@ -69,14 +70,10 @@ async function undoSteps(execution: Execution, run: TakenRun): Promise<boolean> 
 }
 
 /** Null: it was aborted. */
-async function undoOne(
-  { host, undos }: Execution,
-  { runId, attempts }: TakenRun,
-  step: string,
-  output: unknown,
-): Promise<ReportedStep | null> {
+async function undoOne(execution: Execution, { runId, attempts }: TakenRun, step: string, output: unknown): Promise<ReportedStep | null> {
+  const { host } = execution;
   const key = undoKey(step);
-  const undo = undos.get(step);
+  const undo = execution.undoOf(step);
   if (!undo) {
     const message = `The code of this worker does not reach step "${step}", or has no undo for it.`;
     const error = { name: "UndoError", message };
