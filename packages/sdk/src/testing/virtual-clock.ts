@@ -1,5 +1,5 @@
 import { wait } from "../wait.ts";
-import { turn } from "../workflow/turn.ts";
+import { nextTurn } from "../workflow/event-loop.ts";
 
 interface Timer {
   /** Milliseconds since 1970. */
@@ -125,7 +125,7 @@ export class VirtualClock {
   /** Resolves when nothing has happened for some turns. */
   async #quiet(): Promise<void> {
     for (let [left, seen] = [QUIET_TURNS, this.#events]; left > 0; left -= 1) {
-      await turn();
+      await nextTurn();
       if (seen !== this.#events) [left, seen] = [QUIET_TURNS, this.#events];
     }
   }

@@ -2,7 +2,7 @@ import { LIMITS } from "@tidemill/contract/limits";
 import { TidemillError } from "../error.ts";
 import { chance } from "../random.ts";
 import { wait } from "../wait.ts";
-import { turn } from "../workflow/turn.ts";
+import { nextTurn } from "../workflow/event-loop.ts";
 import type { Asked, WorkerCalls, WorkResponse } from "./calls.ts";
 import { type Held, HeldLeases, type Lease } from "./held-leases.ts";
 import { LeaseKeeper } from "./lease-keeper.ts";
@@ -159,7 +159,7 @@ export class WorkLoop {
 
   /** Outcomes of jobs that end at about the same time share a call. When nothing else is executed, there is none to wait for. */
   #pumpSoon(): void {
-    if (this.#executing === 0) void turn().then(() => this.#pump());
+    if (this.#executing === 0) void nextTurn().then(() => this.#pump());
     else if (!this.#scheduled) {
       this.#scheduled = true;
       setTimeout(() => {

@@ -1,11 +1,11 @@
 import { wait } from "../wait.ts";
 import { JournalMismatchError } from "./errors.ts";
+import { nextTurn, promisesDone } from "./event-loop.ts";
 import type { Execution } from "./execution.ts";
 import { isLeaseLost } from "./lease-lost.ts";
 import { notStored } from "./not-stored.ts";
 import type { ReplayCheck } from "./replay-check.ts";
 import { SleepTimers } from "./sleep-timers.ts";
-import { promisesDone, turn } from "./turn.ts";
 
 interface DriveOptions {
   readonly check?: ReplayCheck | null;
@@ -13,43 +13,60 @@ interface DriveOptions {
 }
 
 /**
- * Takes an execution forward until it ends.
+ * Takes an execution forward until it ends. The program is idle when it has gone as far as it can without a step: a turn of the event loop
+ * after it started, or got an outcome.
  *
- * 1. Outcomes are delivered one by one, in the order of the journal, each a turn of the event loop after the one before.
+ * 1. Outcomes are delivered to an idle program, one by one, in the order of the journal.
  * 2. Steps that are not in the journal begin when the program has asked for all that are, has got all outcomes, and what it has seen is
- *    stored (I8). That needs no turn of the event loop. Those that wait are stored on the same condition.
- * 3. In development, a replay of the journal so far must ask for the same steps, before they begin.
- * 4. The execution is suspended when no step is in progress, the program waits for a step that waits, and it has asked for nothing more for
- *    a turn of the event loop.
+ *    stored (I8). The program need not be idle. Steps that wait beside one in progress are stored on the same condition.
+ * 3. In development, a replay of the journal so far must ask for the same steps, before they begin. This check needs an idle program.
+ * 4. The execution is suspended when no step is in progress, the program waits for a step that waits, and it is idle and has asked for
+ *    nothing more for a turn of the event loop.
+ * 5. An idle program that has not asked for all steps of the journal gets some time. Then it does not fit the journal.
+ * 6. In an execution that only undoes, no step begins. It is suspended when the program has asked for all steps to undo, or can go no
+ *    further.
  *
- * All but 2. happens only when the program has gone as far as it can without a step: a turn after it started, or got an outcome.
- *
- * @param onlyUndoes whether the program is only asked what undoes its steps: then no step begins
+ * @param onlyUndoes whether the program is only asked what undoes its steps
  */
 export async function drive(execution: Execution, { check = null, onlyUndoes = false }: DriveOptions = {}): Promise<void> {
   const patience = new AbortController();
   const misfit = new MisfitWatch(execution, patience.signal);
   const sleeps = new SleepTimers(execution, patience.signal);
-  const since = new Turn(() => execution.changes.notify());
-  since.begin(execution);
+  const program = new IdleWatch(execution);
+  program.resumes();
   for (;;) {
     await promisesDone();
     execution.changes.seen();
     if (execution.end) break;
-    if (since.isOver) {
-      if (onlyUndoes && execution.toUndo.every(({ key }) => execution.undoOf(key))) execution.finish({ kind: "suspended" });
+    if (program.isIdle) {
+      if (onlyUndoes && execution.toUndo.every(({ key }) => execution.undoOf(key))) {
+        // Rule 6.
+        execution.finish({ kind: "suspended" });
+      }
       if (execution.deliver()) {
-        since.begin(execution);
+        // Rule 1.
+        program.resumes();
         continue;
       }
-      if (!execution.isThroughJournal) misfit.watch();
-      else if (onlyUndoes) execution.finish({ kind: "suspended" });
-      else if (check?.isDue(execution)) {
+      if (!execution.isThroughJournal) {
+        // Rule 5.
+        misfit.watch();
+      } else if (onlyUndoes) {
+        // Rule 6.
+        execution.finish({ kind: "suspended" });
+      } else if (check?.isDue(execution)) {
+        // Rule 3.
         const error = await check.afterStep(execution);
         if (error) execution.finish({ kind: "threw", error });
         continue;
-      } else advance(execution, since);
-    } else if (!check && !onlyUndoes && execution.goesOn) advance(execution, since);
+      } else {
+        // Rules 2 and 4.
+        advance(execution, program);
+      }
+    } else if (!check && !onlyUndoes && execution.goesOn) {
+      // Rule 2.
+      advance(execution, program);
+    }
     sleeps.start();
     await execution.changes.next();
   }
@@ -57,47 +74,56 @@ export async function drive(execution: Execution, { check = null, onlyUndoes = f
   patience.abort(execution.end);
 }
 
-/** A turn of the event loop, and whether it is over. */
-class Turn {
-  readonly #onOver: () => void;
-  isOver = false;
-  /** How much the program had asked for when it began. */
-  asked = 0;
+/** Knows when the program is idle. */
+class IdleWatch {
+  readonly #execution: Execution;
+  #isIdle = false;
+  /** How much the program had requested when it resumed. */
+  #requests = 0;
 
-  constructor(onOver: () => void) {
-    this.#onOver = onOver;
+  constructor(execution: Execution) {
+    this.#execution = execution;
   }
 
-  begin({ requests }: Execution): void {
-    this.isOver = false;
-    this.asked = requests.length;
-    void turn().then(() => {
-      this.isOver = true;
-      this.#onOver();
+  /** The program starts, gets an outcome, or has requested more. */
+  resumes(): void {
+    const { requests, changes } = this.#execution;
+    this.#isIdle = false;
+    this.#requests = requests.length;
+    void nextTurn().then(() => {
+      this.#isIdle = true;
+      changes.notify();
     });
+  }
+
+  get isIdle(): boolean {
+    return this.#isIdle;
+  }
+
+  /** Whether the program has requested something since it resumed. */
+  get hasRequestedMore(): boolean {
+    return this.#execution.requests.length > this.#requests;
   }
 }
 
-function advance(execution: Execution, since: Turn): void {
+function advance(execution: Execution, program: IdleWatch): void {
   const { waiting, executing, outbox } = execution;
+  // Rule 2.
   if (!outbox.hasSeen) {
     execution.beginNewSteps();
     // A sleep beside a step in progress begins now, not when the execution is suspended.
-    if (executing.size > 0) storeWaiting(execution);
+    if (executing.size > 0) for (const reported of waiting.takeUnstored()) outbox.add(reported);
   }
-  // What the service refuses decides how the execution ends.
+  // Rule 4. What the service refuses decides how the execution ends.
   const isBusy = executing.size > 0 || execution.hasNewSteps || outbox.hasCalls || outbox.isSending;
   if (!isBusy && waiting.isAwaited) {
-    if (since.asked === execution.requests.length) execution.finish({ kind: "suspended" });
-    else since.begin(execution);
-  } else if (outbox.hasFinal || outbox.hasCalls || execution.hasNewSteps || mustStoreWaiting(execution)) void send(execution);
+    if (program.hasRequestedMore) program.resumes();
+    else execution.finish({ kind: "suspended" });
+  } else if (mustSend(execution)) void send(execution);
 }
 
-const mustStoreWaiting = ({ executing, waiting }: Execution): boolean => executing.size > 0 && waiting.unstored.length > 0;
-
-function storeWaiting({ waiting, outbox }: Execution): void {
-  for (const reported of waiting.takeUnstored()) outbox.add(reported);
-}
+const mustSend = ({ outbox, executing, waiting, hasNewSteps }: Execution): boolean =>
+  outbox.hasFinal || outbox.hasCalls || hasNewSteps || (executing.size > 0 && waiting.unstored.length > 0);
 
 async function send(execution: Execution): Promise<void> {
   const steps = execution.outbox.unsent;
@@ -110,7 +136,7 @@ async function send(execution: Execution): Promise<void> {
   }
 }
 
-/** Ends an execution whose program does not reach steps of the journal, although it waits for others. */
+/** Ends an execution whose program does not reach steps of the journal, although it waits for others (rule 5). */
 class MisfitWatch {
   readonly #execution: Execution;
   readonly #signal: AbortSignal;

@@ -3,6 +3,7 @@ import { undoKey } from "@tidemill/contract/journal";
 import { checkObject } from "../check-names.ts";
 import { momentMs, momentText } from "../clock.ts";
 import type { StepOutcome } from "./attempt-step.ts";
+import { Changes } from "./changes.ts";
 import type { StepKey } from "./context.ts";
 import { DuplicateStepError, InvalidStepError, JournalMismatchError, NestedStepError, StepCancelledError } from "./errors.ts";
 import { ExecutingSteps } from "./executing-steps.ts";
@@ -17,7 +18,6 @@ import { RequestedStep, type StepRequest } from "./requested-step.ts";
 import { refusalOf, stepErrorOf } from "./step-error.ts";
 import { StepKeys, stepBase } from "./step-keys.ts";
 import { StepPromise } from "./step-promise.ts";
-import { Changes } from "./turn.ts";
 import type { Undo } from "./undo.ts";
 import { WaitingSteps } from "./waiting-steps.ts";
 

@@ -1,5 +1,6 @@
 import { wait } from "../wait.ts";
 import { JournalMismatchError } from "./errors.ts";
+import { nextTurn } from "./event-loop.ts";
 import { Execution } from "./execution.ts";
 import { failureOf } from "./failure.ts";
 import { liveHost } from "./host.ts";
@@ -7,7 +8,6 @@ import { remember } from "./remembered.ts";
 import type { StepRequest } from "./requested-step.ts";
 import type { ExecutedRun } from "./run-values.ts";
 import { startProgram } from "./start-program.ts";
-import { turn } from "./turn.ts";
 import type { AnyWorkflow } from "./workflow.ts";
 
 /** How far a program came in a replay of a journal. */
@@ -47,7 +47,7 @@ export async function replay(workflow: AnyWorkflow, run: ExecutedRun, { patience
   });
   startProgram(workflow, execution, run);
   for (;;) {
-    await turn();
+    await nextTurn();
     execution.changes.seen();
     if (execution.end) break;
     if (execution.deliver()) continue;

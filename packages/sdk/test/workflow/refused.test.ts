@@ -2,8 +2,8 @@ import type { ReportedStep } from "@tidemill/contract";
 import { TidemillError } from "@tidemill/sdk";
 import { describe, expect, test } from "vitest";
 import { type Outcome, withoutContent, workOutcome } from "../../src/worker/outcomes.ts";
+import { nextTurn } from "../../src/workflow/event-loop.ts";
 import { notStored } from "../../src/workflow/not-stored.ts";
-import { turn } from "../../src/workflow/turn.ts";
 import { MemoryRun } from "./memory-journal.ts";
 
 const step = (key: string): ReportedStep => ({ key, type: "run", status: "completed", output: 1 });
@@ -62,8 +62,8 @@ test("of a step that is stored beside another, and refused when that has ended, 
   );
   const store = async () => {
     ended.resolve();
-    await turn();
-    await turn();
+    await nextTurn();
+    await nextTurn();
     throw new TidemillError({ code: "VALIDATION_ERROR", message: "steps[0].http.url is not allowed.", status: 400 });
   };
   expect(await run.execute({ store })).toEqual({
@@ -78,7 +78,7 @@ test("what the workflow asked for because of an outcome is forgotten with it, wh
   const asked = Promise.withResolvers<void>();
   const run = new MemoryRun(async ({ step, run: { now } }) => {
     await step.run("a", () => 1);
-    await turn();
+    await nextTurn();
     now();
     asked.resolve();
     await step.run("b", () => 2);

@@ -1,7 +1,7 @@
 import { RunAbortedError, type WorkflowContext } from "@tidemill/sdk";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { turn } from "../../src/workflow/turn.ts";
+import { nextTurn } from "../../src/workflow/event-loop.ts";
 import { MemoryRun } from "./memory-journal.ts";
 
 /** A program of steps. A step takes `turns` turns of the event loop, or fails after them. */
@@ -99,7 +99,7 @@ const attemptsOf = ({ attempts }: Observer) => (attempts === undefined ? {} : { 
 
 async function work({ turns, fails }: { turns: number; fails: boolean }, key: string, { onStart }: Observer): Promise<string> {
   onStart(decodeURIComponent(key.slice("run_1:".length)));
-  for (let n = 0; n < turns; n += 1) await turn();
+  for (let n = 0; n < turns; n += 1) await nextTurn();
   if (fails) throw new Error(`${key} failed`);
   return key;
 }
@@ -136,7 +136,7 @@ async function live(
       run.append(steps);
       if (!crashes[calls++ % crashes.length]) return;
       controller.abort(new RunAbortedError("lease_lost"));
-      await turn();
+      await nextTurn();
     };
     const { signal } = controller;
     const end = await run.execute({ signal, store, misfitAfterMs: 1_000, replayEachStep });
@@ -184,7 +184,7 @@ test("any such program passes the check of the development mode", async () => {
 });
 
 const turns = async (count: number) => {
-  for (let n = 0; n < count; n += 1) await turn();
+  for (let n = 0; n < count; n += 1) await nextTurn();
 };
 
 /** Something is stored and in progress while the program goes on. */

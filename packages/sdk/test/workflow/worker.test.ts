@@ -1,6 +1,6 @@
 import { type Logger, Worker, type WorkerOptions, type WorkflowContext, workflow } from "@tidemill/sdk";
 import { test as base, describe, expect } from "vitest";
-import { turn } from "../../src/workflow/turn.ts";
+import { nextTurn } from "../../src/workflow/event-loop.ts";
 import { FakeService } from "./fake-service.ts";
 
 const quiet = () => {};
@@ -211,7 +211,7 @@ describe("a worker with workflows", () => {
     const begins = Promise.withResolvers<void>();
     service.onStore = async (_run, steps) => {
       begins.resolve();
-      await turn();
+      await nextTurn();
       const at = steps.findIndex(({ type }) => type === "http");
       const message = `steps[${at}].http.url is not allowed.`;
       return at === -1 ? undefined : [400, { error: { code: "VALIDATION_ERROR", message, details: {} } }];

@@ -6,7 +6,7 @@ const afterTurn: Later = setImmediate ?? ((callback) => setTimeout(callback, 0))
 const afterPromises: Later = process?.nextTick ?? afterTurn;
 
 /** Resolves after a turn of the event loop: all promises that could settle have settled. */
-export const turn = (): Promise<void> =>
+export const nextTurn = (): Promise<void> =>
   new Promise((resolve) => {
     afterTurn(resolve);
   });
@@ -19,27 +19,3 @@ export const promisesDone = (): Promise<void> =>
   new Promise((resolve) => {
     afterPromises(resolve);
   });
-
-/** Wakes one waiter when something has changed. */
-export class Changes {
-  #changed = false;
-  #wake: (() => void) | null = null;
-
-  notify(): void {
-    this.#changed = true;
-    this.#wake?.();
-  }
-
-  /** Drops the changes so far: the caller has seen them. */
-  seen(): void {
-    this.#changed = false;
-  }
-
-  async next(): Promise<void> {
-    if (this.#changed) return;
-    await new Promise<void>((resolve) => {
-      this.#wake = resolve;
-    });
-    this.#wake = null;
-  }
-}
