@@ -1,8 +1,9 @@
 import type * as contract from "@tidemill/contract";
 import { LIMITS } from "@tidemill/contract/limits";
 import { TidemillError } from "../error.ts";
-import { type KeyState, WorkerCalls } from "../worker/calls.ts";
+import { WorkerCalls } from "../worker/calls.ts";
 import type { AbortCause } from "../worker/errors.ts";
+import type { KeyState } from "../worker/key-state.ts";
 import type { WorkerSettings } from "../worker/options.ts";
 import { type Outcome, outcomeText } from "../worker/outcomes.ts";
 import { runHook } from "../worker/run-hook.ts";

@@ -3,7 +3,7 @@ import { Tidemill } from "../client.ts";
 import { momentMs } from "../clock.ts";
 import { InvalidSignatureError } from "../verify/invalid-signature.ts";
 import { verifyCallback } from "../verify/verify-callback.ts";
-import type { KeyState } from "../worker/calls.ts";
+import { KeyState } from "../worker/key-state.ts";
 import { readWorkflows } from "../worker/options.ts";
 import { registrationOf } from "../workflow/registration.ts";
 import { executePushed, type Pushed } from "./execute.ts";
@@ -46,10 +46,7 @@ export interface Serve {
  */
 export function serve(options: ServeOptions): Serve {
   if (readWorkflows(options.workflows).size === 0) throw new TypeError("workflows must contain at least one workflow.");
-  const key: KeyState = {
-    refusedSinceMs: null,
-    whileRefused: "Executions that report steps end without an outcome until the handler has another key.",
-  };
+  const key = new KeyState("Executions that report steps end without an outcome until the handler has another key.");
   let read: ServeSettings | undefined;
   const settings = () => (read ??= readServeOptions(options));
   const handle = async (request: Request): Promise<Response> => {

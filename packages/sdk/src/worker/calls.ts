@@ -1,11 +1,12 @@
 import type * as contract from "@tidemill/contract";
 import { pathOf, withQuery } from "../api.ts";
 import { TidemillError } from "../error.ts";
-import { chance, randomName } from "../random.ts";
+import { randomName } from "../random.ts";
 import { ENTITY, EVENT, EXTENDED, JOURNAL, REPORTS, RUN, type Shape, SIGNAL, STEPS, WORK } from "../response-shapes.ts";
-import { waitBeforeNext } from "../retry.ts";
 import { Transport } from "../transport.ts";
 import { wait } from "../wait.ts";
+import { type CallFailure, CallRetries, type RetryOptions } from "./call-retries.ts";
+import { KeyState } from "./key-state.ts";
 import type { WorkerSettings } from "./options.ts";
 import type { WorkOutcome } from "./outcomes.ts";
 import { refusedSource } from "./sources.ts";
@@ -21,20 +22,11 @@ const MIN_REPORT_MS = 5_000;
 /** How much longer than its `wait` a call may take. Milliseconds. */
 const RESPONSE_MS = 15_000;
 const MIN_EXTEND_MS = 1_000;
-const ERROR_PAUSE_MS = 5_000;
 /**
  * The longest pause before a call that waits for jobs is tried again: the longest that the service asks for. A proxy may ask for hours.
  * Milliseconds.
  */
 const MAX_PAUSE_MS = 60_000;
-/** How long the service may refuse the worker's key before the worker ends. Milliseconds. */
-const KEY_REFUSED_MS = 60_000;
-
-/**
- * How long something other than the service may respond to the first calls of a worker before the worker ends: a proxy while the service
- * starts, or another program at a wrong address. Milliseconds.
- */
-const OTHER_RESPONDS_MS = 60_000;
 
 /** Errors of a call that are caused by one of its outcomes. The service has stored nothing from such a call. */
 const OF_OUTCOMES: ReadonlySet<string> = new Set(["VALIDATION_ERROR", "PAYLOAD_TOO_LARGE"]);
@@ -64,24 +56,12 @@ interface Call {
   readonly path: string;
   /** Makes the body of the first try, or of a repeated one. A GET has none. */
   readonly encode?: (isRepeat: boolean) => string;
-  /** Whether a refusal ends the call. */
-  readonly isFinal: (error: TidemillError) => boolean;
+  readonly isFinal: RetryOptions["isFinal"];
   readonly shape: Shape;
   /** How long a try may take, by its number. Milliseconds. Default: the timeout of a report. */
   readonly timeoutMs?: (tries: number) => number;
   /** The longest pause before the next try. Milliseconds. Default: the pause of a report, which must arrive while the lease holds. */
   readonly maxPauseMs?: number;
-}
-
-/** What is known about a key. */
-export interface KeyState {
-  /**
-   * Since when the service has refused the key, without any other response or error in between, by `elapsedMs`. Null: its last response was
-   * no refusal.
-   */
-  refusedSinceMs: number | null;
-  /** What happens as long as the key is refused, in words. */
-  readonly whileRefused: string;
 }
 
 /** The calls of a worker. Each is tried again until the service has responded. */
@@ -99,11 +79,8 @@ export class WorkerCalls {
   #saysWaited = false;
   readonly #key: KeyState;
 
-  /** @param key shared by all calls with the same key, so that a refused key is logged once */
-  constructor(
-    settings: WorkerSettings,
-    key: KeyState = { refusedSinceMs: null, whileRefused: "A worker ends if this lasts for a minute." },
-  ) {
+  /** @param key shared by all calls with the same key */
+  constructor(settings: WorkerSettings, key: KeyState = new KeyState("A worker ends if this lasts for a minute.")) {
     this.#settings = settings;
     this.#key = key;
     this.#transport = new Transport({ ...settings, retryForMs: 0, timeoutMs: CALL_TIMEOUT_MS });
@@ -133,7 +110,7 @@ export class WorkerCalls {
     const settle = outcomes.length > 0 ? `,"settle":[${outcomes.map(({ text }) => text).join(",")}]` : "";
     const encode = (repeat: boolean) => `${JSON.stringify(repeat ? body : { ...body, repeat }).slice(0, -1)}${settle}}`;
     const isFinal = (error: TidemillError) =>
-      !this.#wasAnswered || isRefused(error, outcomes) || refusedSource(error, asked) !== null || this.#isKeyRefusedForLong(error);
+      !this.#wasAnswered || isRefused(error, outcomes) || refusedSource(error, asked) !== null || this.#isKeyRefusedForLong();
     const waitMs = (asked.wait ?? 0) * 1_000;
     const waits = waitMs > 0 && { timeoutMs: () => waitMs + RESPONSE_MS, maxPauseMs: MAX_PAUSE_MS };
     const call = { path: "/v1/work", encode, isFinal, shape: WORK, ...waits };
@@ -153,7 +130,7 @@ export class WorkerCalls {
     const { name, leaseSeconds } = this.#settings;
     const encode = (isRepeat: boolean) => JSON.stringify({ worker: name, leases, lease: leaseSeconds, wait: isRepeat ? 0 : waitSeconds });
     const timeoutMs = Math.min(CALL_TIMEOUT_MS, waitSeconds * 1_000 + Math.max(MIN_EXTEND_MS, (leaseSeconds * 1_000) / 3));
-    const isFinal = (error: TidemillError) => this.#isKeyRefusedForLong(error);
+    const isFinal = () => this.#isKeyRefusedForLong();
     const call = { path: "/v1/work/extend", encode, isFinal, shape: EXTENDED, timeoutMs: () => timeoutMs };
     const { response, lastSentMs } = await this.#send(call, signal);
     return { response: response as contract.ExtendResponse, endsMs: lastSentMs + leaseSeconds * 1_000 };
@@ -230,62 +207,24 @@ export class WorkerCalls {
     signal: AbortSignal,
   ): Promise<TimedResponse> {
     const { elapsedMs } = this.#settings;
+    const retries = new CallRetries(this.#settings, this.#key, { isFinal, maxPauseMs });
     const firstSentMs = elapsedMs();
-    /** Since when something other than the service has responded. */
-    let otherSinceMs: number | null = null;
     for (let tries = 1; ; tries += 1) {
       const lastSentMs = elapsedMs();
       try {
         const request = { method, path, ...(encode && { body: encode(tries > 1) }), repeatable: true, shape };
         const response = await this.#transport.request(request, { signal, timeoutMs: timeoutMs(tries) });
-        this.#key.refusedSinceMs = null;
+        this.#key.notRefused();
         return { response, firstSentMs, lastSentMs, respondedMs: elapsedMs() };
       } catch (error) {
         if (signal.aborted || !(error instanceof TidemillError)) throw error;
-        const isKeyRefused = error.code === "UNAUTHORIZED";
-        if (!isKeyRefused) this.#key.refusedSinceMs = null;
-        const isOurs = error.status !== null && error.status < 500 && error.status !== 429;
-        const ends = isOurs && isFinal(error);
-        const isOther = ends && isOfOther(error);
-        const isFirstOther = isOther && otherSinceMs === null;
-        otherSinceMs = isOther ? (otherSinceMs ?? elapsedMs()) : null;
-        if (ends && (otherSinceMs === null || elapsedMs() - otherSinceMs >= OTHER_RESPONDS_MS)) throw error;
-        if (isKeyRefused) this.#keyRefused(error);
-        else if (isFirstOther) this.#otherResponded(error);
-        else if (tries === 1) this.#warn(error);
-        const waitsLong = isOurs && !isKeyRefused && !isOfOther(error);
-        await wait(waitsLong ? ERROR_PAUSE_MS : atMost(maxPauseMs, waitBeforeNext(error, tries, chance()), chance()), signal);
+        await wait(retries.pauseAfter(error, tries), signal);
       }
     }
   }
 
-  /**
-   * A key that was revoked or has expired does not become valid again. Something other than the service may have refused it for a while.
-   */
-  #isKeyRefusedForLong({ code }: TidemillError): boolean {
-    const refusedForMs = this.#key.refusedSinceMs === null ? 0 : this.#settings.elapsedMs() - this.#key.refusedSinceMs;
-    return code === "UNAUTHORIZED" && refusedForMs >= KEY_REFUSED_MS;
-  }
-
-  #keyRefused({ code, message }: TidemillError): void {
-    if (this.#key.refusedSinceMs !== null) return;
-    this.#key.refusedSinceMs = this.#settings.elapsedMs();
-    const { logger, name } = this.#settings;
-    logger.error(`The service refuses the key. ${this.#key.whileRefused}`, { worker: name, code, error: message });
-  }
-
-  #otherResponded({ code, message }: TidemillError): void {
-    const { logger, name, url } = this.#settings;
-    logger.error(`Something other than Tidemill responds at ${url}. Check the address. The worker ends if this lasts for a minute.`, {
-      worker: name,
-      code,
-      error: message,
-    });
-  }
-
-  #warn({ code, message }: TidemillError): void {
-    const { logger, name } = this.#settings;
-    logger.warn("A call of the worker failed. It is tried again.", { worker: name, code, error: message });
+  #isKeyRefusedForLong(): boolean {
+    return this.#key.isRefusedForLong(this.#settings.elapsedMs());
   }
 }
 
@@ -300,17 +239,5 @@ const reportTimeoutMs = ({ leaseSeconds }: WorkerSettings, tries: number): numbe
 export const isRefused = ({ code, status }: TidemillError, outcomes: readonly WorkOutcome[]): boolean =>
   outcomes.length > 0 && (OF_OUTCOMES.has(code) || status === 413);
 
-/** Whether an error is about the key, and says nothing about the call. */
-const isAboutKey = ({ status }: TidemillError): boolean => status === 401 || status === 403;
-
-/**
- * Whether something other than the service has responded, and may let the next try through. A call that is too large for it stays too
- * large.
- */
-const isOfOther = ({ code, status }: TidemillError): boolean => code === "UNEXPECTED_RESPONSE" && status !== 413;
-
-/** Whether an error is caused by the call of a run. */
-const isOfRun = (error: TidemillError): boolean => !isAboutKey(error) && !isOfOther(error);
-
-/** A pause that was shortened to its limit gets a random length. Otherwise all workers would come back at the same time. */
-const atMost = (maxMs: number, pauseMs: number, chance: number): number => (pauseMs > maxMs ? maxMs * (1 - chance / 4) : pauseMs);
+/** Whether the service refuses what a call does for its run. An error about the key says nothing about the run. */
+const isOfRun = ({ status }: TidemillError, failure: CallFailure): boolean => failure === "refused" && status !== 401 && status !== 403;
