@@ -24,7 +24,7 @@ export interface Ask {
  */
 export function planClaim(
   polls: readonly Poll[],
-  slow: ReadonlySet<PolledLane>,
+  isSlow: (lane: PolledLane) => boolean,
   onAsked: (poll: Poll) => void,
   onIdle: (poll: Poll) => void,
 ): Ask[] {
@@ -35,7 +35,7 @@ export function planClaim(
   for (const poll of polls) {
     if (left < 1 || bytesLeft <= 0 || asks.length >= MAX_HOLDERS_A_CLAIM) break;
     if (poll.claiming) continue;
-    const open = poll.asked.lanes.filter((lane) => lane.mayHaveJobs && !slow.has(lane));
+    const open = poll.asked.lanes.filter((lane) => lane.mayHaveJobs && !isSlow(lane));
     if (open.length === 0) {
       onIdle(poll);
       continue;
@@ -55,13 +55,20 @@ export function planClaim(
   return asks;
 }
 
-/** What to claim from a slow lane: one job, for the poll that has waited longest, in a claim of its own. */
-export function planSlowClaim(slow: ReadonlySet<PolledLane>, hasRoom: (lane: PolledLane) => boolean): Ask | null {
-  for (const lane of slow) {
-    const poll = lane.mayHaveJobs && hasRoom(lane) && [...lane.polls].find(({ claiming }) => !claiming);
-    if (poll) return { poll, lane, take: 1, wakes: lane.wakes };
-  }
-  return null;
+/**
+ * Groups of asks that share a claim: those for lanes with limits, and those for lanes without. A lane with a filter is claimed from alone.
+ */
+export function groupAsks(asks: readonly Ask[]): Ask[][] {
+  const groups = Map.groupBy(asks, ({ lane }) => (lane.filter ? lane : lane.limited));
+  return [...groups.values()];
+}
+
+/** Whether all asks are for one queue that has no limits and probably more jobs. */
+export function haveBacklog(asks: readonly Ask[]): boolean {
+  const [first] = asks;
+  return (
+    first?.lane.hasBacklog === true && !first.lane.limited && first.lane.kind === "queue" && asks.every(({ lane }) => lane === first.lane)
+  );
 }
 
 /** Converts an `Ask` for the statement. */

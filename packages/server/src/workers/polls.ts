@@ -1,19 +1,22 @@
 import type { Engine } from "#engine";
-import { type LaneFound, MAX_CLAIM_BYTES, type VersionFilter, type WorkerClaim } from "#jobs";
+import { type LaneFound, MAX_CLAIM_BYTES, type WorkerClaim } from "#jobs";
 import { type Clock, type EmitEvent, isAway, isTimeout, RoundRobinQueue, type SharedResource, type Uuid, type WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import { busyRetryMs } from "./busy-retry.ts";
+import { divideClaims } from "./divide-claims.ts";
 import type { KnownWorker } from "./known-worker.ts";
-import { type Ask, holderOf, planClaim, planSlowClaim } from "./plan-claim.ts";
+import { type Ask, groupAsks, haveBacklog, holderOf, planClaim } from "./plan-claim.ts";
 import { Poll, type PolledLane, type PollRequest, type PollResult, type TakenJob } from "./poll.ts";
 import { PollEnds } from "./poll-ends.ts";
 import { PolledLanes } from "./polled-lanes.ts";
+import { SlowLanes } from "./slow-lanes.ts";
+import { type BoundedFilter, isSameFilter } from "./version-filter.ts";
 
 export interface PollsOptions {
   readonly claim: Engine["claimForWorkers"];
   readonly claimFromBacklog: Engine["claimFromBacklog"];
   /** Which runs of a workflow its workers of a version may take. Null: all. Otherwise they may take more after `othersGoneInMs`. */
-  readonly filterOf: (lane: PolledLane) => (VersionFilter & { readonly othersGoneInMs: number }) | null;
+  readonly filterOf: (lane: PolledLane) => BoundedFilter | null;
   /** Releases jobs that were claimed for a poll whose client is gone. */
   readonly release: (worker: KnownWorker, claims: readonly TakenJob[]) => void;
   /** The memory for responses, which workspaces share. */
@@ -48,11 +51,7 @@ export class Polls {
   readonly #ends: PollEnds;
   #claiming = false;
   #again = false;
-  /**
-   * Lanes whose last claim took too long, alone or together with others. Claims from them are made one by one, separate from all others.
-   */
-  readonly #slow = new Set<PolledLane>();
-  #claimingSlow = false;
+  readonly #slow = new SlowLanes();
   #closed = false;
   #retryTimer: NodeJS.Timeout | undefined;
   #roomTimer: NodeJS.Timeout | undefined;
@@ -226,10 +225,10 @@ export class Polls {
 
   /** Returns whether there was anything to claim. */
   async #claimOnce(): Promise<boolean> {
-    if (!this.#claimingSlow) void this.#claimSlow();
+    void this.#claimFromSlowLane();
     const asks = planClaim(
       this.#withRoom(),
-      this.#slow,
+      (lane) => this.#slow.has(lane),
       (poll) => this.#line.moveBack(poll),
       (poll) => this.#endIfOverdue(poll),
     );
@@ -268,26 +267,22 @@ export class Polls {
     }, ROOM_EVERY_MS).unref();
   }
 
-  /** Claims from one slow lane, while claims from other lanes continue. If it succeeds, the lane is no longer slow. */
-  async #claimSlow(): Promise<void> {
-    const ask = planSlowClaim(this.#slow, ({ workspaceId }) => this.#hasRoom(workspaceId));
-    if (!ask) return;
-    this.#claimingSlow = true;
-    ask.lane.filter = this.#filterOf(ask.lane);
-    try {
-      await this.#claimFrom([ask]);
-      this.#slow.delete(ask.lane);
-    } catch (error) {
-      this.#options.emit("claim_failed", { error });
-      if (ask.poll.overdue) this.#fail(ask.poll, error);
-      // The other slow lanes come first.
-      this.#slow.delete(ask.lane);
-      this.#slow.add(ask.lane);
-      ask.lane.mayHaveJobs = false;
-      this.#wakeLater(ask.lane, PAUSE_AFTER_FAILURE_MS);
-    }
-    this.#claimingSlow = false;
-    if (!this.#closed) this.#claimSoon();
+  /** Claims from one slow lane, while claims from other lanes continue. */
+  async #claimFromSlowLane(): Promise<void> {
+    const hasClaimed = await this.#slow.claimFromNext({
+      hasRoom: ({ workspaceId }) => this.#hasRoom(workspaceId),
+      claim: (ask) => {
+        ask.lane.filter = this.#filterOf(ask.lane);
+        return this.#claimFrom([ask]);
+      },
+      onFailed: ({ lane, poll }, error) => {
+        this.#options.emit("claim_failed", { error });
+        if (poll.overdue) this.#fail(poll, error);
+        lane.mayHaveJobs = false;
+        this.#wakeLater(lane, PAUSE_AFTER_FAILURE_MS);
+      },
+    });
+    if (hasClaimed && !this.#closed) this.#claimSoon();
   }
 
   /** Queues have no filter: their jobs have no versions. */
@@ -297,7 +292,7 @@ export class Polls {
 
   /** Whether a lane's workers may take other runs than its last claim was for. */
   #hasOtherFilter(lane: PolledLane): boolean {
-    return textOf(this.#filterOf(lane)) !== textOf(lane.filter);
+    return !isSameFilter(this.#filterOf(lane), lane.filter);
   }
 
   /** Claims from lanes that all have limits, or from lanes that all have none. A lane with a filter is claimed from alone. */
@@ -307,7 +302,7 @@ export class Polls {
     const askedMs = this.#options.clock.elapsedMs();
     try {
       const { claims, found } = await this.#claim(asks);
-      for (const [poll, got] of divide(asks, claims)) this.#end(poll, { claims: got, askedMs });
+      for (const [poll, got] of divideClaims(asks, claims)) this.#end(poll, { claims: got, askedMs });
       this.#learn(asks, claims, found, limited);
     } catch (error) {
       if (isTimeout(error)) for (const { lane } of asks) this.#slow.add(lane);
@@ -364,42 +359,5 @@ export class Polls {
   }
 }
 
-/**
- * Groups of asks that share a claim: those for lanes with limits, and those for lanes without. A lane with a filter is claimed from alone.
- */
-function groupAsks(asks: readonly Ask[]): Ask[][] {
-  const groups = Map.groupBy(asks, ({ lane }) => (lane.filter ? lane : lane.limited));
-  return [...groups.values()];
-}
-
-/** Whether all asks are for one queue that has no limits and probably more jobs. */
-function haveBacklog(asks: readonly Ask[]): boolean {
-  const [first] = asks;
-  return (
-    first?.lane.hasBacklog === true && !first.lane.limited && first.lane.kind === "queue" && asks.every(({ lane }) => lane === first.lane)
-  );
-}
-
-/** A filter, without what changes with time. */
-const textOf = (filter: VersionFilter | null): string => (filter ? JSON.stringify([filter.others, filter.isNewest]) : "");
-
 /** The total length of the payloads. */
 const lengthOf = (claims: readonly TakenJob[]): number => claims.reduce((sum, { payload }) => sum + payload.length, 0);
-
-/** What a claim brought, by poll. */
-function divide(asks: readonly Ask[], claims: readonly WorkerClaim[]): Map<Poll, WorkerClaim[]> {
-  const left = Map.groupBy(
-    claims.toSorted((one, other) => one.place - other.place),
-    (claim) => claimantOf(claim.laneId, claim.leaseId, claim.request),
-  );
-  const brought = new Map<Poll, WorkerClaim[]>();
-  for (const { poll, lane, take } of asks) {
-    const { worker, request } = poll.asked;
-    const got = left.get(claimantOf(lane.laneId, worker.leaseId, request))?.splice(0, take) ?? [];
-    if (got.length > 0) brought.set(poll, [...(brought.get(poll) ?? []), ...got]);
-  }
-  return brought;
-}
-
-/** The name of a claimant: a lane, a worker's lease, and the name of a call. Two polls of one worker may have the same one. */
-const claimantOf = (laneId: LaneId, leaseId: number, request: string | null): string => `${laneId} ${leaseId} ${request ?? ""}`;

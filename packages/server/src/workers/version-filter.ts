@@ -31,3 +31,8 @@ export function versionFilter(
     othersGoneInMs: Math.min(...others.map(([, { seenMs }]) => goneInMs(seenMs))),
   };
 }
+
+/** Whether two filters let workers take the same runs, apart from what changes with time. */
+export const isSameFilter = (one: VersionFilter | null, other: VersionFilter | null): boolean => textOf(one) === textOf(other);
+
+const textOf = (filter: VersionFilter | null): string => (filter ? JSON.stringify([filter.others, filter.isNewest]) : "");
