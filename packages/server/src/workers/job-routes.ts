@@ -2,11 +2,12 @@ import { CompleteJob, ExtendResponse, FailJob, HeartbeatJob, JobPath, LIMITS, ty
 import { type Api, checkMayServe, noContent, type Principal, principalOf, replies, routeDefaults } from "#http";
 import { findJob, type JobKey, jobKey, jobNotFound } from "#jobs";
 import { problem, unavailable } from "#kernel";
+import { extend } from "./extend.ts";
 import { goneSignal } from "./gone-signal.ts";
 import { readLeaseToken } from "./lease-token.ts";
 import type { MayServe } from "./served-claims.ts";
 import { settleJobs } from "./settle-jobs.ts";
-import { extend, type WorkDeps } from "./work.ts";
+import type { WorkDeps } from "./work.ts";
 
 const { tags, security } = routeDefaults("Workers");
 

@@ -2,10 +2,11 @@ import { ClaimJobs, ExtendRequest, ExtendResponse, LIMITS, QueuePath, WorkReques
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { type Api, JSON_TYPE, jsonItems, jsonText, principalOf, replies, routeDefaults } from "#http";
 import type { ClaimText } from "./build-response.ts";
+import { extend } from "./extend.ts";
 import { goneSignal } from "./gone-signal.ts";
 import { mountHeldJob } from "./job-routes.ts";
 import { mountWorkerList } from "./list-routes.ts";
-import { extend, undo, type WorkDeps, work } from "./work.ts";
+import { undo, type WorkDeps, work } from "./work.ts";
 
 const { tags, security } = routeDefaults("Workers");
 

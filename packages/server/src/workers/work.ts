@@ -1,8 +1,8 @@
-import type { ExtendRequest, ExtendResponse, Settled, WorkRequest } from "@tidemill/contract";
-import { checkMayServe, mayServe, type OverLimit, type Principal } from "#http";
-import { extendClaims, findCancelled, findHeldAmong, findTakenBy, type TakenRow } from "#jobs";
-import { type Clock, type Db, isAway, type JobId, momentMs, problem, type Transactional, toMoment, type WorkspaceId } from "#kernel";
-import { type LaneKind, laneNotFound } from "#lanes";
+import type { Settled, WorkRequest } from "@tidemill/contract";
+import { mayServe, type OverLimit, type Principal } from "#http";
+import { findTakenBy, type TakenRow } from "#jobs";
+import { type Clock, type Db, isAway, momentMs, type Transactional, toMoment, type WorkspaceId } from "#kernel";
+import { askedLanes } from "./asked-lanes.ts";
 import {
   buildResponse,
   type ClaimedJob,
@@ -13,17 +13,17 @@ import {
   type WorkResponse,
   withoutCancelled,
 } from "./build-response.ts";
+import { leaveCancelled, takeCancelled } from "./cancelled.ts";
 import type { CodeVersions } from "./code-versions.ts";
 import type { KnownWorker } from "./known-worker.ts";
 import type { PolledLane, TakenJob } from "./poll.ts";
 import type { Polls } from "./polls.ts";
-import { servedAs, servedClaims } from "./served-claims.ts";
+import { servedAs } from "./served-claims.ts";
 import { type SettleJobs, settleJobs } from "./settle-jobs.ts";
-import { findLanes } from "./store.ts";
-import { verifyLeaseTokens } from "./verify-lease-tokens.ts";
-import { readWorkId, showWorkId } from "./work-id.ts";
+import { showWorkId } from "./work-id.ts";
 
-const LEASE_SECONDS = 30;
+/** How long a worker holds jobs if it does not say. */
+export const LEASE_SECONDS = 30;
 
 export interface WorkDeps extends ResponseDeps, Omit<SettleJobs, keyof ResponseDeps> {
   readonly polls: Polls;
@@ -170,149 +170,6 @@ async function respond(
 function withQueues(claims: readonly TakenJob[], lanes: readonly PolledLane[]) {
   const queueOf = new Map(lanes.map(({ laneId, name }) => [laneId, name]));
   return claims.map((claim) => ({ claim, queue: queueOf.get(claim.laneId) ?? "" }));
-}
-
-/** @throws as `work` */
-async function askedLanes(
-  deps: WorkDeps,
-  db: Db,
-  principal: Principal,
-  queues: readonly string[],
-  workflows: readonly string[],
-  version: string,
-): Promise<PolledLane[]> {
-  for (const queue of queues) checkMayServe(principal, "queue", queue);
-  for (const workflow of workflows) checkMayServe(principal, "workflow", workflow);
-  return [
-    ...(await lanesOf(deps, db, principal.workspaceId, "queue", queues, "")),
-    ...(await lanesOf(deps, db, principal.workspaceId, "workflow", workflows, version)),
-  ];
-}
-
-/** The lanes of queues or workflows, looked up unless they were recently. */
-async function lanesOf(
-  { polls, versions, clock }: WorkDeps,
-  db: Db,
-  workspaceId: WorkspaceId,
-  kind: Exclude<LaneKind, "http">,
-  names: readonly string[],
-  version: string,
-): Promise<PolledLane[]> {
-  const nowMs = clock.elapsedMs();
-  const laneNames = names.map((name) => ({ kind, name, version }));
-  const lanes = new Map(laneNames.map((one) => [one.name, polls.lanes.fresh(workspaceId, one, nowMs)]));
-  const unknown = laneNames.filter(({ name }) => !lanes.get(name));
-  const lookUp = async () => {
-    const wanted = unknown.map(({ name }) => name);
-    const found = new Map((await findLanes(db, workspaceId, kind, wanted)).map((one) => [one.name, one]));
-    for (const one of unknown) {
-      const { name } = one;
-      const lane = found.get(name);
-      if (!lane) throw await laneNotFound(db, workspaceId, kind, name);
-      if (lane.served !== "pull") throw kind === "queue" ? servedByNodes(name) : servedByEndpoint(name);
-      if (kind === "workflow") versions.check(lane.laneId, name, version);
-      lanes.set(name, polls.lanes.found(lane, one, nowMs));
-    }
-  };
-  if (unknown.length > 0) await polls.lanes.lookUpAgain(workspaceId, unknown, nowMs, lookUp);
-  return [...lanes.values()].filter((lane) => lane !== undefined);
-}
-
-const servedByEndpoint = (workflow: string) =>
-  problem(
-    "INVALID_STATE",
-    { workflow },
-    { message: `The workflow "${workflow}" has an endpoint_url: its runs are executed there, and workers cannot take them.` },
-  );
-
-const servedByNodes = (queue: string) =>
-  problem(
-    "INVALID_STATE",
-    { queue },
-    { message: `The queue "${queue}" has a callback_url: its jobs are delivered, and workers cannot take them.` },
-  );
-
-/** Extends the leases of jobs that a worker still works on, and waits for one of its jobs to be cancelled. */
-export async function extend(
-  deps: WorkDeps,
-  principal: Principal,
-  body: Omit<ExtendRequest, "worker">,
-  signal: AbortSignal,
-): Promise<ExtendResponse> {
-  const { workspaceId } = principal;
-  const db = deps.tenants.of(workspaceId);
-  const { leases, lease, wait = 0 } = body;
-  const verified = await servedClaims(db, principal, await verifyLeaseTokens(deps.workers, db, workspaceId, leases));
-  const claims = verified.flatMap((one) => one?.claim ?? []);
-  const extended = new Map(
-    (claims.length > 0 ? await extendClaims(db, workspaceId, claims, lease ?? LEASE_SECONDS, lease !== undefined) : []).map((one) => [
-      one.id,
-      one.leaseUntil,
-    ]),
-  );
-  const lost = claims.filter(({ id }) => !extended.has(id));
-  const workers = new Set(verified.flatMap((one) => one?.worker ?? []));
-  for (const { leaseId } of workers) deps.versions.isBusy(leaseId);
-  const gone = new Set(lost.length > 0 ? await findCancelled(db, workspaceId, lost) : []);
-  const cancelled = leases.flatMap(({ id }, index) => (gone.has(verified[index]?.claim.id as JobId) ? id : []));
-  if (lost.length === 0 && wait > 0) await untilCancelled(workers, wait * 1_000, signal);
-  // If the client is gone, the next call is notified.
-  const notified = signal.aborted ? [] : await takeCancelledOf(db, workers);
-  return {
-    leases: leases.map(({ id }, index) => {
-      const jobId = verified[index]?.claim.id;
-      const until = jobId && extended.get(jobId);
-      return { id, ok: until !== undefined, lease_expires_at: until ?? null };
-    }),
-    cancelled: [...new Set([...cancelled, ...notified.flat()])],
-  };
-}
-
-/** Waits until a job of one of these workers is cancelled, or for `ms`. */
-async function untilCancelled(workers: ReadonlySet<KnownWorker>, ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted || [...workers].some(({ cancelled }) => cancelled.size > 0)) return;
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  signal.addEventListener("abort", () => resolve(), { once: true });
-  for (const { onCancelled } of workers) onCancelled.add(resolve);
-  await promise;
-  clearTimeout(timer);
-  for (const { onCancelled } of workers) onCancelled.delete(resolve);
-}
-
-/**
- * The jobs and runs that were cancelled while the worker held them. One response names each of them. A job that was retried and taken again
- * is left out: its attempt under way is not cancelled.
- */
-async function takeCancelled(db: Db, worker: KnownWorker): Promise<string[]> {
-  const { workspaceId, leaseId, cancelled } = worker;
-  const ids = [...cancelled];
-  cancelled.clear();
-  if (ids.length === 0) return ids;
-  const jobs = new Map(ids.map((id) => [id, readWorkId(id)]));
-  const known = [...jobs.values()].filter((job) => job !== null);
-  try {
-    const held = new Set(await findHeldAmong(db, workspaceId, leaseId, known));
-    return ids.filter((id) => !held.has(jobs.get(id) as JobId));
-  } catch (error) {
-    leaveCancelled(worker, ids);
-    throw error;
-  }
-}
-
-/** The same for several workers. If one fails, the next response also names the jobs of the others. */
-async function takeCancelledOf(db: Db, workers: ReadonlySet<KnownWorker>): Promise<string[][]> {
-  const all = [...workers];
-  const taken = await Promise.allSettled(all.map((worker) => takeCancelled(db, worker)));
-  const failed = taken.find((one) => one.status === "rejected");
-  if (!failed) return taken.map((one) => (one.status === "fulfilled" ? one.value : []));
-  for (const [at, one] of taken.entries()) if (one.status === "fulfilled") leaveCancelled(all[at] as KnownWorker, one.value);
-  throw failed.reason;
-}
-
-/** Leaves these jobs for the next response to name. */
-function leaveCancelled({ cancelled }: KnownWorker, ids: readonly string[]): void {
-  for (const id of ids) cancelled.add(id);
 }
 
 /** Releases jobs that a worker did not get, unless it has repeated its call and got them in another response. */
