@@ -1,6 +1,7 @@
 import { type Db, type Fragment, fragment, type JobId, plainArray, row, rows, sql, type Timestamp, textArray } from "#kernel";
 import type { LaneKey } from "#lanes";
 import type { JobKey } from "../job.ts";
+import { keyColumns } from "./columns.ts";
 import { COUNT_GONE, COUNT_RESCHEDULED } from "./counts.ts";
 import { AMONG_DUE, AMONG_WAS, ASSIGN_SLOTS_OF_GONE, ASSIGN_SLOTS_OF_WAITING } from "./fragments.ts";
 
@@ -10,13 +11,13 @@ export interface Due extends JobKey {
 }
 
 /** Sets when jobs that wait are due. Their logs of attempts start empty again. Uses the primary key. */
-export const setDueAcrossWorkspaces = (tx: Db, jobs: readonly Due[]): Promise<unknown> =>
-  rows(
+export function setDueAcrossWorkspaces(tx: Db, jobs: readonly Due[]): Promise<unknown> {
+  const { workspaceIds, laneIds, ids } = keyColumns(jobs);
+  return rows(
     tx,
     sql`
       with due as (
-        select * from unnest(${plainArray(jobs.map((one) => one.workspaceId))}::uuid[], ${plainArray(jobs.map((one) => one.laneId))}::bigint[],
-          ${plainArray(jobs.map((one) => one.id))}::uuid[], ${textArray(jobs.map((one) => one.at))}::timestamptz[])
+        select * from unnest(${workspaceIds}::uuid[], ${laneIds}::bigint[], ${ids}::uuid[], ${textArray(jobs.map((one) => one.at))}::timestamptz[])
           as d (workspace_id, lane_id, id, at)
       ), was as (
         select d.at, j.workspace_id, j.lane_id, j.id, j.state
@@ -34,6 +35,7 @@ export const setDueAcrossWorkspaces = (tx: Db, jobs: readonly Due[]): Promise<un
       )
       select ${ASSIGN_SLOTS_OF_WAITING} as assigned`,
   );
+}
 
 /**
  * Changes a claimed job to another kind, under the same claim. The current attempt becomes the first of `attempts`. Returns the job. If
@@ -60,31 +62,31 @@ export interface AttemptToCount extends JobKey {
 }
 
 /** Counts attempts that were spared when their jobs were released, and delays the jobs. Returns when they are due. Uses the primary key. */
-export const countAttemptsAcrossWorkspaces = async (tx: Db, jobs: readonly AttemptToCount[]): Promise<Timestamp[]> =>
-  (
-    await rows<{ run_at: Timestamp }>(
-      tx,
-      sql`
-        with due as (
-          select * from unnest(${plainArray(jobs.map((one) => one.workspaceId))}::uuid[], ${plainArray(jobs.map((one) => one.laneId))}::bigint[],
-            ${plainArray(jobs.map((one) => one.id))}::uuid[], ${plainArray(jobs.map((one) => one.waitMs))}::float8[])
-            as d (workspace_id, lane_id, id, wait_ms)
-        ), was as (
-          select d.wait_ms, j.workspace_id, j.lane_id, j.id, j.state
-          from due d
-          join job j on j.workspace_id = any(array[d.workspace_id]) and ${AMONG_DUE} and j.lane_id = d.lane_id and j.id = d.id and j.state in ('waiting', 'delayed')
-          for update of j
-        ), moved as (
-          update job j set attempts_log = '', spared = j.spared - 1, state = 'delayed', run_at = moment() + d.wait_ms * interval '1 millisecond'
-          from was d
-          where j.workspace_id = any(array[d.workspace_id]) and ${AMONG_WAS} and j.lane_id = d.lane_id and j.id = d.id
-          returning j.workspace_id, j.lane_id, j.run_at, j.state, d.state as was
-        ), tallied as (
-          ${COUNT_RESCHEDULED}
-        )
-        select run_at from moved`,
-    )
-  ).map(({ run_at }) => run_at);
+export async function countAttemptsAcrossWorkspaces(tx: Db, jobs: readonly AttemptToCount[]): Promise<Timestamp[]> {
+  const { workspaceIds, laneIds, ids } = keyColumns(jobs);
+  const moved = await rows<{ run_at: Timestamp }>(
+    tx,
+    sql`
+      with due as (
+        select * from unnest(${workspaceIds}::uuid[], ${laneIds}::bigint[], ${ids}::uuid[], ${plainArray(jobs.map((one) => one.waitMs))}::float8[])
+          as d (workspace_id, lane_id, id, wait_ms)
+      ), was as (
+        select d.wait_ms, j.workspace_id, j.lane_id, j.id, j.state
+        from due d
+        join job j on j.workspace_id = any(array[d.workspace_id]) and ${AMONG_DUE} and j.lane_id = d.lane_id and j.id = d.id and j.state in ('waiting', 'delayed')
+        for update of j
+      ), moved as (
+        update job j set attempts_log = '', spared = j.spared - 1, state = 'delayed', run_at = moment() + d.wait_ms * interval '1 millisecond'
+        from was d
+        where j.workspace_id = any(array[d.workspace_id]) and ${AMONG_WAS} and j.lane_id = d.lane_id and j.id = d.id
+        returning j.workspace_id, j.lane_id, j.run_at, j.state, d.state as was
+      ), tallied as (
+        ${COUNT_RESCHEDULED}
+      )
+      select run_at from moved`,
+  );
+  return moved.map(({ run_at }) => run_at);
+}
 
 /** Whether a job is there that has not ended. Uses the primary key. */
 export const hasJob = async (tx: Db, { workspaceId, laneId, id }: JobKey): Promise<boolean> =>

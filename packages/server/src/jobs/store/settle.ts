@@ -5,6 +5,7 @@ import type { LaneKey } from "#lanes";
 import { RECORD_FAILED_ATTEMPTS, RECORD_SUCCEEDED_ATTEMPTS } from "#usage";
 import type { JobKey } from "../job.ts";
 import { ANNOUNCE_COMPLETED, ANNOUNCE_FAILED, EVENT_IF_FAILED } from "./announce.ts";
+import { claimColumns, keyColumns } from "./columns.ts";
 import { COMPLETED_BY_LANE, COUNT_COMPLETED, COUNT_DEAD_LETTERS, COUNT_DISCARDED, COUNT_NOT_COMPLETED } from "./counts.ts";
 import { ARCHIVE_GONE, ASSIGN_SLOTS_OF_GONE, ASSIGN_SLOTS_OF_MOVED, CLAIMABLE } from "./fragments.ts";
 
@@ -19,13 +20,13 @@ interface Settled extends JobKey {
 }
 
 /** Locks the rows of jobs, for a transaction that settles them by several statements (docs/sql.md, the lock order). Uses the primary key. */
-export const lockJobsAcrossWorkspaces = (tx: Db, jobs: readonly JobKey[]): Promise<unknown> =>
-  rows(
+export function lockJobsAcrossWorkspaces(tx: Db, jobs: readonly JobKey[]): Promise<unknown> {
+  const { workspaceIds, laneIds, ids } = keyColumns(jobs);
+  return rows(
     tx,
     sql`
       select from (
-        select * from unnest(${plainArray(jobs.map((one) => one.workspaceId))}::uuid[], ${plainArray(jobs.map((one) => one.laneId))}::bigint[],
-          ${plainArray(jobs.map((one) => one.id))}::uuid[]) as u (workspace_id, lane_id, id)
+        select * from unnest(${workspaceIds}::uuid[], ${laneIds}::bigint[], ${ids}::uuid[]) as u (workspace_id, lane_id, id)
         order by workspace_id, lane_id, id
       ) s,
       lateral (
@@ -33,6 +34,7 @@ export const lockJobsAcrossWorkspaces = (tx: Db, jobs: readonly JobKey[]): Promi
         where j.workspace_id = any(array[s.workspace_id]) and j.lane_id = s.lane_id and j.id = s.id for update
       ) locked`,
   );
+}
 
 /** The result of a settle: how many claims were still valid and, if `withIds`, the ids of their jobs. */
 export interface Moved {
@@ -46,14 +48,13 @@ export const completeAcrossWorkspaces = async (
   settled: readonly (Settled & { result: string | null })[],
   withIds = false,
 ): Promise<Moved> => {
+  const { workspaceIds, laneIds, ids, leaseIds, attempts } = claimColumns(settled);
   const done = await row<Moved>(
     db,
     sql`
       with gone as (
         delete from job j
-        using unnest(${plainArray(settled.map((one) => one.workspaceId))}::uuid[], ${plainArray(settled.map((one) => one.laneId))}::bigint[],
-          ${plainArray(settled.map((one) => one.id))}::uuid[], ${plainArray(settled.map((one) => one.leaseId))}::bigint[],
-          ${plainArray(settled.map((one) => one.attempt))}::int[],
+        using unnest(${workspaceIds}::uuid[], ${laneIds}::bigint[], ${ids}::uuid[], ${leaseIds}::bigint[], ${attempts}::int[],
           ${binaryTextArray(settled.map((one) => one.result))}::text[], ${binaryTextArray(settled.map((one) => one.logEntry))}::text[])
           as s (workspace_id, lane_id, id, lease_id, attempt, result, log_entry)
         where j.workspace_id = any(array[s.workspace_id]) and j.lane_id = s.lane_id and j.id = s.id
@@ -72,22 +73,22 @@ export const completeAcrossWorkspaces = async (
       select count(*) as moved, case when ${withIds} and count(*) < ${settled.length}::int then array_agg(id) end as ids, ${ANNOUNCE_COMPLETED} as announced, ${ASSIGN_SLOTS_OF_GONE} as assigned
       from gone`,
   );
-  const { moved, ids } = done ?? { moved: 0, ids: null };
+  const { moved, ids: movedIds } = done ?? { moved: 0, ids: null };
   // Almost always all claims are valid. Then the ids are not sent back.
   const all = () => (moved === settled.length ? settled.map(({ id }) => id) : []);
-  return { moved, ids: withIds ? (ids ?? all()) : null };
+  return { moved, ids: withIds ? (movedIds ?? all()) : null };
 };
 
 /** Deletes jobs of kinds that leave no record, neither history nor counts. Returns which claims were still valid. Uses the primary key. */
-export const discardAcrossWorkspaces = async (db: Db, settled: readonly Omit<Settled, "logEntry">[]): Promise<Moved> =>
-  (await row<Moved>(
+export const discardAcrossWorkspaces = async (db: Db, settled: readonly Omit<Settled, "logEntry">[]): Promise<Moved> => {
+  const { workspaceIds, laneIds, ids, leaseIds, attempts } = claimColumns(settled);
+  const discarded = await row<Moved>(
     db,
     sql`
       with gone as (
         delete from job j
-        using unnest(${plainArray(settled.map((one) => one.workspaceId))}::uuid[], ${plainArray(settled.map((one) => one.laneId))}::bigint[],
-          ${plainArray(settled.map((one) => one.id))}::uuid[], ${plainArray(settled.map((one) => one.leaseId))}::bigint[],
-          ${plainArray(settled.map((one) => one.attempt))}::int[]) as s (workspace_id, lane_id, id, lease_id, attempt)
+        using unnest(${workspaceIds}::uuid[], ${laneIds}::bigint[], ${ids}::uuid[], ${leaseIds}::bigint[], ${attempts}::int[])
+          as s (workspace_id, lane_id, id, lease_id, attempt)
         where j.workspace_id = any(array[s.workspace_id]) and j.lane_id = s.lane_id and j.id = s.id
           and j.lease_id is not distinct from s.lease_id and j.attempt = s.attempt
         returning j.workspace_id, j.lane_id, j.id, j.concurrency_key
@@ -95,7 +96,9 @@ export const discardAcrossWorkspaces = async (db: Db, settled: readonly Omit<Set
         ${COUNT_DISCARDED}
       )
       select count(*) as moved, array_agg(id) as ids, ${ASSIGN_SLOTS_OF_GONE} as assigned from gone`,
-  )) ?? { moved: 0, ids: null };
+  );
+  return discarded ?? { moved: 0, ids: null };
+};
 
 /** Deletes the jobs of CTE `ready`, which the statement has locked and whose kind leaves no record. It returns what CTE `gone` has (counts.ts). */
 export const DISCARD_READY = fragment`
@@ -135,6 +138,7 @@ export const settleNotCompletedAcrossWorkspaces = async (
   probes: readonly SpentProbe[] = [],
   withIds = false,
 ): Promise<Moved & { readonly opened: readonly LaneKey[] }> => {
+  const { workspaceIds, laneIds, ids, leaseIds, attempts } = claimColumns(settled);
   const { failures, places } = distinctFailures(settled);
   const refused = await row<Moved & { readonly opened: readonly LaneKey[] }>(
     db,
@@ -157,9 +161,7 @@ export const settleNotCompletedAcrossWorkspaces = async (
               select from job where job.workspace_id = u.workspace_id and job.lane_id = u.lane_id and ${CLAIMABLE})
             then u.alone_wait_ms else u.wait_ms end as wait_ms,
             coalesce(u.spared, held) as spared, case when held then 'waiting' else u.state end as state
-          from unnest(${plainArray(settled.map((one) => one.workspaceId))}::uuid[], ${plainArray(settled.map((one) => one.laneId))}::bigint[],
-            ${plainArray(settled.map((one) => one.id))}::uuid[], ${plainArray(settled.map((one) => one.leaseId))}::bigint[],
-            ${plainArray(settled.map((one) => one.attempt))}::int[],
+          from unnest(${workspaceIds}::uuid[], ${laneIds}::bigint[], ${ids}::uuid[], ${leaseIds}::bigint[], ${attempts}::int[],
             ${textArray(settled.map((one) => one.to))}::job_state[], ${plainArray(settled.map((one) => one.waitMs))}::float8[],
             ${plainArray(settled.map((one) => one.aloneWaitMs))}::float8[],
             ${textArray(settled.map((one) => one.error))}::text[], ${textArray(settled.map((one) => one.errorCode))}::text[],

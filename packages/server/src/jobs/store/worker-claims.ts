@@ -2,6 +2,8 @@ import { type Db, fragment, type JobId, plainArray, rows, sql, type Timestamp, t
 import type { LaneId, LaneKey } from "#lanes";
 import { columnMayHoldTemplates } from "#vault";
 import type { Claim } from "../claim.ts";
+import type { JobKey } from "../job.ts";
+import { claimColumns, keyColumns } from "./columns.ts";
 import { CLAIMED_COLUMNS, ENDED_LEASE } from "./fragments.ts";
 
 /** A job as a worker's token names it. */
@@ -24,17 +26,8 @@ export interface FoundClaim extends HeldRow {
   readonly templated: string | null;
 }
 
-/**
- * The columns of claims, as arrays. The workspace is a column, too: if it were one value, the planner could read all jobs of the workspace
- * (docs/sql.md).
- */
-const columnsOf = (workspaceId: WorkspaceId, claims: readonly NamedClaim[]) => ({
-  workspaceIds: plainArray(claims.map(() => workspaceId)),
-  laneIds: plainArray(claims.map((one) => one.laneId)),
-  ids: plainArray(claims.map((one) => one.id)),
-  leaseIds: plainArray(claims.map((one) => one.leaseId)),
-  attempts: plainArray(claims.map((one) => one.attempt)),
-});
+const columnsOf = (workspaceId: WorkspaceId, claims: readonly NamedClaim[]) =>
+  claimColumns(claims.map((claim) => ({ ...claim, workspaceId })));
 
 /** Whether the lane of `job` has not been deleted. Its jobs are deleted later. */
 const LANE_EXISTS = fragment`exists (
@@ -217,18 +210,16 @@ export async function findCancelled(db: Db, workspaceId: WorkspaceId, claims: re
  * The logs of attempts of the jobs to which these claims belong or belonged, live or finished. Uses the primary keys of job and of
  * job_history's partitions.
  */
-export const findLogsAcrossWorkspaces = (
-  db: Db,
-  claims: readonly (LaneKey & Pick<NamedClaim, "id">)[],
-): Promise<{ id: JobId; queue: string; log: string }[]> =>
-  rows(
+export function findLogsAcrossWorkspaces(db: Db, claims: readonly JobKey[]): Promise<{ id: JobId; queue: string; log: string }[]> {
+  const { workspaceIds, laneIds, ids } = keyColumns(claims);
+  return rows(
     db,
     sql`
       select r.id, lane.name as queue, r.attempts_log as log
-      from unnest(${plainArray(claims.map((one) => one.workspaceId))}::uuid[], ${plainArray(claims.map((one) => one.laneId))}::bigint[],
-        ${plainArray(claims.map((one) => one.id))}::uuid[]) c (workspace_id, lane_id, id)
+      from unnest(${workspaceIds}::uuid[], ${laneIds}::bigint[], ${ids}::uuid[]) c (workspace_id, lane_id, id)
       join lane on lane.workspace_id = any(array[c.workspace_id]) and lane.id = c.lane_id
       cross join lateral (
         select id, attempts_log from job_record j where j.workspace_id = c.workspace_id and j.lane_id = c.lane_id and j.id = c.id offset 0
       ) r`,
   );
+}
