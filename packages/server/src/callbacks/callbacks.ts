@@ -7,7 +7,7 @@ import type { SecretAccess } from "#vault";
 import { isCallWanted } from "#workflows";
 import { CallDeliverer } from "./call-deliverer.ts";
 import { CallbackDeliverer } from "./deliverer.ts";
-import { endpointsOf } from "./endpoint.ts";
+import { callbackEndpoints } from "./endpoint.ts";
 import { mountCallbacks } from "./routes.ts";
 
 export interface CallbacksOptions {
@@ -42,7 +42,7 @@ export function createCallbacks({
 }: CallbacksOptions): Module & { readonly kind: JobKind; readonly calls: Deliverer } {
   const sender = new Sender(guard, ownPorts);
   const common = { sender, names, hosts, secrets, shares, clock, version, emit };
-  const deliverer = new CallbackDeliverer({ ...common, endpoints: endpointsOf(engine, guard) });
+  const deliverer = new CallbackDeliverer({ ...common, endpoints: callbackEndpoints(engine, guard) });
   return {
     routes: (api) => mountCallbacks(api, { tenants, audit, clock, version }),
     kind: { name: "queue", deliverer, recorded: true },

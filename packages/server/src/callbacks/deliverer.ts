@@ -16,7 +16,7 @@ import {
 import type { Redactor } from "#redaction";
 import { mayHoldTemplates, type SecretAccess, SecretError } from "#vault";
 import { CallbackTimeoutError, classify } from "./classify.ts";
-import type { Endpoint, Endpoints } from "./endpoint.ts";
+import type { CallbackEndpoint, CallbackEndpoints } from "./endpoint.ts";
 import { PostponedReports } from "./postponed-reports.ts";
 import { POSTPONE_MS, postponementOf } from "./postponement.ts";
 import { type RequestContent, readTemplates } from "./request-content.ts";
@@ -28,7 +28,7 @@ export interface DelivererOptions {
   readonly names: Pick<Names, "resolve">;
   /** Keeps what a host was resolved to for the connection. */
   readonly hosts: Pick<HostsInUse, "begin" | "end">;
-  readonly endpoints: Endpoints;
+  readonly endpoints: CallbackEndpoints;
   readonly secrets: Pick<SecretAccess, "resolve">;
   readonly shares: Pick<Shares, "loopTime">;
   readonly clock: Clock;
@@ -128,7 +128,7 @@ class Callback implements Attempt {
    * Awaits nothing unless a name must be looked up or secrets must be read: most callbacks are sent in the same turn of the event loop in
    * which their claim arrived.
    */
-  #prepare(endpoint: Endpoint | null): Promise<void> | undefined {
+  #prepare(endpoint: CallbackEndpoint | null): Promise<void> | undefined {
     if (!endpoint) this.#end({ kind: "withdrawn" });
     else if (endpoint.blocked !== null) this.#receive({ kind: "failed", error: new BlockedAddressError(endpoint.host, endpoint.blocked) });
     else {
@@ -139,7 +139,7 @@ class Callback implements Attempt {
     return undefined;
   }
 
-  #fill(endpoint: Endpoint, resolution: Resolution): Promise<void> | undefined {
+  #fill(endpoint: CallbackEndpoint, resolution: Resolution): Promise<void> | undefined {
     const { payload } = this.#claim;
     if (this.#ended) return undefined;
     if (resolution.kind === "failed") this.#receive(resolution);
@@ -170,7 +170,7 @@ class Callback implements Attempt {
   }
 
   /** The content with its secrets filled in. From here on, the redactor removes these secrets from what is kept of the response. */
-  async #content(endpoint: Endpoint): Promise<RequestContent> {
+  async #content(endpoint: CallbackEndpoint): Promise<RequestContent> {
     const { payload, workspaceId, attempt } = this.#claim;
     const { queue, host } = endpoint;
     this.#withdrawn = new AbortController();
@@ -189,14 +189,14 @@ class Callback implements Attempt {
     return result;
   }
 
-  #send(endpoint: Endpoint, content: RequestContent): void {
+  #send(endpoint: CallbackEndpoint, content: RequestContent): void {
     if (this.#ended) return;
     const signed = this.#inSlices(content.payload.length, this.#sign(endpoint, content.payload));
     if (signed instanceof Promise) void this.#endOnError(async () => this.#post(endpoint, content, await signed));
     else this.#post(endpoint, content, signed);
   }
 
-  *#sign(endpoint: Endpoint, payload: string): SlicedWork<Signed> {
+  *#sign(endpoint: CallbackEndpoint, payload: string): SlicedWork<Signed> {
     const body = encodeParts(showDelivered(this.#claim, this.#jobId, endpoint.queue, payload));
     yield;
     // Signed when it leaves, not when the job was claimed: the receiver compares the timestamp with its own clock.
@@ -204,7 +204,7 @@ class Callback implements Attempt {
     return { body, timestamp, signature: sign(endpoint.key, this.#jobId, timestamp, body) };
   }
 
-  #post(endpoint: Endpoint, { path, headers }: RequestContent, { body, timestamp, signature }: Signed): void {
+  #post(endpoint: CallbackEndpoint, { path, headers }: RequestContent, { body, timestamp, signature }: Signed): void {
     if (this.#ended) return;
     const { sender, clock, version } = this.#options;
     const { attempt, traceparent, tracestate } = this.#claim;

@@ -1,13 +1,13 @@
 import type { KeyObject } from "node:crypto";
 import { isReservedHeader } from "#http";
 import type { Db } from "#kernel";
-import { LaneCache, readTogether } from "#lanes";
+import { createLaneCache, type LaneCache } from "#lanes";
 import { type AddressGuard, signingKey } from "#outbound";
 import { findQueuesAcrossWorkspaces, type Queue } from "#queues";
 import { type RequestTarget, readTarget } from "./request-target.ts";
 
 /** Where and how a queue's callbacks are sent. */
-export interface Endpoint extends RequestTarget {
+export interface CallbackEndpoint extends RequestTarget {
   readonly revision: number;
   readonly queue: string;
   /** Path and headers as plain text; null when they contain secrets. */
@@ -22,18 +22,17 @@ export interface Endpoint extends RequestTarget {
  * The endpoints of queues. Null for a queue without a `callback_url`. Reading an endpoint throws a `RequestContentError` if it has an
  * invalid template, which was stored before templates were checked.
  */
-export type Endpoints = LaneCache<Endpoint>;
+export type CallbackEndpoints = LaneCache<CallbackEndpoint>;
 
-export function endpointsOf(db: Db, guard: AddressGuard): Endpoints {
-  const queues = readTogether((lanes) => findQueuesAcrossWorkspaces(db, lanes));
-  return new LaneCache(async (lane) => {
-    const queue = await queues.add(lane);
-    if (!queue || queue.callback_url === null || queue.callback_secret === null) return null;
-    return endpointOf(queue, queue.callback_url, queue.callback_secret, guard);
+export const callbackEndpoints = (db: Db, guard: AddressGuard): CallbackEndpoints =>
+  createLaneCache({
+    find: (lanes) => findQueuesAcrossWorkspaces(db, lanes),
+    make: (queue) => endpointOf(queue, guard),
   });
-}
 
-function endpointOf(queue: Queue, callbackUrl: string, secret: string, guard: AddressGuard): Endpoint {
+function endpointOf(queue: Queue, guard: AddressGuard): CallbackEndpoint | null {
+  const { callback_url: callbackUrl, callback_secret: secret } = queue;
+  if (callbackUrl === null || secret === null) return null;
   const values = settable(JSON.parse(queue.callback_headers) as Record<string, string>);
   const target = readTarget("callback_url", callbackUrl, values);
   return {

@@ -1,7 +1,7 @@
 import { LIMITS } from "@tidemill/contract";
 import type { SlicedWork } from "#kernel";
 import { fillPayload, type PayloadTemplate, parsePayload, secretNamesIn, TemplateFiller } from "#vault";
-import type { Endpoint } from "./endpoint.ts";
+import type { CallbackEndpoint } from "./endpoint.ts";
 import { placed, RequestContentError } from "./request-content-error.ts";
 import { fillTarget } from "./request-target.ts";
 
@@ -28,7 +28,7 @@ export interface ContentTemplates {
  * @throws {RequestContentError} when a payload that was stored before templates were checked has an invalid one, or when they name too many
  *   secrets
  */
-export function* readTemplates(endpoint: Endpoint, payload: string): SlicedWork<ContentTemplates> {
+export function* readTemplates(endpoint: CallbackEndpoint, payload: string): SlicedWork<ContentTemplates> {
   const template = yield* payloadTemplateOf(payload);
   const secrets = [...new Set([...endpoint.secrets, ...secretNamesIn(template.strings)])];
   if (secrets.length > LIMITS.callbackSecrets)
@@ -48,7 +48,7 @@ function* payloadTemplateOf(payload: string): SlicedWork<PayloadTemplate> {
 }
 
 /** @throws {RequestContentError} when a value does not fit into a path or header, or the values together are too large */
-function* fillContent(endpoint: Endpoint, template: PayloadTemplate, filler: TemplateFiller): SlicedWork<RequestContent> {
+function* fillContent(endpoint: CallbackEndpoint, template: PayloadTemplate, filler: TemplateFiller): SlicedWork<RequestContent> {
   const { path, headers } = endpoint.plain ?? fillTarget("callback_url", endpoint, filler);
   try {
     return { path, headers, payload: yield* fillPayload(template, filler) };

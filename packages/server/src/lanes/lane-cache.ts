@@ -1,5 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type { LaneId, LaneKey } from "./lane.ts";
+import { readTogether } from "./read-together.ts";
 
 const MAX_LANES = 10_000;
 
@@ -40,4 +41,23 @@ export class LaneCache<Read extends { readonly revision: number }> {
     if (read) this.#known.set(laneId, read);
     return read;
   }
+}
+
+/** How to find the records of lanes, and what to make of one. Null: there is nothing to use. */
+interface LaneReader<Found, Read> {
+  /** Finds the records of many lanes in one statement. */
+  readonly find: (lanes: readonly LaneKey[]) => Promise<readonly Found[]>;
+  readonly make: (found: Found) => Read | null;
+}
+
+/** Creates a cache of what is made of the records of lanes. */
+export function createLaneCache<Found extends { readonly id: LaneId }, Read extends { readonly revision: number }>({
+  find,
+  make,
+}: LaneReader<Found, Read>): LaneCache<Read> {
+  const found = readTogether(find);
+  return new LaneCache(async (lane) => {
+    const one = await found.add(lane);
+    return one && make(one);
+  });
 }

@@ -5,12 +5,12 @@ import { ENDPOINT, type FilledPayload, type FillSecrets, fillInput } from "#work
 import { type BuiltRun, type ClaimedRun, type InSlices, pushRuns } from "#workflows";
 import { BeginTurns } from "./begin-turns.ts";
 import type { Body } from "./body.ts";
-import type { Endpoint } from "./endpoint.ts";
+import type { WorkflowEndpoint } from "./endpoint.ts";
 
 /** An execution that is about to be sent. */
 interface RunToBegin {
   readonly claim: Claim;
-  readonly endpoint: Pick<Endpoint, "workflow" | "version">;
+  readonly endpoint: Pick<WorkflowEndpoint, "workflow" | "version">;
   readonly token: string;
   /** How long the execution may take from when it begins. */
   readonly timeoutMs: number;

@@ -5,19 +5,19 @@ import type { ExecutionTokens, FillSecrets } from "#workers";
 import { pushHook } from "#workflows";
 import { beginRuns } from "./begin-runs.ts";
 import type { Body } from "./body.ts";
-import type { Endpoint } from "./endpoint.ts";
+import type { WorkflowEndpoint } from "./endpoint.ts";
 
 /** What differs between executions of runs and of hooks. */
 export interface Program {
   /** Whether an execution that may have had its effect must not be repeated. */
   readonly isOnce: boolean;
-  timeoutMs(endpoint: Endpoint): number;
+  timeoutMs(endpoint: WorkflowEndpoint): number;
   /**
    * What is sent. Null when there is no longer anything to execute, or no memory for it.
    *
    * @param timeoutMs how long the execution may take
    */
-  bodyOf(claim: Claim, endpoint: Endpoint, timeoutMs: number, memory: AttemptMemory): Promise<Body | null>;
+  bodyOf(claim: Claim, endpoint: WorkflowEndpoint, timeoutMs: number, memory: AttemptMemory): Promise<Body | null>;
 }
 
 /** Hooks have no timeout of their own: they get the maximum that an endpoint may take. Milliseconds. */

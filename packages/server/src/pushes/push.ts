@@ -15,13 +15,13 @@ import {
 } from "#outbound";
 import type { TextRedactor } from "#redaction";
 import { showWorkId } from "#workers";
-import type { Endpoint, Endpoints } from "./endpoint.ts";
+import type { WorkflowEndpoint, WorkflowEndpoints } from "./endpoint.ts";
 import type { Program } from "./program.ts";
 import { readResponse } from "./read-response.ts";
 
 export interface PushOptions {
   readonly program: Program;
-  readonly endpoints: Endpoints;
+  readonly endpoints: WorkflowEndpoints;
   readonly sender: Pick<Sender, "send">;
   readonly names: Pick<Names, "resolve">;
   readonly hosts: Pick<HostsInUse, "begin" | "end">;
@@ -98,7 +98,7 @@ export class Push implements Attempt {
     this.#post(endpoint, encodeParts(body.text), timeoutMs);
   }
 
-  #post(endpoint: Endpoint, body: Buffer, timeoutMs: number): void {
+  #post(endpoint: WorkflowEndpoint, body: Buffer, timeoutMs: number): void {
     const { sender, clock, version } = this.#options;
     const { attempt, traceparent, tracestate } = this.#claim;
     // Signed when it leaves: the receiver compares the timestamp with its own clock.

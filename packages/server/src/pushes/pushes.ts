@@ -4,7 +4,7 @@ import type { Clock, Database, EmitEvent, LockWaits, Shares } from "#kernel";
 import { type AddressGuard, type HostsInUse, type Names, type OwnPorts, Sender } from "#outbound";
 import { ExecutionTokens, type FillSecrets } from "#workers";
 import { PushDeliverer } from "./deliverer.ts";
-import { endpointsOf } from "./endpoint.ts";
+import { workflowEndpoints } from "./endpoint.ts";
 import { hookProgram, runProgram } from "./program.ts";
 
 export interface PushesOptions {
@@ -42,7 +42,7 @@ export function createPushes({
 }: PushesOptions): Pushes {
   const sender = new Sender(guard, ownPorts);
   const tokens = new ExecutionTokens(engine);
-  const common = { endpoints: endpointsOf(engine, guard), sender, names, hosts, shares, clock, version, emit };
+  const common = { endpoints: workflowEndpoints(engine, guard), sender, names, hosts, shares, clock, version, emit };
   return {
     runs: new PushDeliverer({ ...common, program: runProgram(engine, tokens, { secrets, loopTime: shares.loopTime }, clock, lockWaits) }),
     hooks: new PushDeliverer({ ...common, program: hookProgram(tokens, clock) }),

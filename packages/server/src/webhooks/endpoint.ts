@@ -1,13 +1,13 @@
 import { createSecretKey, type KeyObject } from "node:crypto";
 import { type RequestTarget, readTarget } from "#callbacks";
 import { type Db, momentMs } from "#kernel";
-import { LaneCache, readTogether } from "#lanes";
+import { createLaneCache, type LaneCache } from "#lanes";
 import type { AddressGuard } from "#outbound";
 import { findWebhooksAcrossWorkspaces } from "./store.ts";
 import { keyBytesOf, type Webhook } from "./webhook.ts";
 
 /** Where and how events are sent to a webhook. */
-export interface Endpoint extends RequestTarget {
+export interface WebhookEndpoint extends RequestTarget {
   readonly revision: number;
   readonly webhook: string;
   readonly key: KeyObject;
@@ -20,17 +20,15 @@ export interface Endpoint extends RequestTarget {
 }
 
 /** The endpoints of webhooks. The endpoint of a deleted webhook is null. */
-export type Endpoints = LaneCache<Endpoint>;
+export type WebhookEndpoints = LaneCache<WebhookEndpoint>;
 
-export function endpointsOf(db: Db, guard: Pick<AddressGuard, "refusesHost">): Endpoints {
-  const webhooks = readTogether((lanes) => findWebhooksAcrossWorkspaces(db, lanes));
-  return new LaneCache(async (lane) => {
-    const webhook = await webhooks.add(lane);
-    return webhook && endpointOf(webhook, guard);
+export const webhookEndpoints = (db: Db, guard: Pick<AddressGuard, "refusesHost">): WebhookEndpoints =>
+  createLaneCache({
+    find: (lanes) => findWebhooksAcrossWorkspaces(db, lanes),
+    make: (webhook) => endpointOf(webhook, guard),
   });
-}
 
-function endpointOf(webhook: Webhook, guard: Pick<AddressGuard, "refusesHost">): Endpoint {
+function endpointOf(webhook: Webhook, guard: Pick<AddressGuard, "refusesHost">): WebhookEndpoint {
   const { previous_secret: previous, previous_secret_until: until } = webhook;
   const target = readTarget("url", webhook.url, JSON.parse(webhook.headers) as Record<string, string>);
   return {

@@ -7,13 +7,13 @@ import { BlockedAddressError, type HostsInUse, type Names, PrivateNameError, typ
 import type { Redactor } from "#redaction";
 import { type SecretAccess, SecretError, TemplateFiller } from "#vault";
 import { eventIdOf, showDeliveryId } from "./delivery.ts";
-import type { Endpoint, Endpoints } from "./endpoint.ts";
+import type { WebhookEndpoint, WebhookEndpoints } from "./endpoint.ts";
 import { MAX_RESPONSE_BYTES, readDeliveryResponse, reportOf } from "./read-response.ts";
 import { TIMEOUT_SECONDS } from "./store.ts";
 import type { UnwantedDeliveries } from "./unwanted-deliveries.ts";
 
 export interface SendOptions {
-  readonly endpoints: Endpoints;
+  readonly endpoints: WebhookEndpoints;
   readonly unwanted: UnwantedDeliveries;
   readonly sender: Pick<Sender, "send">;
   readonly names: Pick<Names, "resolve">;
@@ -75,7 +75,7 @@ export class Send {
     return this.#read(await this.#send(endpoint));
   }
 
-  async #send(endpoint: Endpoint): Promise<Response> {
+  async #send(endpoint: WebhookEndpoint): Promise<Response> {
     const { host, isBlocked } = endpoint;
     if (isBlocked) return { kind: "failed", error: new BlockedAddressError(host, host) };
     const resolution = await this.#options.names.resolve(this.#claim.workspaceId, host);
@@ -89,7 +89,7 @@ export class Send {
   }
 
   /** Path and headers with their secrets. From here on, the redactor takes these secrets out of what is kept of the response. */
-  async #fill(endpoint: Endpoint): Promise<{ path: string; headers: Record<string, string> }> {
+  async #fill(endpoint: WebhookEndpoint): Promise<{ path: string; headers: Record<string, string> }> {
     const { webhook, host, secrets: names } = endpoint;
     const { workspaceId, attempt, id } = this.#claim;
     let values: ReadonlyMap<string, string> = new Map();
@@ -102,7 +102,10 @@ export class Send {
     return fillTarget("url", endpoint, new TemplateFiller(values));
   }
 
-  #post({ origin, key, previous }: Endpoint, { path, headers }: { path: string; headers: Record<string, string> }): Promise<Response> {
+  #post(
+    { origin, key, previous }: WebhookEndpoint,
+    { path, headers }: { path: string; headers: Record<string, string> },
+  ): Promise<Response> {
     const { sender, clock, version } = this.#options;
     const body = Buffer.from(this.#claim.payload);
     const id = eventIdOf(this.#claim.payload);

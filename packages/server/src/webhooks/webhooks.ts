@@ -19,7 +19,7 @@ import { WebhookDeliverer } from "./deliverer.ts";
 import { mountDeliveries } from "./delivery-routes.ts";
 import { disableFailingAcrossWorkspaces } from "./disable-failing.ts";
 import { endDeliveriesAcrossWorkspaces } from "./end-deliveries.ts";
-import { endpointsOf } from "./endpoint.ts";
+import { webhookEndpoints } from "./endpoint.ts";
 import { endOverdueAcrossWorkspaces, sweepWebhookEventsAcrossWorkspaces } from "./expire.ts";
 import { TRIED_FOR } from "./expiry-store.ts";
 import { webhookKind } from "./kind.ts";
@@ -56,7 +56,7 @@ export function createWebhookSender({
   emit,
 }: WebhookSenderOptions): Module & { readonly kind: JobKind } {
   const sender = new Sender(guard, ownPorts);
-  const endpoints = endpointsOf(engine, guard);
+  const endpoints = webhookEndpoints(engine, guard);
   const unwanted = unwantedDeliveries(engine);
   const deliverer = new WebhookDeliverer({ sender, endpoints, unwanted, names, hosts, secrets, shares, clock, version, emit });
   return { kind: webhookKind(deliverer), services: [{ start: () => {}, stop: () => sender.close() }] };

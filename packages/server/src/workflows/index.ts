@@ -24,4 +24,5 @@ export { findWorkflowsAcrossWorkspaces } from "./store.ts";
 export { startScheduledRuns } from "./triggers/start-scheduled-runs.ts";
 export type { EagerRun, RunHolder, WaitingWorkers } from "./triggers/waiting-workers.ts";
 export { undoKind } from "./undo/undo-kind.ts";
+export type { Workflow } from "./workflow.ts";
 export * from "./workflows.ts";

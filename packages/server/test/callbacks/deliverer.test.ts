@@ -7,7 +7,7 @@ import { type Abort, createAddressGuard, HostsInUse, type Request, type Resoluti
 import { Redactor } from "#redaction";
 import { type ResolvedSecrets, SecretError, type SecretUse } from "#vault";
 import { CallbackDeliverer } from "../../src/callbacks/deliverer.ts";
-import type { Endpoint, Endpoints } from "../../src/callbacks/endpoint.ts";
+import type { CallbackEndpoint, CallbackEndpoints } from "../../src/callbacks/endpoint.ts";
 import type { LookupResult } from "../../src/outbound/names/lookup.ts";
 import { Names } from "../../src/outbound/names/names.ts";
 import { LookupError } from "../../src/outbound/names/resolution.ts";
@@ -37,7 +37,7 @@ const claim: Claim = {
   startedAt: "2026-11-21T12:00:00.000Z",
 };
 
-const endpoint: Endpoint = {
+const endpoint: CallbackEndpoint = {
   revision: 1,
   queue: "emails",
   host: "example.com",
@@ -62,7 +62,7 @@ const FOUND: Extract<Resolution, { kind: "found" }> = { kind: "found", addresses
 
 /** A deliverer whose names, clock, endpoints and wire are the test's own. */
 function stage(
-  of: Endpoint | Promise<Endpoint | null>,
+  of: CallbackEndpoint | Promise<CallbackEndpoint | null>,
   resolve: (use: SecretUse) => Promise<ResolvedSecrets> = async () => handed(),
   resolution: Resolution | Promise<Resolution> = FOUND,
   names: Pick<Names, "resolve"> = { resolve: () => resolution },
@@ -79,7 +79,7 @@ function stage(
     sender: { send },
     names,
     hosts,
-    endpoints: { of: () => of } as unknown as Endpoints,
+    endpoints: { of: () => of } as unknown as CallbackEndpoints,
     secrets: { resolve },
     shares: { loopTime: new LoopTime() },
     version: "1.2.3",
@@ -91,7 +91,7 @@ function stage(
 
 describe("a callback", () => {
   test("a callback is signed for the moment it leaves, not for the one it was claimed at", async () => {
-    const loading = Promise.withResolvers<Endpoint>();
+    const loading = Promise.withResolvers<CallbackEndpoint>();
     const { deliverer, now, sent } = stage(loading.promise);
     deliverer.start(claim);
     now.ms += 90_000;
@@ -110,7 +110,7 @@ describe("a callback", () => {
   });
 
   test("a callback has its time from when it leaves", async () => {
-    const loading = Promise.withResolvers<Endpoint>();
+    const loading = Promise.withResolvers<CallbackEndpoint>();
     const { deliverer, now } = stage(loading.promise);
     const attempt = deliverer.start(claim);
     now.elapsedMs += 5_000;
@@ -125,7 +125,7 @@ describe("a callback", () => {
   });
 
   test("a callback that is aborted before it leaves never leaves, and answers that it was withdrawn", async () => {
-    const loading = Promise.withResolvers<Endpoint>();
+    const loading = Promise.withResolvers<CallbackEndpoint>();
     const { deliverer, sent } = stage(loading.promise);
     const attempt = deliverer.start(claim);
     attempt.abort();

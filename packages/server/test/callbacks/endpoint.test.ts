@@ -3,7 +3,7 @@ import type { Claim } from "#jobs";
 import type { Statement, WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
 import { createAddressGuard } from "#outbound";
-import { endpointsOf } from "../../src/callbacks/endpoint.ts";
+import { callbackEndpoints } from "../../src/callbacks/endpoint.ts";
 import { test } from "../harness/engine.ts";
 import { newWorkspace, Service } from "../harness/service.ts";
 
@@ -33,7 +33,7 @@ test("settings of many queues are read by a few statements, in turns of workspac
       return engine.query(statement);
     },
   };
-  const endpoints = endpointsOf(db, createAddressGuard({ allowLoopback: true, allowed: [] }));
+  const endpoints = callbackEndpoints(db, createAddressGuard({ allowLoopback: true, allowed: [] }));
   const [mine, theirs] = [await claimsOf(service), await claimsOf(other)];
   const found = await Promise.all([...mine, ...theirs].map((claim) => endpoints.of(claim)));
   const names = Array.from({ length: QUEUES }, (_, queue) => `q${queue}`);

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import type { WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
-import { endpointsOf } from "../../src/webhooks/endpoint.ts";
+import { webhookEndpoints } from "../../src/webhooks/endpoint.ts";
 import { test } from "../harness/engine.ts";
 import { newWorkspace, Service } from "../harness/service.ts";
 
@@ -30,7 +30,7 @@ test("the settings of webhooks of several workspaces that are needed together ar
       return engine.query(statement);
     },
   };
-  const endpoints = endpointsOf(db, { refusesHost: () => false });
+  const endpoints = webhookEndpoints(db, { refusesHost: () => false });
   const gone = { workspaceId: lanes[0]?.workspace_id as WorkspaceId, laneId: 999_999 as LaneId, revision: 1 };
   const read = await Promise.all([
     ...lanes.map(({ workspace_id: workspaceId, id }) => endpoints.of({ workspaceId, laneId: Number(id) as LaneId, revision: 1 })),
