@@ -28,37 +28,54 @@ const MAX_RUNS = 100;
 
 type BeginRun = (run: RunToBegin) => Promise<Body | null>;
 
+/** Makes the body of a run that has begun. */
+type MakeBody = () => Promise<Body | null>;
+
+/** Executions with the same name may begin in one statement. */
+const nameOf = ({ claim, endpoint }: RunToBegin): string => `${claim.laneId} ${endpoint.version}`;
+
 /**
  * Begins executions, those of a workflow that come at the same time in one statement. Returns what to send; null if the run has ended, or there is
  * no memory for it.
  */
-export function beginRuns({ db, secrets, clock, lockWaits }: BeginOptions): BeginRun {
-  const turns = new BeginTurns(lockWaits);
-  const batcher = new Batcher<RunToBegin, (() => Promise<Body>) | null>({
-    maxWeight: MAX_RUNS,
-    writers: 1,
-    oneWriteEach: true,
-    workspaceOf: ({ claim }) => claim.workspaceId,
-    write: async (runs) => {
-      const begun = new Map<RunToBegin, ReturnType<typeof begin>>();
-      const last = new Map<WorkspaceId, Promise<unknown>>();
-      for (const [name, group] of Map.groupBy(runs, ({ claim, endpoint }) => `${claim.laneId} ${endpoint.version}`)) {
-        const { workspaceId } = (group[0] as RunToBegin).claim;
-        const bodies = (last.get(workspaceId) ?? Promise.resolve()).then(() =>
-          turns.run({ workspaceId, name }, () => begin({ db, secrets, clock }, group)),
-        );
-        // A failure does not affect the executions of other workflows.
-        last.set(
-          workspaceId,
-          bodies.catch(() => {}),
-        );
-        for (const run of group) begun.set(run, bodies);
-      }
-      return runs.map(async (run) => (await begun.get(run))?.get(run.claim.id) ?? null);
-    },
+export function beginRuns(options: BeginOptions): BeginRun {
+  const turns = new BeginTurns(options.lockWaits);
+  const beginGroups = (runs: readonly RunToBegin[]): ((run: RunToBegin) => Promise<MakeBody>) => {
+    const begun = new Map<RunToBegin, ReturnType<typeof begin>>();
+    const last = new Map<WorkspaceId, Promise<unknown>>();
+    for (const [name, group] of Map.groupBy(runs, nameOf)) {
+      const { workspaceId } = (group[0] as RunToBegin).claim;
+      const bodies = (last.get(workspaceId) ?? Promise.resolve()).then(() => turns.run({ workspaceId, name }, () => begin(options, group)));
+      // A failure does not affect the executions of other workflows.
+      last.set(
+        workspaceId,
+        bodies.catch(() => {}),
+      );
+      for (const run of group) begun.set(run, bodies);
+    }
+    return async (run) => {
+      const makeBody = (await begun.get(run))?.get(run.claim.id);
+      return async () => makeBody?.() ?? null;
+    };
+  };
+  const batcher = (write: (runs: readonly RunToBegin[]) => (MakeBody | Promise<MakeBody>)[]) =>
+    new Batcher<RunToBegin, MakeBody>({
+      maxWeight: MAX_RUNS,
+      writers: 1,
+      oneWriteEach: true,
+      workspaceOf: ({ claim }) => claim.workspaceId,
+      write: async (runs) => write(runs),
+    });
+  // Executions that begin beside the turns may wait for long. They have a batcher of their own, and so do not keep other workflows of their
+  // workspace waiting.
+  const slow = batcher((runs) => runs.map(beginGroups(runs)));
+  const usual = batcher((runs) => {
+    const isSlow = (run: RunToBegin) => turns.isSlow(nameOf(run));
+    const begun = beginGroups(runs.filter((run) => !isSlow(run)));
+    return runs.map((run) => (isSlow(run) ? async () => (await slow.add(run))() : begun(run)));
   });
   // Not a part of the write: a run with secrets to fill in does not delay others of its workspace.
-  return async (run) => (await batcher.add(run))?.() ?? null;
+  return async (run) => (await usual.add(run))();
 }
 
 async function begin(

@@ -28,9 +28,14 @@ export class BeginTurns {
     this.#lockWaits = lockWaits;
   }
 
+  /** Whether groups of this name begin beside the turns, which may take long. */
+  isSlow(name: string): boolean {
+    return this.#slow.has(name);
+  }
+
   /** Begins a group when it is its turn. */
   run<Begun>(group: Group, begin: () => Promise<Begun>): Promise<Begun> {
-    if (this.#slow.has(group.name)) return this.#runSlow(group, begin);
+    if (this.isSlow(group.name)) return this.#runSlow(group, begin);
     return this.#turns.run(group.workspaceId, async () => {
       const begun = begin();
       if (await timesOut(begun)) this.#slow.add(group.name);

@@ -5,6 +5,7 @@ import { Database, type JobId, sql } from "#kernel";
 import type { LaneKey } from "#lanes";
 import { putLane, putNode, test } from "../harness/engine.ts";
 import { putJobs, stateOf } from "../harness/jobs.ts";
+import { lockWaits } from "../harness/lock-waits.ts";
 import { countWaiting, hold } from "../harness/locks.ts";
 import { QUEUE_KINDS, rescue, rescueOf } from "../harness/rescue.ts";
 import { until } from "../harness/service.ts";
@@ -26,7 +27,7 @@ test("a rescue looks for no more expired claims of a workspace while 1,000 of th
   ]);
   let written = Promise.withResolvers<{ rows: unknown[] }>();
   const query = () => written.promise;
-  const settler = new Settler({ query, transaction: (work) => work({ query }) }, kinds, () => {});
+  const settler = new Settler({ query, transaction: (work) => work({ query }) }, kinds, () => {}, lockWaits());
   const settling = (ids: readonly JobId[]) => ids.filter((id) => settler.isSettling({ id, attempt: 1 } as Claim));
   const { rescue } = rescueOf(engine, kinds, settler);
 
