@@ -1,16 +1,14 @@
 import { Component, lazy, type ReactNode, Suspense } from "react";
 import classes from "./Chart.module.css";
-import type { ChartProps } from "./chart-props.ts";
+import { type ChartProps, showCount } from "./chart-props.ts";
+import { describeSeries } from "./describe-series.ts";
 
 const Plot = lazy(() => import("./Plot.tsx"));
 
 /** Series over time, with marks laid over them. Its code is loaded when the first one is shown. */
 export function Chart(props: ChartProps) {
-  const { label, height = 160, series, marks = [] } = props;
-  const shown = series.flatMap(({ name, values }) => {
-    const known = values.filter((value) => value !== null);
-    return known.length > 0 ? [`${name}: last ${known.at(-1)}, highest ${Math.max(...known)}`] : [`${name}: none`];
-  });
+  const { label, height = 160, series, marks = [], format = showCount } = props;
+  const shown = series.map((one) => describeSeries(one, format));
   return (
     <figure className={classes.figure} aria-label={`${label}. ${shown.join(". ")}.`}>
       <figcaption className={classes.caption}>

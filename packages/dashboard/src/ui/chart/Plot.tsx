@@ -5,14 +5,15 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { formatClock, formatExact } from "../../time/format.ts";
 import { useZone } from "../../time/zone.ts";
+import { COUNT_STEPS } from "./axis-steps.ts";
 import classes from "./Chart.module.css";
-import type { ChartProps } from "./chart-props.ts";
+import { type ChartProps, showCount } from "./chart-props.ts";
 import { drawMarks, nearMarks } from "./marks.ts";
 
 const DAY_MS = 86_400_000;
 
 /** The drawing of a chart, by uPlot. */
-export default function Plot({ timesMs, series, marks = [], height = 160, format = plain }: ChartProps) {
+export default function Plot({ timesMs, series, marks = [], height = 160, format = showCount, steps = COUNT_STEPS }: ChartProps) {
   const home = useRef<HTMLDivElement>(null);
   const { zone } = useZone();
   const { colorScheme } = useMantineColorScheme();
@@ -46,7 +47,7 @@ export default function Plot({ timesMs, series, marks = [], height = 160, format
             values: (_plot, at) =>
               at.map((s) => (spanMs > DAY_MS ? formatExact(s * 1000, zone).slice(5, 10) : formatClock(s * 1000, zone).slice(0, 5))),
           },
-          { ...axis, size: 64, values: (_plot, at) => at.map(format) },
+          { ...axis, size: 64, incrs: [...steps], values: (_plot, at) => at.map(format) },
         ],
         series: [
           {},
@@ -87,12 +88,10 @@ export default function Plot({ timesMs, series, marks = [], height = 160, format
       plot.destroy();
       tip.remove();
     };
-  }, [timesMs, series, marks, height, format, zone, colorScheme]);
+  }, [timesMs, series, marks, height, format, steps, zone, colorScheme]);
   return <div ref={home} />;
 }
 
 /** The places of values without a known value next to them. */
 const loneIndexes = (values: readonly (number | null)[]): number[] =>
   values.flatMap((value, at) => (value !== null && (values[at - 1] ?? null) === null && (values[at + 1] ?? null) === null ? [at] : []));
-
-const plain = (value: number): string => value.toLocaleString("en");

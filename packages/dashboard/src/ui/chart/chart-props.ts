@@ -24,4 +24,9 @@ export interface ChartProps {
   readonly height?: number;
   /** How a value is written at the axis and beside the cursor. */
   readonly format?: (value: number) => string;
+  /** Possible distances between the lines of the axis of values, ascending. Default: those of counts. */
+  readonly steps?: readonly number[];
 }
+
+/** How a count is written. */
+export const showCount = (value: number): string => value.toLocaleString("en");

@@ -4,6 +4,7 @@ import { useMemo } from "react";
 import { useFilters } from "../../app/use-filters.ts";
 import { toMs } from "../../time/clock.ts";
 import { formatRough } from "../../time/format.ts";
+import { DURATION_STEPS } from "../chart/axis-steps.ts";
 import { Chart } from "../chart/Chart.tsx";
 import type { ChartSeries } from "../chart/chart-props.ts";
 import { ErrorState } from "../ErrorState.tsx";
@@ -16,8 +17,7 @@ import { RANGES, rangeOf } from "./ranges.ts";
 import { useChanges, useMetrics } from "./use-metrics.ts";
 
 const SHOWN_CHANGES = 12;
-const ms = (value: number): string => formatRough(value);
-const seconds = (value: number): string => formatRough(value * 1_000);
+const DURATION = { format: formatRough, steps: DURATION_STEPS };
 
 /** What happened over time, in one queue or in all of them, with marks for changes. The range is in the address. */
 export function MetricCharts({ queue }: { queue?: string }) {
@@ -72,7 +72,14 @@ function Charts({ metrics: { data }, marks }: { metrics: Metrics; marks: ReturnT
           { name: "p50", color: "--accent", values: data.map(({ latency_ms }) => latency_ms.p50) },
           { name: "p99", color: "--warn", values: data.map(({ latency_ms }) => latency_ms.p99) },
         ],
-        [{ name: "Longest wait", color: "--rest", fill: true, values: data.map(({ oldest_waiting_seconds }) => oldest_waiting_seconds) }],
+        [
+          {
+            name: "Longest wait",
+            color: "--rest",
+            fill: true,
+            values: data.map(({ oldest_waiting_seconds }) => toMillis(oldest_waiting_seconds)),
+          },
+        ],
       ] satisfies ChartSeries[][],
     [data],
   );
@@ -80,11 +87,13 @@ function Charts({ metrics: { data }, marks }: { metrics: Metrics; marks: ReturnT
     <div className={classes.charts}>
       <Chart label="Jobs" timesMs={timesMs} series={jobs ?? []} marks={marks} />
       <Chart label="Failures" timesMs={timesMs} series={failures ?? []} marks={marks} />
-      <Chart label="Latency, from due to completed" timesMs={timesMs} series={latency ?? []} marks={marks} format={ms} />
-      <Chart label="Longest waiting job" timesMs={timesMs} series={oldest ?? []} marks={marks} format={seconds} />
+      <Chart label="Latency, from due to completed" timesMs={timesMs} series={latency ?? []} marks={marks} {...DURATION} />
+      <Chart label="Longest waiting job" timesMs={timesMs} series={oldest ?? []} marks={marks} {...DURATION} />
     </div>
   );
 }
+
+const toMillis = (seconds: number | null): number | null => (seconds === null ? null : seconds * 1_000);
 
 function ChangeList({ changes: { data, truncated } }: { changes: NonNullable<ReturnType<typeof useChanges>["data"]> }) {
   if (data.length === 0) return <p className={classes.note}>Nothing was deployed, paused or changed in this period.</p>;
