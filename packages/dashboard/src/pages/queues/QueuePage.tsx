@@ -2,6 +2,7 @@ import { useParams } from "@tanstack/react-router";
 import type { QueueWithMetrics } from "@tidemill/contract";
 import { useRecord } from "../../api/use-record.ts";
 import { formatDuration } from "../../time/format.ts";
+import { describeAttempts } from "../../ui/describe-attempts.ts";
 import { ErrorState } from "../../ui/ErrorState.tsx";
 import { Facts } from "../../ui/Facts.tsx";
 import { LoadingState } from "../../ui/LoadingState.tsx";
@@ -14,6 +15,7 @@ import { Time } from "../../ui/Time.tsx";
 import { WsLink } from "../../ui/WsLink.tsx";
 import { conditionOf } from "./condition.ts";
 import { QueueActions } from "./QueueActions.tsx";
+import { LABELS } from "./settings.ts";
 import { useServed } from "./use-served.ts";
 import { Warnings } from "./Warnings.tsx";
 
@@ -79,10 +81,10 @@ function Settings({ queue }: { queue: QueueWithMetrics }) {
           ["Callback URL", callback_url ?? "none: workers take the jobs"],
           callback_url === null ? null : ["Headers", headers.length > 0 ? headers.join(", ") : "none"],
           callback_url === null ? null : ["Timeout of a callback", `${callback_timeout} s`],
-          ["Attempts", `${defaultJobOptions.attempts}, the second after ${formatDuration(defaultJobOptions.backoff.delay)}`],
-          ["Jobs at once", concurrency === null ? "any number" : String(concurrency)],
-          ["With the same key", String(concurrency_per_key)],
-          ["Starts", rate_limit === null ? "without a limit" : `at most ${rate_limit.max} in ${rate_limit.per_seconds} s`],
+          ["Attempts", describeAttempts(defaultJobOptions.attempts, defaultJobOptions.backoff.delay)],
+          [LABELS.concurrency, concurrency === null ? "any number" : String(concurrency)],
+          [LABELS.concurrency_per_key, String(concurrency_per_key)],
+          ["Rate limit", rate_limit === null ? "none" : `at most ${rate_limit.max} starts in ${rate_limit.per_seconds} s`],
           approval === null
             ? null
             : [

@@ -21,7 +21,9 @@ export const isUnserved = ({ callback_url, name, metrics }: Known, served: Reado
 export function conditionOf(queue: Known, served: ReadonlySet<string> | null): Condition {
   if (queue.circuit?.state === "open") return { label: "circuit open", tone: "bad" };
   if (queue.callbacks_stopped) return { label: "callbacks stopped", tone: "bad" };
-  if (isUnserved(queue, served)) return { label: "nobody takes these jobs", tone: "bad" };
+  // Of a paused queue, nobody needs to take jobs.
   if (queue.paused) return { label: "paused", tone: "warn" };
-  return { label: queue.callback_url === null ? "taken by workers" : "delivered", tone: "good" };
+  if (isUnserved(queue, served)) return { label: "nobody takes these jobs", tone: "bad" };
+  if ((queue.metrics?.pending_approval ?? 0) > 0) return { label: "approvals pending", tone: "warn" };
+  return { label: queue.callback_url === null ? "taken by workers" : "delivered by callback", tone: "good" };
 }

@@ -7,6 +7,7 @@ import { useKeysetList } from "../../api/use-keyset-list.ts";
 import { useRecord } from "../../api/use-record.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { useWorkspace } from "../../app/workspace.tsx";
+import { describeAttempts } from "../../ui/describe-attempts.ts";
 import { EmptyState } from "../../ui/EmptyState.tsx";
 import { ErrorState } from "../../ui/ErrorState.tsx";
 import { Facts } from "../../ui/Facts.tsx";
@@ -79,7 +80,7 @@ function WorkflowFacts({ workflow }: { workflow: WorkflowDetail }) {
           ["Events", events.length > 0 ? events.join(", ") : "–"],
           ["Schedule", cron === null ? "–" : `${cron} (${timezone})`],
           nextRunAt ? ["Next run", <Time key="n" at={nextRunAt} />] : null,
-          ["Attempts", `${attempts}, the second after ${backoff.delay} ms`],
+          ["Attempts", describeAttempts(attempts, backoff.delay)],
           ["Runs at once", concurrency ?? "no limit"],
           ["Hooks", hooks.length > 0 ? hooks.join(", ") : "–"],
           ["Registered", <Time key="u" at={updatedAt} />],
