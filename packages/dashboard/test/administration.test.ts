@@ -20,7 +20,8 @@ describe("approvals", () => {
     });
     const page = await dashboard.open("approvals");
     const detail = page.getByRole("article", { name: `Job ${job.id}` });
-    await detail.getByText("rejected", { exact: true }).waitFor();
+    await detail.getByText(/^rejected in \d/).waitFor();
+    await page.getByRole("region", { name: "Jobs that wait for a decision" }).getByText('"amount":12000').first().waitFor();
     const difference = detail.getByRole("region", { name: "Difference", exact: true });
     for (const line of ['−   "amount": 12,', '+   "amount": 12000,']) await difference.getByText(line, { exact: true }).waitFor();
     await page.keyboard.press("r");

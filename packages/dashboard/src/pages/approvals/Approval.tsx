@@ -4,6 +4,7 @@ import { useEffect, useState } from "react";
 import type { Read } from "../../api/raw-json.ts";
 import { useRecord } from "../../api/use-record.ts";
 import { useWorkspace } from "../../app/workspace.tsx";
+import { CopyableId } from "../../ui/CopyableId.tsx";
 import { Facts } from "../../ui/Facts.tsx";
 import { JsonText } from "../../ui/json/JsonText.tsx";
 import { Section } from "../../ui/Section.tsx";
@@ -52,8 +53,8 @@ export function Approval({ job, onDecided }: ApprovalProps) {
           Reject
         </Button>
         {canDecide ? (
-          <span>
-            <Kbd size="xs">a</Kbd> <Kbd size="xs">r</Kbd>
+          <span className={classes.keys}>
+            <Kbd size="xs">a</Kbd> approves, <Kbd size="xs">r</Kbd> rejects
           </span>
         ) : (
           isPending && <span>Your role does not allow decisions.</span>
@@ -61,7 +62,7 @@ export function Approval({ job, onDecided }: ApprovalProps) {
       </Group>
       <Facts
         facts={[
-          ["Job", <code key="id">{job.id}</code>],
+          ["Job", <CopyableId key="id" id={job.id} label="Copy the job's id" />],
           [
             "Queue",
             <WsLink key="queue" to="queues/$queue" params={{ queue: job.queue }}>
@@ -71,8 +72,12 @@ export function Approval({ job, onDecided }: ApprovalProps) {
           job.schedule === null ? null : ["Schedule", job.schedule],
           job.tag === null ? null : ["Tag", job.tag],
           ["Enqueued", <Time key="at" at={job.created_at} />],
-          job.decide_at === undefined ? null : ["Decides by itself", <Deadline key="deadline" at={job.decide_at} />],
-          !job.on_timeout ? null : ["Then it is", job.on_timeout === "approve" ? "approved" : "rejected"],
+          job.decide_at === undefined
+            ? null
+            : [
+                "If nobody decides",
+                job.decide_at === null ? "it waits" : <Timeout key="timeout" at={job.decide_at} verb={job.on_timeout} />,
+              ],
         ]}
       />
       <Section title="Payload">
@@ -92,6 +97,14 @@ export function Approval({ job, onDecided }: ApprovalProps) {
         />
       )}
     </article>
+  );
+}
+
+function Timeout({ at, verb }: { at: string; verb: PendingJob["on_timeout"] | undefined }) {
+  return (
+    <>
+      {verb === "approve" ? "approved" : "rejected"} <Deadline at={at} />
+    </>
   );
 }
 

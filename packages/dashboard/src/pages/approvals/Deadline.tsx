@@ -5,12 +5,10 @@ import classes from "./ApprovalsPage.module.css";
 const SOON_MS = 3_600_000;
 
 /** When a queue decides by itself. It stands out in the last hour. */
-export function Deadline({ at, short }: { at: string | null; short?: boolean }) {
+export function Deadline({ at }: { at: string }) {
   const now = useNow();
-  if (at === null) return short ? null : <span>none: it waits until somebody decides</span>;
   return (
     <span className={toMs(at) - now < SOON_MS ? classes.soon : undefined}>
-      {short && "due "}
       <Time at={at} />
     </span>
   );

@@ -14,6 +14,9 @@ interface InboxProps {
   readonly onChoose: (id: string) => void;
 }
 
+/** More of a payload fits into no line. */
+const SHOWN_CHARS = 120;
+
 const STEPS: Readonly<Record<string, number>> = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 };
 
 /** The jobs that wait, newest first. Arrow keys, j and k move between them. */
@@ -45,7 +48,7 @@ export function Inbox({ list, chosen, onChoose }: InboxProps) {
         </Button>
       )}
       <ul ref={items} className={classes.items} onKeyDown={onKeyDown}>
-        {rows.map(({ id, record: { queue, tag, schedule, created_at, decide_at }, gone }) => (
+        {rows.map(({ id, record: { queue, tag, schedule, payload, created_at, decide_at }, gone }) => (
           <li key={id}>
             <button
               type="button"
@@ -56,10 +59,19 @@ export function Inbox({ list, chosen, onChoose }: InboxProps) {
               onClick={() => onChoose(id)}
             >
               <span className={classes.queue}>{queue}</span>
-              <span>{gone ? "decided" : <Deadline at={decide_at} short />}</span>
+              <span>
+                {gone
+                  ? "decided"
+                  : decide_at && (
+                      <>
+                        due <Deadline at={decide_at} />
+                      </>
+                    )}
+              </span>
               <span className={classes.about}>
                 {schedule ?? tag ?? id} · <Time at={created_at} />
               </span>
+              {payload && <code className={classes.payload}>{payload.text.slice(0, SHOWN_CHARS)}</code>}
             </button>
           </li>
         ))}
