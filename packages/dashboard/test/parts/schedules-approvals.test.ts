@@ -24,6 +24,9 @@ describe("the calendar of a month", () => {
 
 test("a pattern is shown in words", () => {
   expect(inWords("30 2 * * *")).toBe("At 02:30, every day");
+  expect(inWords("0 9,12,17 * * *")).toBe("At 09:00, 12:00 and 17:00, every day");
+  expect(inWords("0 7 * * 1-5")).toBe("At 07:00, Monday through Friday");
+  expect(inWords("*/15 * * * *")).toBe("Every 15 minutes");
   expect(inWords("@weekly")).toContain("Sunday");
   expect(inWords("not a pattern")).toBe("not a pattern");
 });

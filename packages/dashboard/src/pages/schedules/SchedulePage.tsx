@@ -16,6 +16,7 @@ import { MonthCalendar } from "./MonthCalendar.tsx";
 import { NextRuns } from "./NextRuns.tsx";
 import { ScheduleActions } from "./ScheduleActions.tsx";
 import { SkippedTicks } from "./SkippedTicks.tsx";
+import { toneOf } from "./state.ts";
 
 /** A schedule: when it runs, what it enqueues, and the ticks that it skipped. */
 export default function SchedulePage() {
@@ -25,7 +26,7 @@ export default function SchedulePage() {
     <PageFrame
       title={name}
       above={<WsLink to="schedules">Schedules</WsLink>}
-      beside={data && <StateBadge state={data.state} />}
+      beside={data && <StateBadge state={data.state} tone={toneOf(data.state)} />}
       actions={data && <ScheduleActions schedule={data} />}
     >
       {error ? (

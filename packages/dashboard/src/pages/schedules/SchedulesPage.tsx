@@ -15,6 +15,7 @@ import { StateBadge } from "../../ui/StateBadge.tsx";
 import { Time } from "../../ui/Time.tsx";
 import { inWords } from "./in-words.ts";
 import { ScheduleDialog } from "./ScheduleDialog.tsx";
+import { toneOf } from "./state.ts";
 
 type Row = Read<Schedule>;
 const idOf = ({ name }: Row): string => name;
@@ -29,7 +30,7 @@ const COLUMNS: readonly Column<Row>[] = [
   { id: "when", header: "When", width: "minmax(10rem, 2fr)", cell: ({ cron }) => inWords(cron), wide: true },
   { id: "zone", header: "Time zone", width: "9rem", cell: ({ timezone }) => timezone, wide: true },
   { id: "queue", header: "Queue", width: "minmax(6rem, 1fr)", cell: ({ queue }) => queue },
-  { id: "state", header: "State", width: "6rem", cell: ({ state }) => <StateBadge state={state} /> },
+  { id: "state", header: "State", width: "6rem", cell: ({ state }) => <StateBadge state={state} tone={toneOf(state)} /> },
   { id: "next", header: "Next run", width: "6rem", cell: ({ next_run_at }) => <Time at={next_run_at} /> },
   { id: "last", header: "Last run", width: "6rem", cell: ({ last_run_at }) => <Time at={last_run_at} />, wide: true },
 ];

@@ -8,10 +8,14 @@ const NAMED: Readonly<Record<string, string>> = {
   "@yearly": "0 0 1 1 *",
 };
 
+/** "At 02:30", "At 09:00 and 17:00". */
+const ONLY_TIMES = /^At [\d:, and]+$/;
+
 /** A cron expression in words, or the expression itself if it cannot be put in words. */
 export function inWords(cron: string): string {
   try {
-    return cronstrue.toString(NAMED[cron.trim()] ?? cron, { use24HourTimeFormat: true, verbose: true });
+    const words = cronstrue.toString(NAMED[cron.trim()] ?? cron, { use24HourTimeFormat: true });
+    return ONLY_TIMES.test(words) ? `${words}, every day` : words;
   } catch {
     return cron;
   }
