@@ -229,7 +229,7 @@ describe("a job", () => {
     await dialog.getByRole("textbox", { name: "Tag" }).fill("again");
     expect(await dashboard.axe(page)).toEqual([]);
     await dialog.getByRole("button", { name: "Enqueue" }).click();
-    await page.getByRole("heading", { name: "again", level: 1 }).waitFor();
+    await page.getByRole("link", { name: "again", exact: true }).waitFor();
     await page.getByText("98765432109876543210").waitFor();
     await page.getByRole("button", { name: "Cancel" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Cancel the job" }).click();

@@ -188,7 +188,7 @@ test("what is typed in the profile while a change of it is saved stays, and can 
 test("what is typed in a form that is emptied when it was sent stays if it was typed later", async ({ dashboard, service }) => {
   const page = await dashboard.open("/account", { as: await newPerson(service) });
   const held = await hold(page, "**/auth/password");
-  const [present, next] = [page.getByLabel("Present password"), page.getByLabel("New password")];
+  const [present, next] = [page.getByLabel("Current password"), page.getByLabel("New password")];
   await present.fill(PASSWORD);
   await next.fill("an entirely new password");
   await click(page, "Change the password");

@@ -152,7 +152,7 @@ describe("the account page", () => {
   test("the password is changed, and other sessions are ended", async ({ dashboard, service }) => {
     const person = await newPerson(service);
     const page = await dashboard.open("/account", { as: person });
-    await page.getByLabel("Present password").fill(PASSWORD);
+    await page.getByLabel("Current password").fill(PASSWORD);
     await page.getByLabel("New password").fill("an entirely new password");
     await page.getByRole("button", { name: "Change the password" }).press("Enter");
     await page.getByText("Your password is changed").waitFor();

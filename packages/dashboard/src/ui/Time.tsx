@@ -1,6 +1,7 @@
 import { nowMs, toMs, useNow } from "../time/clock.ts";
 import { formatExact, formatRelative } from "../time/format.ts";
 import { useZone } from "../time/zone.ts";
+import classes from "./Time.module.css";
 
 /** A moment: relative to now, and exact in the person's zone on hover. `exact` shows the exact time. */
 export function Time({ at, exact = false, zone: given }: { at: string | null | undefined; exact?: boolean; zone?: string }) {
@@ -11,7 +12,7 @@ export function Time({ at, exact = false, zone: given }: { at: string | null | u
   const relatively = formatRelative(ms, now, nowMs());
   const exactly = formatExact(ms, given ?? zone, { millis: exact });
   return (
-    <time dateTime={at} title={exact ? relatively : exactly}>
+    <time dateTime={at} title={exact ? relatively : exactly} className={exact ? undefined : classes.relative}>
       {exact ? exactly : relatively}
     </time>
   );

@@ -26,7 +26,7 @@ export function PasswordSection({ hasPassword }: { hasPassword: boolean }) {
       <form className={classes.form} onSubmit={onSubmit}>
         {hasPassword && (
           <PasswordInput
-            label="Present password"
+            label="Current password"
             autoComplete="current-password"
             value={old}
             onChange={({ currentTarget }) => setOld(currentTarget.value)}

@@ -50,7 +50,7 @@ export default function JobPage() {
   }
   return (
     <PageFrame
-      title={job.tag ?? "Job"}
+      title={job.queue}
       above={above}
       beside={
         <>
@@ -108,7 +108,7 @@ function JobFacts({ job }: { job: JobRecord }) {
         job.state === "delayed" ? ["Due", <Time key="d" at={job.run_at} />] : null,
         job.started_at ? ["Last started", <Time key="s" at={job.started_at} />] : null,
         job.finished_at ? ["Finished", <Time key="f" at={job.finished_at} />] : null,
-        ["Age", <Duration key="a" from={job.created_at} to={job.finished_at} />],
+        [job.finished_at ? "Total time" : "Age", <Duration key="a" from={job.created_at} to={job.finished_at} />],
         priority === 0 ? null : ["Priority", String(priority)],
         tag
           ? [

@@ -91,7 +91,7 @@ const columnsWith = (onRevoke: (key: Key) => void): readonly Column<Key>[] => [
   { id: "created", header: "Created", width: "7rem", align: "end", cell: ({ created_at }) => <Time at={created_at} />, wide: true },
   {
     id: "revoke",
-    header: "Change",
+    header: "Actions",
     width: "5.5rem",
     align: "end",
     cell: (key) => (

@@ -43,8 +43,8 @@ export default function SecretPage() {
           <Facts
             facts={[
               ["Value", secret.value_hint],
-              ["Only for queues", limitText(secret.allowed_queues, "all, with workflows and webhooks")],
-              ["Only to hosts", limitText(secret.allowed_hosts, "all")],
+              ["Allowed queues", limitText(secret.allowed_queues, "all, with workflows and webhooks")],
+              ["Allowed hosts", limitText(secret.allowed_hosts, "all")],
               ["Stored", <Time key="s" at={secret.created_at} />],
               ["Changed", <Time key="c" at={secret.updated_at} />],
             ]}

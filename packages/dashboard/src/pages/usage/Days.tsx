@@ -24,7 +24,7 @@ export function Days({ days }: { days: Read<Usage>["by_day"] }) {
         <Table.Tbody>
           {days.map(({ day, executions, attempts }) => (
             <Table.Tr key={day}>
-              <Table.Td>{day}</Table.Td>
+              <Table.Td className={classes.day}>{day}</Table.Td>
               <Table.Td className={classes.number}>{showCount(executions)}</Table.Td>
               <Table.Td className={classes.bars}>
                 <div className={classes.bar} style={{ width: `${(executions / most) * 100}%` }} />

@@ -6,6 +6,8 @@ import { useRecord } from "../../api/use-record.ts";
 import { useRefresh } from "../../api/use-refresh.ts";
 import { useNavigateFromHere } from "../../app/use-navigate-from-here.ts";
 import { useWorkspace } from "../../app/workspace.tsx";
+import { formatDuration } from "../../time/format.ts";
+import { CopyableId } from "../../ui/CopyableId.tsx";
 import { ErrorState } from "../../ui/ErrorState.tsx";
 import { Facts } from "../../ui/Facts.tsx";
 import { Icon } from "../../ui/Icon.tsx";
@@ -36,7 +38,14 @@ export default function DeliveryPage() {
           </WsLink>
         </>
       }
-      beside={data && <StateBadge state={data.state} tone={toneOf(data.state)} />}
+      beside={
+        data && (
+          <>
+            <StateBadge state={data.state} tone={toneOf(data.state)} />
+            <CopyableId id={data.id} label="Copy the delivery's id" />
+          </>
+        )
+      }
       actions={data && data.state !== "pending" && <Replay webhook={webhook} path={path} />}
     >
       {error ? (
@@ -74,14 +83,13 @@ function Replay({ webhook, path }: { webhook: string; path: string }) {
 }
 
 function Sections({ delivery }: { delivery: Read<DeliveryWithPayload> }) {
-  const { id, event_id, requested, response_body, payload, created_at, ended_at, next_attempt_at } = delivery;
+  const { event_id, requested, response_body, payload, created_at, ended_at, next_attempt_at } = delivery;
   return (
     <>
       <Facts
         facts={[
-          ["Delivery", id],
-          ["Event", event_id],
-          ["Made", <Time key="c" at={created_at} exact />],
+          ["Event", <code key="i">{event_id}</code>],
+          ["Created", <Time key="c" at={created_at} exact />],
           ended_at ? ["Ended", <Time key="e" at={ended_at} exact />] : null,
           next_attempt_at ? ["Next attempt", <Time key="n" at={next_attempt_at} />] : null,
           requested ? ["Why", "Somebody requested it: a test or a replay"] : null,
@@ -120,7 +128,7 @@ function Attempts({ attempts }: { attempts: Read<Delivery>["attempts_log"] }) {
             <Table.Td>
               <Time at={started_at} exact />
             </Table.Td>
-            <Table.Td>{`${Math.round(duration_ms)} ms`}</Table.Td>
+            <Table.Td>{formatDuration(duration_ms)}</Table.Td>
             <Table.Td>{status ?? "none"}</Table.Td>
             <Table.Td>{error ? `${error.code}: ${error.message}` : ""}</Table.Td>
           </Table.Tr>
