@@ -242,7 +242,11 @@ describe("a job", () => {
     const hanging = await service.handler({ answers: "hang" });
     const quiet = await service.handler({ answers: 200 });
     const paused = await service.queue({ paused: true });
-    const approved = await service.queue({ type: "approval", approval: { timeout: 60, on_timeout: "reject" } });
+    const approved = await service.queue({
+      type: "approval",
+      approval: { timeout: 60, on_timeout: "reject" },
+      callback_url: "http://127.0.0.1:9/callback",
+    });
     const put = (queue: string, more: object = {}) => service.enqueue({ queue, ...more });
     const cancelled = await put(paused);
     await service.ok("DELETE", `/v1/queues/${paused}/jobs/${cancelled.id}`);
@@ -266,6 +270,12 @@ describe("a job", () => {
       await dashboard.goTo(page, `jobs/${id}`);
       await page.getByText(says).waitFor();
     }
+    // The reason is given once, and not again beside what opens the only gate.
+    await dashboard.goTo(page, `jobs/${cases[2][0].id}`);
+    await page.getByRole("heading", { name: approved, level: 1 }).waitFor();
+    const why = page.getByRole("region", { name: "Why it is not running" });
+    await why.getByRole("link", { name: "Open the approvals" }).waitFor();
+    await expect.poll(() => why.getByText("waits for approval").count()).toBe(1);
     hanging.release();
     expect(dashboard.violations).toEqual([]);
   });

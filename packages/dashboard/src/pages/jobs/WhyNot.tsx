@@ -51,7 +51,8 @@ export function WhyNot({ path }: { path: string }) {
           {holding.map(({ gate, message }) => (
             <li key={gate} className={classes.gate}>
               <StateBadge state={gate} tone="warn" label={NAMES[gate] ?? gate} />
-              <span>{message}</span>
+              {/* The message of a single gate is in the summary. */}
+              {(holding.length > 1 || !OPENS[gate]) && <span>{message}</span>}
               {OPENS[gate] && (
                 <span className={classes.opens}>
                   {OPENS[gate]}{" "}
