@@ -76,9 +76,11 @@ describe("runs", () => {
     const workflow = await putWorkflow(service);
     const runId = await waitingRun(workflow, "ship.8");
     const page = await dashboard.open(`runs/${runId}`);
+    await page.locator("dt", { hasText: "Elapsed" }).waitFor();
     await page.getByRole("button", { name: "Cancel", exact: true }).click();
     await page.getByRole("button", { name: "Cancel the run" }).click();
     await page.getByText("The run is cancelled.").waitFor();
+    await page.locator("dt", { hasText: "Took" }).waitFor();
     expect((await workflow.get(runId)).status).toBe("cancelled");
     await page.getByRole("button", { name: "Retry" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Retry" }).click();

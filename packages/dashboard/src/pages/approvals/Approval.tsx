@@ -4,7 +4,6 @@ import { useEffect, useState } from "react";
 import type { Read } from "../../api/raw-json.ts";
 import { useRecord } from "../../api/use-record.ts";
 import { useWorkspace } from "../../app/workspace.tsx";
-import { CopyableId } from "../../ui/CopyableId.tsx";
 import { Facts } from "../../ui/Facts.tsx";
 import { JsonText } from "../../ui/json/JsonText.tsx";
 import { Section } from "../../ui/Section.tsx";
@@ -14,6 +13,7 @@ import classes from "./ApprovalsPage.module.css";
 import { Deadline } from "./Deadline.tsx";
 import { DecideDialog, type Ruling } from "./DecideDialog.tsx";
 import { Difference } from "./Difference.tsx";
+import { JobLink } from "./JobLink.tsx";
 import { pathOf } from "./path-of.ts";
 
 interface ApprovalProps {
@@ -62,7 +62,7 @@ export function Approval({ job, onDecided }: ApprovalProps) {
       </Group>
       <Facts
         facts={[
-          ["Job", <CopyableId key="id" id={job.id} label="Copy the job's id" />],
+          ["Job", <JobLink key="id" id={job.id} />, "wide"],
           [
             "Queue",
             <WsLink key="queue" to="queues/$queue" params={{ queue: job.queue }}>

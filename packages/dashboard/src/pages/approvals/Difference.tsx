@@ -8,6 +8,7 @@ import { Section } from "../../ui/Section.tsx";
 import { Time } from "../../ui/Time.tsx";
 import classes from "./ApprovalsPage.module.css";
 import { type DiffLine, diffLines, textLines } from "./diff-lines.ts";
+import { JobLink } from "./JobLink.tsx";
 
 /** How many earlier jobs of the queue are searched for one of the same schedule. */
 const SEARCHED = 100;
@@ -33,7 +34,7 @@ export function Difference({ job }: { job: Read<Job> }) {
         previous && (
           <>
             <p className={classes.note}>
-              <code>{previous.id}</code>, {previous.state.replaceAll("_", " ")}, <Time at={previous.created_at} />
+              <JobLink id={previous.id} />, {previous.state.replaceAll("_", " ")}, <Time at={previous.created_at} />
             </p>
             <Lines before={previous.payload as RawJson | null} after={job.payload as RawJson | null} />
           </>

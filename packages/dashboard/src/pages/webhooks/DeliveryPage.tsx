@@ -88,7 +88,7 @@ function Sections({ delivery }: { delivery: Read<DeliveryWithPayload> }) {
     <>
       <Facts
         facts={[
-          ["Event", <code key="i">{event_id}</code>],
+          ["Event", <code key="i">{event_id}</code>, "wide"],
           ["Created", <Time key="c" at={created_at} exact />],
           ended_at ? ["Ended", <Time key="e" at={ended_at} exact />] : null,
           next_attempt_at ? ["Next attempt", <Time key="n" at={next_attempt_at} />] : null,
