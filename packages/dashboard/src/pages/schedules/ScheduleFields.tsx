@@ -3,8 +3,9 @@ import type { Queue, SchedulePreview } from "@tidemill/contract";
 import { useDeferredValue, useMemo } from "react";
 import type { Page } from "../../api/merge-pages.ts";
 import { useRecord } from "../../api/use-record.ts";
+import { toMs } from "../../time/clock.ts";
+import { formatExact } from "../../time/format.ts";
 import { JsonInput } from "../../ui/JsonInput.tsx";
-import { Time } from "../../ui/Time.tsx";
 import { inWords } from "./in-words.ts";
 import classes from "./schedules.module.css";
 import type { ScheduleForm } from "./settings.ts";
@@ -57,10 +58,10 @@ export function ScheduleFields({ form, isNew, onChange }: ScheduleFieldsProps) {
       <TextInput label="Priority" {...whole} min={-100} max={100} required {...text("priority")} />
       <TextInput label="Attempts" placeholder="those of the queue" {...whole} min={1} max={100} {...text("attempts")} />
       <NativeSelect
-        label="While one of its jobs runs"
+        label="While the job before is not finished"
         data={[
-          { value: "allow", label: "its ticks run, too" },
-          { value: "skip", label: "its ticks are skipped" },
+          { value: "allow", label: "a tick enqueues another one" },
+          { value: "skip", label: "ticks are skipped" },
         ]}
         {...text("overlap")}
       />
@@ -95,7 +96,7 @@ function PatternCheck({ cron, timezone }: { cron: string; timezone: string }) {
           {data?.runs.map(({ run_at }, at) => (
             <span key={run_at}>
               {at > 0 && ", "}
-              <Time at={run_at} exact zone={timezone} />
+              {formatExact(toMs(run_at), timezone)}
             </span>
           ))}
         </>

@@ -69,16 +69,17 @@ function ScheduleFacts({ schedule }: { schedule: Read<Schedule> }) {
         last_job_id === null
           ? null
           : [
-              "Its job",
+              "Last job",
               <WsLink key="job" to="jobs/$job" params={{ job: last_job_id }}>
                 {last_job_id}
               </WsLink>,
+              "wide",
             ],
         tag === null ? null : ["Tag", tag],
         ["Priority", priority],
         concurrencyKey === null ? null : ["Concurrency key", concurrencyKey],
         ["Attempts", attempts ?? "those of the queue"],
-        ["While one of its jobs runs", overlap === "skip" ? "its ticks are skipped" : "its ticks run, too"],
+        ["While the job before is not finished", overlap === "skip" ? "ticks are skipped" : "a tick enqueues another one"],
         ["Ticks missed in a downtime", `run afterwards: ${CATCH_UP[catch_up]}`],
         ["Changed", <Time key="updated" at={updated_at} />],
       ]}
