@@ -1,4 +1,5 @@
-import { type Static, type TProperties, Type } from "typebox";
+import { type Static, Type } from "typebox";
+import { Count, Gate, JOB_SHARES } from "./gates.ts";
 import { JobId, JobState, LastError } from "./jobs.ts";
 import { QueueName } from "./names.ts";
 import { Moment, Nullable } from "./paging.ts";
@@ -19,27 +20,9 @@ export const GATES = [
   "workspace_share",
   "quota",
 ] as const;
-/** The resources of a node that workspaces share and that a job needs to start. */
-const JOB_SHARES = ["delivery_slots", "payload_memory"] as const;
 export type JobShare = (typeof JOB_SHARES)[number];
 export type GateName = (typeof GATES)[number];
 const GateName = Type.Enum([...GATES], { title: "GateName", description: "What a job has to pass before it starts." });
-
-const Count = (description: string) => Type.Integer({ minimum: 0, description });
-
-/** @param name of the gate's schemas in the OpenAPI document */
-const Gate = <Gate extends GateName, Figures extends TProperties>(name: string, gate: Gate, description: string, figures: Figures) =>
-  Type.Object(
-    {
-      gate: Type.Literal(gate, { description: "Which gate it is." }),
-      holds: Type.Boolean({
-        description: "Whether it keeps the job from starting now, or would do so if the job had passed the other gates.",
-      }),
-      message: Type.String({ description: "The gate's state as a sentence, for people." }),
-      figures: Type.Object(figures, { title: `${name}Figures`, description: "The gate's state in figures, for programs." }),
-    },
-    { title: name, description },
-  );
 
 export const ExplainedGate = Type.Union(
   [

@@ -7,6 +7,7 @@ export * from "./errors.ts";
 export * from "./events.ts";
 export * from "./executions.ts";
 export * from "./explain.ts";
+export * from "./explain-runs.ts";
 export * from "./hooks.ts";
 export * from "./http-calls.ts";
 export * from "./invocations.ts";

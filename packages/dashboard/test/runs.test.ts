@@ -72,6 +72,15 @@ describe("runs", () => {
     await expect.poll(isCut).toBe(false);
   });
 
+  test("a run that waits says what holds it", async ({ dashboard, service }) => {
+    const workflow = await putWorkflow(service, { concurrency: 1 });
+    await workflow.trigger();
+    const next = await workflow.trigger();
+    await workflow.take();
+    const page = await dashboard.open(`runs/${next}`);
+    await page.getByRole("note", { name: "Why it is not running" }).getByText("1 of 1 allowed executions in flight").waitFor();
+  });
+
   test("a run is cancelled and retried", async ({ dashboard, service }) => {
     const workflow = await putWorkflow(service);
     const runId = await waitingRun(workflow, "ship.8");

@@ -24,6 +24,7 @@ const CALLS: Readonly<Record<string, (tidemill: Tidemill) => PromiseLike<unknown
   getJob: (tidemill) => tidemill.queue("emails").jobs.get(JOB),
   deleteJob: (tidemill) => tidemill.queue("emails").jobs.cancelOrRemove(JOB),
   retryJob: (tidemill) => tidemill.queue("emails").jobs.retry(JOB),
+  explainRun: (tidemill) => tidemill.runs.explain(RUN),
   explainJob: (tidemill) => tidemill.queue("emails").jobs.explain(JOB),
   replayJob: (tidemill) => tidemill.queue("emails").jobs.replay(JOB),
   approveJob: (tidemill) => tidemill.queue("emails").jobs.approve(JOB, { by: "ada" }),

@@ -1,5 +1,6 @@
 import { ListRuns } from "@tidemill/contract";
 import type { Command } from "commander";
+import { printRunExplanation } from "../output/explanation.ts";
 import { onService } from "./command.ts";
 import { addFields, readFields } from "./fields.ts";
 import { printList, withLimit } from "./listing.ts";
@@ -42,13 +43,17 @@ export function addRunCommands(program: Command): void {
   ] as const) {
     onService(
       run.command(verb).description(about).argument("<run>", "Id of the run, run_…"),
-      async (tidemill, { args: [id = ""], options }) => {
-        if (!id.startsWith("run_"))
-          throw new Error(`"${id}" is not the id of a run, which begins with run_. List runs with: tidemill run list`);
-        printRun(await tidemill.runs[verb](id), options.json);
-      },
+      async (tidemill, { args: [id = ""], options }) => printRun(await tidemill.runs[verb](checkRunId(id)), options.json),
     );
   }
+
+  onService(
+    run
+      .command("explain")
+      .description("Explain why a run is not being executed, and estimate when it will be")
+      .argument("<run>", "Id of the run, run_…"),
+    async (tidemill, { args: [id = ""], options }) => printRunExplanation(await tidemill.runs.explain(checkRunId(id)), options.json),
+  );
 
   onService<{ timeout?: number }>(
     run
@@ -58,4 +63,9 @@ export function addRunCommands(program: Command): void {
       .option("--timeout <seconds>", "Stop after this many seconds, with exit code 8", readSeconds),
     (tidemill, { args: [id = ""], options }) => watchRun(tidemill, id, options),
   );
+}
+
+function checkRunId(id: string): string {
+  if (id.startsWith("run_")) return id;
+  throw new Error(`"${id}" is not the id of a run, which begins with run_. List runs with: tidemill run list`);
 }

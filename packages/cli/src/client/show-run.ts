@@ -75,12 +75,12 @@ function describe(waiting: Waiting | undefined): string | undefined {
 
 /** What a person can do next, or what happens without them. */
 function nextOf(run: Run): string[] {
-  const { runId, workflowId, status, attempt, attempts, waitingFor, nextAttemptAt, steps } = run;
+  const { runId, status, attempt, attempts, waitingFor, nextAttemptAt, steps } = run;
   const kept = waitingFor.find(({ type }) => type === "worker");
   if (kept) return [`It is due, and kept for a worker of version ${kept.version}, which started it.`];
   switch (status) {
     case "pending":
-      return [`It starts when a worker asks for runs of ${workflowId}. "tidemill worker list" shows the workers.`];
+      return [`To see why it has not started: tidemill run explain ${runId}`];
     case "running":
       return nextAttemptAt === null
         ? []

@@ -68,10 +68,20 @@ test("runs are listed, of a status or a workflow", async ({ command, service }) 
   expect(await command.json("run", "list", "--all")).toHaveLength(3);
 });
 
+test("a run that has not started is explained, gate by gate", async ({ command, service }) => {
+  const { trigger } = await putWorkflow(service);
+  const runId = await trigger();
+  const [summary, standing, gates] = (await command.output("run", "explain", runId)).split("\n\n");
+  expect(summary).toBe("Not running: the workflow has neither an endpoint_url nor a worker.");
+  expect(readRows(standing ?? "")).toEqual([{ STATUS: "pending", AHEAD: "0", ESTIMATED_START: "unknown" }]);
+  expect(gates).toMatch(/^handler\tyes\tThe workflow has neither an endpoint_url nor a worker\.$/m);
+  expect(await command.json("run", "explain", runId)).toEqual(await service.ok("GET", `/v1/runs/${runId}/explain`));
+});
+
 test("a run is shown with its journal, what it waits for, and what to do next", async ({ command, service }) => {
-  const { id, trigger, take, end } = await putWorkflow(service);
+  const { trigger, take, end } = await putWorkflow(service);
   const runId = await trigger({ input: { userId: "u1" } });
-  expect(await command.output("run", "get", runId)).toContain(`\n\nIt starts when a worker asks for runs of ${id}.`);
+  expect(await command.output("run", "get", runId)).toContain(`\n\nTo see why it has not started: tidemill run explain ${runId}\n`);
   const steps = [
     step("load"),
     step("charge", { status: "failed", output: undefined, error: { name: "CardError", message: "Declined." } }),

@@ -10,6 +10,7 @@ import type {
   ReportedSteps,
   Run,
   RunEvent,
+  RunExplanation,
   SendStepEvent,
   StepEventSent,
   StepReports,
@@ -37,6 +38,11 @@ export class Runs {
   /** A run with its data and its journal. */
   get(id: string, call?: CallOptions): Promise<Run> {
     return this.#api.get(pathOf("runs", id), call);
+  }
+
+  /** Why a run is not being executed, and when it is expected to be. */
+  explain(id: string, call?: CallOptions): Promise<RunExplanation> {
+    return this.#api.get(pathOf("runs", id, "explain"), call);
   }
 
   /** A part of the journal of a run, for a program that executes it. */

@@ -19,7 +19,8 @@ export const gatesOf = (job: ExplainedJob, quota: Quota): ExplainedGate[] =>
     return { gate, holds: held, message: held ? heldMessage(gate, job) : message, figures } as ExplainedGate;
   });
 
-function heldMessage(gate: GateName, job: ExplainedJob): string {
+/** Why a gate holds a job, as sentences. */
+export function heldMessage(gate: GateName, job: ExplainedJob): string {
   if (gate === "state" || gate === "quota") return describeState(job);
   const reason = `${capitalize(reasonOf(gate, job))}.`;
   return job.ahead > 0 && dependsOnLine(gate, job) ? `${reason} ${capitalize(describeLineAhead(job))}.` : reason;

@@ -4,6 +4,23 @@ import { mayProbe } from "./holds.ts";
 import type { ExplainedJob } from "./store.ts";
 import { fromNow, since } from "./times.ts";
 
+/** How what is explained is called. */
+interface Words {
+  readonly lane: string;
+  readonly job: string;
+  readonly jobs: string;
+  /** Where nodes send it, and what a worker asks for. */
+  readonly address: string;
+  readonly asked: string;
+}
+
+const WORDS: Record<ExplainedJob["kind"], Words> = {
+  queue: { lane: "queue", job: "job", jobs: "jobs", address: "callback_url", asked: "jobs" },
+  workflow: { lane: "workflow", job: "execution", jobs: "executions", address: "endpoint_url", asked: "runs" },
+};
+
+export const wordsOf = ({ kind }: Pick<ExplainedJob, "kind">): Words => WORDS[kind];
+
 type HoldingGate = Exclude<GateName, "state" | "quota">;
 
 /**
@@ -31,26 +48,35 @@ const REASONS: Record<HoldingGate, (job: ExplainedJob) => string> = {
 
   plan: ({ plan }) => `the plan ${plan} does not include callbacks`,
 
-  handler: ({ worker_seen_at, now }) =>
-    worker_seen_at === null
-      ? "the queue has neither a callback_url nor a worker"
-      : `no worker has asked for its jobs for ${since(worker_seen_at, now)}`,
+  handler: (job) => {
+    const { lane, address, asked } = wordsOf(job);
+    const { worker_seen_at, now } = job;
+    return worker_seen_at === null
+      ? `the ${lane} has neither ${address === "endpoint_url" ? "an" : "a"} ${address} nor a worker`
+      : `no worker has asked for its ${asked} for ${since(worker_seen_at, now)}`;
+  },
 
   circuit: (job) => {
     const { probe_at, probe_is_due, now } = job;
     const probe =
-      probe_is_due || probe_at === null ? "a job before it is the next probe" : `the next probe goes out ${fromNow(probe_at, now)}`;
+      probe_is_due || probe_at === null
+        ? `${wordsOf(job).job === "job" ? "a job" : "an execution"} before it is the next probe`
+        : `the next probe goes out ${fromNow(probe_at, now)}`;
     return `${openCircuit(job)} and ${probe}`;
   },
 
-  key_concurrency: ({ key_active, key_ahead, key_ahead_is_more, concurrency_per_key, has_callback_url }) => {
+  key_concurrency: (job) => {
+    const { key_active, key_ahead, key_ahead_is_more, concurrency_per_key, has_callback_url } = job;
     if (key_active + key_ahead < concurrency_per_key)
       return `it is next for its concurrencyKey and about to start waiting for a ${has_callback_url ? "node" : "worker"}`;
     const active = `its concurrencyKey has ${key_active} of ${concurrency_per_key} allowed jobs active`;
-    return key_ahead === 0 ? active : `${active} and ${countJobs(key_ahead, key_ahead_is_more)} ahead of it`;
+    return key_ahead === 0 ? active : `${active} and ${countJobs(job, key_ahead, key_ahead_is_more)} ahead of it`;
   },
 
-  queue_concurrency: ({ in_flight, concurrency }) => `the queue has ${in_flight} of ${concurrency} allowed jobs in flight`,
+  queue_concurrency: (job) => {
+    const { lane, jobs } = wordsOf(job);
+    return `the ${lane} has ${job.in_flight} of ${job.concurrency} allowed ${jobs} in flight`;
+  },
 
   rate_limit: ({ started, rate_max, rate_seconds, starts_free, starts_at, now }) => {
     const used = `the queue has started ${started} of ${rate_max} allowed attempts in the last ${rate_seconds} s`;
@@ -80,12 +106,14 @@ export function momentOfReason(gate: GateName, { run_at, decide_at, probe_at, st
 export const dependsOnLine = (gate: GateName, job: ExplainedJob): boolean =>
   gate === "queue_concurrency" || gate === "rate_limit" || (gate === "circuit" && !mayProbe(job));
 
-/** "1 job", "4 jobs", "more than 10000 jobs". */
-export const countJobs = (jobs: number, isMore: boolean): string =>
-  `${isMore ? "more than " : ""}${jobs} ${jobs === 1 && !isMore ? "job" : "jobs"}`;
+/** "1 job", "4 jobs", "more than 10000 jobs"; "4 executions" of a workflow. */
+export function countJobs(of: Pick<ExplainedJob, "kind">, count: number, isMore: boolean): string {
+  const { job, jobs } = wordsOf(of);
+  return `${isMore ? "more than " : ""}${count} ${count === 1 && !isMore ? job : jobs}`;
+}
 
 /** "4 jobs go before it". */
-export const describeLineAhead = ({ ahead, ahead_is_more }: ExplainedJob): string =>
-  `${countJobs(ahead, ahead_is_more)} ${ahead === 1 && !ahead_is_more ? "goes" : "go"} before it`;
+export const describeLineAhead = (job: ExplainedJob): string =>
+  `${countJobs(job, job.ahead, job.ahead_is_more)} ${job.ahead === 1 && !job.ahead_is_more ? "goes" : "go"} before it`;
 
 export const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -23,15 +23,18 @@ export interface JobSnapshot {
   /** The decision on it, JSON. */
   readonly approval: string | null;
   readonly decide_at: Timestamp | null;
-  readonly type: Queue["type"];
+  /** What its lane belongs to. */
+  readonly kind: "queue" | "workflow";
+  /** Those of a queue; a workflow has no approvals. */
+  readonly type: Queue["type"] | null;
   readonly approval_timeout: number | null;
-  readonly on_timeout: Queue["on_timeout"];
+  readonly on_timeout: Queue["on_timeout"] | null;
   readonly concurrency_per_key: number;
   /** The columns of lane_gate. */
   readonly plan: Plan;
   readonly paused: boolean;
   readonly has_callback_url: boolean;
-  /** When a worker last polled the queue, accurate to half a minute; and whether that is so long ago that no worker does now. */
+  /** When a worker last polled the lane, accurate to half a minute; and whether that is so long ago that no worker does now. */
   readonly worker_seen_at: Timestamp | null;
   readonly no_worker_asks: boolean;
   readonly concurrency: number | null;
@@ -68,7 +71,7 @@ export interface ExplainedJob extends JobSnapshot {
 }
 
 /**
- * Reads a job with the gates of its lane, as a claim would find them now. Jobs before it are counted in claim order, by the index that
+ * Reads a job of a queue, or the next execution of a run, with the gates of its lane, as a claim would find them now. Jobs before it are counted in claim order, by the index that
  * claims use, up to `MAX_COUNTED` or what the limits need. The `order by` makes a planner without statistics choose that index. Uses
  * indexes job_claimable, job_key, job_active, tally_lane and the primary keys.
  */
@@ -86,7 +89,7 @@ export const findExplained = (db: Db, { workspaceId, laneId, id }: JobKey): Prom
         left join job live on live.workspace_id = ${workspaceId} and live.lane_id = ${laneId} and live.id = r.id
         where r.workspace_id = ${workspaceId} and r.lane_id = ${laneId} and r.id = ${id}
       )
-      select moment() as now, requested.*, q.approval_timeout, q.on_timeout, q.type, q.concurrency_per_key, g.*,
+      select moment() as now, requested.*, l.kind, q.approval_timeout, q.on_timeout, q.type, l.concurrency_per_key, g.*,
         asked.seen_at as worker_seen_at, coalesce(asked.seen_at < moment() - ${WORKER_GONE_SECONDS} * interval '1 second', true) as no_worker_asks,
         c.opened_at, c.probe_at, coalesce(c.probe_at <= moment(), false) as probe_is_due, c.last_error,
         least(line.counted, line.max_counted) as ahead, line.counted > line.max_counted as ahead_is_more,
@@ -99,14 +102,15 @@ export const findExplained = (db: Db, { workspaceId, laneId, id }: JobKey): Prom
           where s.workspace_id = ${workspaceId} and s.lane_id = ${laneId} and e.at + g.rate_seconds * interval '1 second' >= g.starts_at
         ), '[]') as expiries
       from requested
-      join queue_record q on q.workspace_id = ${workspaceId} and q.id = ${laneId}
+      join lane l on l.workspace_id = ${workspaceId} and l.id = ${laneId}
+      left join queue q on q.workspace_id = ${workspaceId} and q.id = ${laneId}
       cross join lateral (
         select plan, paused, served = 'push' as has_callback_url, concurrency, in_flight, slots_free, rate_max, rate_seconds, started, starts_free, starts_at
         from lane_gate where workspace_id = ${workspaceId} and lane_id = ${laneId} offset 0
       ) g
       cross join lateral (
-        select max(w.last_seen_at) as seen_at from lease l join worker w on w.lease_id = l.id
-        where l.workspace_id = ${workspaceId} and not g.has_callback_url and q.name = any(w.queues)
+        select max(w.last_seen_at) as seen_at from lease held join worker w on w.lease_id = held.id
+        where held.workspace_id = ${workspaceId} and not g.has_callback_url and l.name = any(case l.kind when 'queue' then w.queues else w.workflows end)
       ) asked
       left join circuit c on c.workspace_id = ${workspaceId} and c.lane_id = ${laneId}
       cross join lateral (

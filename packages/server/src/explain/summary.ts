@@ -1,7 +1,7 @@
 import type { Decision, GateName } from "@tidemill/contract";
 import { momentMs, toMoment } from "#kernel";
 import { mayProbe, waits } from "./holds.ts";
-import { capitalize, countJobs, dependsOnLine, describeLineAhead, momentOfReason, reasonOf } from "./reasons.ts";
+import { capitalize, countJobs, dependsOnLine, describeLineAhead, momentOfReason, reasonOf, wordsOf } from "./reasons.ts";
 import type { ExplainedJob } from "./store.ts";
 import { ago, fromNow } from "./times.ts";
 
@@ -14,6 +14,20 @@ import { ago, fromNow } from "./times.ts";
 export function summarize(job: ExplainedJob, heldBy: readonly GateName[], startMs: number | null): string {
   if (!waits(job)) return describeState(job);
   const reasons = heldBy.flatMap((gate) => (gate === "state" || gate === "quota" ? [] : [reasonOf(gate, job)]));
+  return summarizeReasons(job, reasons, heldBy, startMs);
+}
+
+/**
+ * The summary of what waits.
+ *
+ * @param reasons why it does, as parts of a sentence
+ */
+export function summarizeReasons(
+  job: ExplainedJob,
+  reasons: readonly string[],
+  heldBy: readonly GateName[],
+  startMs: number | null,
+): string {
   const why = reasons.length > 0 ? `Not running: ${joinList(reasons)}.` : describePlace(job);
   const start = startMs === null || startMs <= momentMs(job.now) ? null : toMoment(startMs);
   const isNamed = heldBy.some((gate) => momentOfReason(gate, job) === start);
@@ -47,10 +61,10 @@ export function describeState({ state, attempt, attempts, started_at, finished_a
 
 function describePlace(job: ExplainedJob): string {
   if (mayProbe(job)) return "Next in line: it goes out as the probe of an open circuit.";
-  if (job.ahead > 0) return `Waiting in line behind ${countJobs(job.ahead, job.ahead_is_more)}.`;
+  if (job.ahead > 0) return `Waiting in line behind ${countJobs(job, job.ahead, job.ahead_is_more)}.`;
   if (job.has_callback_url) return "Next in line: it starts as soon as a node has room.";
   const asked = job.worker_seen_at === null ? "" : ` One last asked ${ago(job.worker_seen_at, job.now)}.`;
-  return `Next in line: it starts as soon as a worker asks for jobs and has room.${asked}`;
+  return `Next in line: it starts as soon as a worker asks for ${wordsOf(job).asked} and has room.${asked}`;
 }
 
 /** "a", "a, and b", "a, b, and c". */

@@ -11,6 +11,7 @@ export { hookKind } from "./hooks/hook-kind.ts";
 export { hookText } from "./hooks/hook-text.ts";
 export { pushHook } from "./hooks/push-hook.ts";
 export type { InSlices } from "./journals/journal-text.ts";
+export { findRunToExplain, type RunToExplain } from "./runs/explained-run.ts";
 export * from "./runs/fold-run-counts.ts";
 export { isOfRun, showRunId } from "./runs/run.ts";
 export { findTemplatedInput } from "./runs/run-store.ts";

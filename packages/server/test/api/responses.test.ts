@@ -390,6 +390,7 @@ const SUCCESSES: Record<string, Ask[]> = {
   "triggerWorkflowMany 200": [run("pending"), run("pending", { body: { triggers: [{}, { idempotencyKey: "k" }] } })],
   "listRuns 200": [plain(), ...everyRun, plain({ query: "?limit=1&status=failed,completed" })],
   "getRun 200": [...everyRun, run("unfit")],
+  "explainRun 200": [...everyRun, run("unfit")],
   "watchRun 200": [run("completed"), run("failed"), run("cancelled")],
   "watchWorkspace 200": [plain()],
   "watchRun 204": [watchedToItsEnd],

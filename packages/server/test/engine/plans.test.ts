@@ -62,6 +62,7 @@ import { beginExecutions, lockExecution } from "../../src/workflows/executions/e
 import { suspendAcrossWorkspaces } from "../../src/workflows/executions/suspend-store.ts";
 import { recordUnfitAcrossWorkspaces } from "../../src/workflows/executions/unfit-store.ts";
 import { findKeptFor } from "../../src/workflows/executions/version-store.ts";
+import { findListedRun, findWaitingSteps } from "../../src/workflows/runs/explained-run.ts";
 import { findAwaitingParents } from "../../src/workflows/runs/parent.ts";
 import { readInputs, readJournals } from "../../src/workflows/runs/run-store.ts";
 import {
@@ -230,6 +231,8 @@ const STATEMENTS: Record<string, (db: Db) => Promise<unknown>> = {
   "free keys": (db) => freeKeysAcrossWorkspaces(db, [KEY]),
   "sweep keys": (db) => sweepIdempotencyKeysAcrossWorkspaces(db),
   explain: (db) => findExplained(db, SETTLED),
+  "find a run to explain": (db) => findListedRun(db, { ...LANE, id: SETTLED.id as never }),
+  "find the steps that a run waits for": (db) => findWaitingSteps(db, { ...LANE, id: SETTLED.id as never }),
   "sweep a queue": (db) => sweepDeletedLanesAcrossWorkspaces({ query: db.query, transaction: (run) => run(db) }, () => {}),
 };
 

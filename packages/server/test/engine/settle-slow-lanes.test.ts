@@ -6,6 +6,7 @@ import type { LaneKey } from "#lanes";
 import { claimed } from "../harness/dispatcher-fixture.ts";
 import { putLane, putNode, test } from "../harness/engine.ts";
 import { putJobs, stateOf } from "../harness/jobs.ts";
+import { lockWaits } from "../harness/lock-waits.ts";
 
 test("a lane is settled one by one until none of its settlements is blocked any more, and then together again", async ({ database, engine }) => {
   const leaseId = await putNode(database);
@@ -19,7 +20,7 @@ test("a lane is settled one by one until none of its settlements is blocked any 
     written.push(jobs.length);
     return engine.query(statement);
   };
-  const settler = new Settler({ query, transaction: (work) => work({ query }) }, new JobKinds([]), () => {});
+  const settler = new Settler({ query, transaction: (work) => work({ query }) }, new JobKinds([]), () => {}, lockWaits());
   const put = async (of: LaneKey, count: number): Promise<Claim[]> =>
     (await putJobs(database, of, { state: "active", leaseId, count })).map((id) => ({ ...claimed(1), ...of, id, leaseId }));
   const settle = (claims: readonly Claim[]) =>

@@ -23,6 +23,7 @@ const FREE: ExplainedJob = {
   key_slot: null,
   approval: null,
   decide_at: null,
+  kind: "queue",
   type: "standard",
   approval_timeout: null,
   on_timeout: "reject",

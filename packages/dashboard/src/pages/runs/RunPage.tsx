@@ -26,6 +26,7 @@ import { type Axis, foldIdle, type Span } from "./timeline/fold-idle.ts";
 import { type RunRecord, rowsOf, type TimelineRow } from "./timeline/rows.ts";
 import { Timeline } from "./timeline/Timeline.tsx";
 import { WaitingFor } from "./WaitingFor.tsx";
+import { WhyNotExecuted } from "./WhyNotExecuted.tsx";
 
 /** A run: where it stands, what it waits for, its timeline, its data. */
 export default function RunPage() {
@@ -59,6 +60,7 @@ export default function RunPage() {
         </p>
       )}
       <WaitingFor run={run} />
+      {run.endedAt === null && <WhyNotExecuted runId={run.runId} />}
       <RunTimeline run={run} />
       <div className={classes.data}>
         <Section title="Input">

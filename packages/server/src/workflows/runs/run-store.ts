@@ -43,7 +43,7 @@ export const LISTED = fragment`r.id, r.lane_id, l.name as workflow, r.status, r.
   r.parent_run_id, r.idempotency_key, r.next_attempt_at, r.created_at, r.started_at, r.ended_at`;
 
 /** Runs of workflows that are not deleted. */
-const RUN_AND_LANE = fragment`run r join lane l on l.workspace_id = r.workspace_id and l.id = r.lane_id and l.deleted_at is null`;
+export const RUN_AND_LANE = fragment`run r join lane l on l.workspace_id = r.workspace_id and l.id = r.lane_id and l.deleted_at is null`;
 
 /** The approximate length of a run with all its data and its journal as JSON text, in bytes: an expression over the columns of `run`. */
 export const RUN_BYTES = fragment`journal_bytes + steps * ${new Fragment(String(STEP_BYTES))} + octet_length(input) + coalesce(octet_length(result), 0)`;

@@ -1,0 +1,76 @@
+import type { GateName, JobShare, RunExplanation, RunGateName } from "@tidemill/contract";
+import { type Db, toMoment, type WorkspaceId } from "#kernel";
+import { readQuota } from "#usage";
+import { findRunToExplain, type RunToExplain, showRunId } from "#workflows";
+import { estimateStart } from "./estimate.ts";
+import type { Quota } from "./gates.ts";
+import { waits } from "./holds.ts";
+import { describeRun, heldRun, type LiveRun, runGatesOf, runReasonOf, stateGateOf } from "./run-gates.ts";
+import { findExplained } from "./store.ts";
+import { summarizeReasons } from "./summary.ts";
+
+/**
+ * Explains why a run is not being executed: every gate that its next execution has to pass, with its figures, and whether the gate holds it
+ * now (decision 78).
+ *
+ * @param id of the run, `run_…`
+ * @param sharesUsedUp the resources of which the workspace uses its whole share on this node
+ * @throws NOT_FOUND
+ */
+export async function explainRun(
+  db: Db,
+  workspaceId: WorkspaceId,
+  id: string,
+  sharesUsedUp: readonly JobShare[] = [],
+): Promise<RunExplanation> {
+  const found = await findRunToExplain(db, workspaceId, id);
+  const { run, jobId } = found;
+  const job = run.ended_at === null ? await findExplained(db, { workspaceId, laneId: run.lane_id, id: jobId }) : null;
+  // It may have ended since.
+  if (!job) return explainWithoutJob((await findRunToExplain(db, workspaceId, id)).run);
+  return explainLive({ ...found, job: { ...job, shares_used_up: sharesUsedUp } }, await readQuota(db, workspaceId));
+}
+
+const named = ({ id, workflow, status }: RunToExplain["run"]) => ({ runId: showRunId(id), workflowId: workflow, status });
+
+/** An ended run is held by its state alone. */
+const explainWithoutJob = (run: RunToExplain["run"]): RunExplanation => ({
+  ...named(run),
+  heldBy: run.ended_at === null ? [] : ["state"],
+  summary: describeRun(run, null),
+  ahead: null,
+  aheadIsMore: false,
+  gates: [stateGateOf(run, null)],
+  estimatedStart: null,
+});
+
+/** Explains a snapshot of a run that has not ended. */
+export function explainLive(live: LiveRun, quota: Quota): RunExplanation {
+  const { run, job } = live;
+  const heldBy = heldRun(live);
+  const startMs = estimate(live, heldBy);
+  const reasons = heldBy.map((gate) => runReasonOf(gate, live));
+  return {
+    ...named(run),
+    heldBy,
+    summary: waits(job) ? summarizeReasons(job, reasons, jobGatesOf(heldBy), startMs) : describeRun(run, job),
+    ahead: waits(job) ? job.ahead : null,
+    aheadIsMore: job.ahead_is_more,
+    gates: runGatesOf(live, quota),
+    estimatedStart: startMs === null ? null : toMoment(startMs),
+  };
+}
+
+/** Nobody knows when a signal, a call or other code comes. A run that only sleeps is due when it wakes. */
+function estimate({ run, job }: LiveRun, heldBy: readonly RunGateName[]): number | null {
+  if (heldBy.some((gate) => gate === "code" || gate === "version" || (gate === "steps" && run.status === "waiting"))) return null;
+  return estimateStart(job, jobGatesOf(heldBy));
+}
+
+/** The gates that hold a run, by the names that they have for jobs. The job of a run that waits for steps is not due. */
+const jobGatesOf = (heldBy: readonly RunGateName[]): GateName[] =>
+  heldBy.flatMap((gate): GateName[] => {
+    if (gate === "code" || gate === "version") return [];
+    if (gate === "steps") return ["due"];
+    return gate === "concurrency" ? ["queue_concurrency"] : [gate];
+  });

@@ -1,0 +1,185 @@
+import { type ExplainedRunGate, type LastError, planHas, RUN_GATES, type RunGateName } from "@tidemill/contract";
+import { type RunToExplain, showRunId } from "#workflows";
+import { heldMessage, type Quota } from "./gates.ts";
+import { holds, mayProbe, waits } from "./holds.ts";
+import { capitalize, openCircuit, reasonOf } from "./reasons.ts";
+import type { ExplainedJob } from "./store.ts";
+import { ago, fromNow } from "./times.ts";
+
+/** A run that has not ended, with its next execution. */
+export interface LiveRun extends RunToExplain {
+  readonly job: ExplainedJob;
+}
+
+/** The gates that only runs have. */
+type OwnGate = "steps" | "code" | "version";
+/** The gates that a run shares with jobs. */
+type LaneGate = Exclude<RunGateName, OwnGate | "state" | "quota">;
+
+const JOB_GATES = {
+  due: "due",
+  plan: "plan",
+  handler: "handler",
+  circuit: "circuit",
+  concurrency: "queue_concurrency",
+  workspace_share: "workspace_share",
+} as const satisfies Record<LaneGate, string>;
+
+const isLaneGate = (gate: RunGateName): gate is LaneGate => Object.hasOwn(JOB_GATES, gate);
+
+/** Whether the run waits for something that is not a time. Until then its job is not due. */
+const isSuspended = ({ waiting, unfit, job }: LiveRun): boolean => job.state === "delayed" && (waiting.count > 0 || unfit !== null);
+
+const OWN_HOLDS: Record<OwnGate, (live: LiveRun) => boolean> = {
+  steps: (live) => isSuspended(live) && live.unfit === null,
+  code: (live) => isSuspended(live) && live.unfit !== null,
+  version: ({ keptFor, job }) => keptFor !== null && waits(job),
+};
+
+function runHolds(gate: RunGateName, live: LiveRun): boolean {
+  if (gate === "state" || gate === "quota") return false;
+  if (!isLaneGate(gate)) return OWN_HOLDS[gate](live);
+  return !(gate === "due" && isSuspended(live)) && holds(JOB_GATES[gate], live.job);
+}
+
+/** The gates that hold a run, in their order. */
+export const heldRun = (live: LiveRun): RunGateName[] => RUN_GATES.filter((gate) => runHolds(gate, live));
+
+/** Its attempts are those of the run: each may have several executions. */
+const jobOf = ({ run, job }: LiveRun): ExplainedJob => ({ ...job, attempt: run.failures, attempts: run.attempts });
+
+const OWN_REASONS: Record<OwnGate, (live: LiveRun) => string> = {
+  steps: ({ waiting: { named, count }, job: { now } }) => {
+    const more = count - named.length;
+    const parts = named.map((step) => stepReason(step, now));
+    return `it ${[...parts, ...(more > 0 ? [`waits for ${more} more ${more === 1 ? "step" : "steps"}`] : [])].join(" and ")}`;
+  },
+  code: ({ unfit }) => {
+    const version = unfit?.version ? ` of version ${unfit.version}` : "";
+    return `its journal does not fit the code${version} at step "${unfit?.step}" and it waits for other code`;
+  },
+  version: ({ keptFor }) => `it is kept for a worker of version ${keptFor} which started it`,
+};
+
+function stepReason(
+  { key, type, signal, child_run_id: child, wake_at: at }: RunToExplain["waiting"]["named"][number],
+  now: string,
+): string {
+  if (type === "http") return `waits for the response to "${key}"`;
+  if (signal !== null) return `waits for the signal "${signal}" of "${key}"`;
+  if (child !== null) return `waits for the run ${showRunId(child)} of "${key}"`;
+  return at === null ? `sleeps in "${key}"` : `sleeps in "${key}" and wakes ${fromNow(at, now)}`;
+}
+
+/** Why a gate holds a run, as part of a sentence. */
+export function runReasonOf(gate: RunGateName, live: LiveRun): string {
+  if (gate === "state" || gate === "quota") return "";
+  return isLaneGate(gate) ? reasonOf(JOB_GATES[gate], jobOf(live)) : OWN_REASONS[gate](live);
+}
+
+/** Describes a run that is executed or has ended. */
+export function describeRun({ status, failures, attempts, ended_at }: RunToExplain["run"], job: ExplainedJob | null): string {
+  const attempt = `attempt ${Math.min(failures + 1, attempts)} of ${attempts}`;
+  switch (status) {
+    case "completed":
+      return `Completed at ${ended_at}, on ${attempt}.`;
+    case "failed":
+      return `Failed at ${ended_at}, after ${failures} of ${attempts} attempts.`;
+    case "cancelled":
+      return `Cancelled at ${ended_at}.`;
+    default:
+      return job?.state === "active"
+        ? `Running: ${attempt}. Its execution started ${ago(job.started_at ?? job.now, job.now)}.`
+        : "It has not ended.";
+  }
+}
+
+type GateOf<Name extends RunGateName> = Extract<ExplainedRunGate, { gate: Name }>;
+type Description<Name extends RunGateName> = Omit<GateOf<Name>, "gate" | "holds">;
+
+/** All gates of a run that has not ended, in their order: whether each holds it, and the figures that decide it. */
+export const runGatesOf = (live: LiveRun, quota: Quota): ExplainedRunGate[] =>
+  RUN_GATES.map((gate) => {
+    const held = runHolds(gate, live);
+    const { message, figures } = DESCRIPTIONS[gate](live, quota);
+    return { gate, holds: held, message: held ? messageOf(gate, live) : message, figures } as ExplainedRunGate;
+  });
+
+function messageOf(gate: RunGateName, live: LiveRun): string {
+  return isLaneGate(gate) ? heldMessage(JOB_GATES[gate], jobOf(live)) : `${capitalize(runReasonOf(gate, live))}.`;
+}
+
+/** The gate that even an ended run has. */
+export function stateGateOf(run: RunToExplain["run"], job: ExplainedJob | null): GateOf<"state"> {
+  const { status, failures, attempts, ended_at: endedAt } = run;
+  const figures = { status, attempt: Math.min(failures + 1, attempts), attempts, endedAt };
+  return { gate: "state", holds: endedAt !== null, message: describeRun(run, job), figures };
+}
+
+/** The message and figures of each gate. The message applies while the gate does not hold the run. */
+const DESCRIPTIONS: { [Name in RunGateName]: (live: LiveRun, quota: Quota) => Description<Name> } = {
+  state: ({ run, job }) => stateGateOf(run, job),
+
+  steps: ({ waiting: { count: waiting, firstAt } }) => ({
+    message: waiting === 0 ? "It waits for no step." : "A step that it waits for has ended.",
+    figures: { waiting, firstAt },
+  }),
+
+  code: ({ unfit }) => ({
+    message: "It waits for no other code.",
+    figures: { step: unfit?.step ?? null, codeVersion: unfit?.version || null },
+  }),
+
+  due: (live) => {
+    const { run_at, run_at_is_ahead } = live.job;
+    if (isSuspended(live)) return { message: "It is due when what it waits for has come.", figures: { dueAt: null } };
+    return { message: run_at_is_ahead ? `It is due at ${run_at}.` : `It was due at ${run_at}.`, figures: { dueAt: run_at } };
+  },
+
+  version: ({ keptFor: version }) => ({ message: "Workers of any version may have it.", figures: { version } }),
+
+  plan: ({ job: { plan } }) => {
+    const callbacks = planHas(plan, "callback_url");
+    return { message: `The plan ${plan} ${callbacks ? "includes" : "does not include"} callbacks.`, figures: { plan, callbacks } };
+  },
+
+  handler: ({ job: { has_callback_url: hasEndpointUrl, worker_seen_at: workerLastSeenAt } }) => ({
+    message: hasEndpointUrl ? "The workflow has an endpoint_url." : "Workers ask for the workflow's runs.",
+    figures: { hasEndpointUrl, workerLastSeenAt },
+  }),
+
+  circuit: ({ job }) => {
+    const { opened_at: openedAt, probe_at: nextProbeAt } = job;
+    const lastError = job.last_error === null ? null : (JSON.parse(job.last_error) as LastError);
+    const may = mayProbe(job);
+    return {
+      message:
+        nextProbeAt === null ? "The circuit is closed." : capitalize(`${openCircuit(job)}${may ? " and this run is the next probe" : ""}.`),
+      figures: { state: nextProbeAt === null ? "closed" : "open", openedAt, nextProbeAt, mayProbe: may, lastError },
+    };
+  },
+
+  concurrency: ({ job }) => {
+    const { concurrency: limit, in_flight: inFlight, slots_free: free } = job;
+    return {
+      message:
+        limit === null
+          ? "The workflow has no concurrency limit."
+          : `The workflow has ${inFlight} of ${limit} allowed executions in flight.`,
+      figures: { limit, inFlight, free, ahead: waits(job) ? job.ahead : null },
+    };
+  },
+
+  workspace_share: ({ job: { shares_used_up } }) => ({
+    message: "The workspace's share of this node has room.",
+    figures: { usedUp: [...shares_used_up] },
+  }),
+
+  quota: (_, { used, limit, resets_at: resetsAt }) => ({
+    message:
+      limit === null
+        ? "The workspace has no quota."
+        : `${used} of the month's ${limit} executions are used. The quota does not hold runs that were accepted.`,
+    figures: { used, limit, resetsAt },
+  }),
+};
