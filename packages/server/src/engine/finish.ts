@@ -48,7 +48,8 @@ export class AttemptFinisher {
     const fraction = random.fraction();
     const circuit = this.#circuits.attemptEnded(claim, showsLife(result), fraction);
     const heldForMs = "heldForMs" in circuit ? circuit.heldForMs : null;
-    const verdict = judge(result, claim, fraction, { once: kinds.of(claim)?.once, heldForMs });
+    const { once, sparesUnsent } = kinds.of(claim) ?? {};
+    const verdict = judge(result, claim, fraction, { once, sparesUnsent, heldForMs });
     void this.#settle(claim, verdict, tookMs, circuit).then(() => this.#onSettled(claim));
     return verdict.kind;
   }

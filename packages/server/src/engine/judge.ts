@@ -62,11 +62,13 @@ export type Verdict =
   | { readonly kind: "complete"; readonly status: number | null; readonly result: string | null; readonly report?: string }
   | { readonly kind: "retry"; readonly waitMs: number; readonly error: LastError; readonly report?: string }
   | { readonly kind: "fail"; readonly error: LastError; readonly report?: string }
-  /** The attempt is spared, because the circuit is open. With a wait of 0 the job returns to `waiting`. */
+  /** The attempt is spared: the circuit is open, or nothing was sent. With a wait of 0 the job returns to `waiting`. */
   | { readonly kind: "defer"; readonly waitMs: number; readonly error: LastError; readonly report?: string }
   | { readonly kind: "release"; readonly waitMs: number; readonly report?: string };
 
 const MAX_WAIT_MS = 24 * 60 * 60 * 1000;
+/** The longest wait after an attempt of which nothing was sent, for kinds that spare those. */
+const MAX_UNSENT_WAIT_MS = 10_000;
 const JITTER = 0.2;
 /** A shorter delay counts as this one: 0 would double to 0, and a job could use all of its attempts in one moment. */
 const MIN_DELAY_MS = 10;
@@ -87,6 +89,8 @@ export const mayBeDue = (verdict: Verdict): boolean =>
 export interface JudgeOptions {
   /** Whether an attempt that may have begun is not repeated, even if the circuit is open (`JobKind`). */
   readonly once?: boolean | undefined;
+  /** Whether an attempt is spared if nothing of it can have arrived (`JobKind`). */
+  readonly sparesUnsent?: boolean | undefined;
   /**
    * How long an open circuit keeps the job waiting, but never less than its backoff. 0: the job returns to `waiting`. Null: the circuit is
    * closed.
@@ -104,7 +108,7 @@ export function judge(
   result: AttemptResult,
   claim: Pick<Claim, "attempt" | "attempts" | "spared" | "backoffDelayMs">,
   fraction: number,
-  { once = false, heldForMs = null }: JudgeOptions = {},
+  { once = false, sparesUnsent = false, heldForMs = null }: JudgeOptions = {},
 ): Verdict {
   const report = "report" in result && result.report !== undefined ? { report: result.report } : {};
   if (result.kind === "accepted") return { kind: "complete", status: result.status, result: result.result, ...report };
@@ -116,9 +120,12 @@ export function judge(
   const notBeforeSeconds = "retryAfterSeconds" in result ? (result.retryAfterSeconds ?? 0) : 0;
   const notBeforeMs = Math.min(notBeforeSeconds, LIMITS.delaySeconds) * 1000;
   const waitMs = Math.max(backoffMs(claim.backoffDelayMs, counted, fraction), notBeforeMs);
-  const mayRepeat = !once || result.kind === "unsendable" || ("unsent" in result && result.unsent === true);
+  const isUnsent = "unsent" in result && result.unsent === true;
+  const mayRepeat = !once || result.kind === "unsendable" || isUnsent;
   if (heldForMs !== null && mayRepeat)
     return { kind: "defer", waitMs: heldForMs === 0 ? 0 : Math.min(Math.max(heldForMs, waitMs), MAX_WAIT_MS), error, ...report };
+  if (isUnsent && sparesUnsent && result.code !== "BLOCKED_ADDRESS")
+    return { kind: "defer", waitMs: Math.min(waitMs, MAX_UNSENT_WAIT_MS), error, ...report };
   const forGood = !mayRepeat || ("forGood" in result && result.forGood);
   return forGood || counted >= claim.attempts ? { kind: "fail", error, ...report } : { kind: "retry", waitMs, error, ...report };
 }

@@ -1,12 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
-import { describe, expect } from "vitest";
+import { describe, expect, onTestFinished } from "vitest";
 import type { WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import { readRunId } from "../../src/workflows/runs/run.ts";
 import { putCircuit } from "../harness/engine.ts";
-import { isSigned } from "../harness/handler.ts";
+import { freePort } from "../harness/free-port.ts";
+import { Handler, isSigned } from "../harness/handler.ts";
 import { type Outcome, pushedWorkflow, SECRET } from "../harness/pushes.ts";
 import { test, until } from "../harness/service.ts";
+import { putWorkflow } from "../harness/workflows.ts";
 
 const COMPLETED = { outcome: "completed", result: 1 };
 const NAP = { key: "nap", type: "sleep", status: "waiting", sleepFor: 60_000 };
@@ -269,6 +271,55 @@ test.for([
   expect(await workflow.get(runId)).toMatchObject({ attempt: 1 });
 });
 
+describe("a program at which nobody listens", () => {
+  test("uses no attempts: the run says why it waits, and goes on when the program is back", async ({ service }) => {
+    const port = await freePort();
+    const { id, trigger, get } = await putWorkflow(service, { endpoint_url: `http://127.0.0.1:${port}/`, attempts: 1 });
+    const runId = await trigger();
+    const untilTried = (times: number) =>
+      until(async () => {
+        const [job] = await service.database.query("select attempt, state from job where id = $1", [readRunId(runId)]);
+        return isDeepStrictEqual({ ...job }, { attempt: times, state: "delayed" });
+      }, `attempt ${times} to be refused`);
+    for (let times = 1; times <= 3; times += 1) {
+      if (times > 1) await service.advance(2);
+      await untilTried(times);
+      expect(await get(runId)).toMatchObject({
+        status: "running",
+        attempt: 1,
+        error: { name: "CONNECTION", message: expect.stringContaining("ECONNREFUSED") },
+        nextAttemptAt: expect.any(String),
+      });
+    }
+    const program = await Handler.listen({ status: 200, body: JSON.stringify(COMPLETED) }, port);
+    onTestFinished(() => program.close());
+    await service.advance(2);
+    await until(async () => (await get(runId)).status === "completed", "the run to go on");
+    expect(await get(runId)).toMatchObject({ workflowId: id, attempt: 1, error: null, result: 1 });
+  });
+
+  test("opens the circuit after 20 tries of one run", async ({ service }) => {
+    const { trigger, get } = await putWorkflow(service, { endpoint_url: `http://127.0.0.1:${await freePort()}/`, attempts: 1 });
+    const runId = await trigger();
+    await until(async () => {
+      await service.advance(2);
+      const open = await service.database.query("select from circuit where lane_id = (select lane_id from run where id = $1)", [
+        readRunId(runId),
+      ]);
+      return open.length === 1;
+    }, "the circuit to open");
+    expect(await get(runId)).toMatchObject({ status: "running", attempt: 1 });
+  });
+});
+
+test("a program at an address that it may not have uses attempts", async ({ service }) => {
+  const { id, trigger, get } = await putWorkflow(service, { endpoint_url: "http://127.0.0.1:9/", attempts: 1 });
+  await service.database.query("update workflow set endpoint_url = 'http://10.0.0.1/'");
+  const runId = await trigger();
+  await until(async () => (await get(runId)).status === "failed", "the run to fail");
+  expect(await get(runId)).toMatchObject({ workflowId: id, error: { name: "BLOCKED_ADDRESS" } });
+});
+
 test("20 failures in a row open the circuit, and runs wait without using attempts until a probe succeeds", async ({ service }) => {
   const workflow = await pushedWorkflow(service, () => 500, { attempts: 1, concurrency: 1 });
   const failed: string[] = [];
@@ -280,8 +331,10 @@ test("20 failures in a row open the circuit, and runs wait without using attempt
     );
     failed.push(runId);
   }
-  const [open] = await service.database.query<{ n: number }>("select count(*)::int as n from circuit");
-  expect(open?.n).toBe(1);
+  const open = await service.database.query("select from circuit where lane_id = (select lane_id from run where id = $1)", [
+    readRunId(failed[0] ?? ""),
+  ]);
+  expect(open).toHaveLength(1);
   const held = await workflow.trigger();
   // The first probe fails. Its execution has ended, and may not report steps any more.
   await service.advance(60);

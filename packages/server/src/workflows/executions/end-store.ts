@@ -76,6 +76,7 @@ export interface RunFailure extends RunKey {
   /** JSON text. */
   readonly error: string;
   readonly waitMs: number;
+  readonly usesAttempt: boolean;
   /** The execution whose program has reported the failure. Null: none has. */
   readonly reported: number | null;
 }
@@ -85,10 +86,11 @@ export const recordFailuresAcrossWorkspaces = (tx: Db, failures: readonly RunFai
   rows(
     tx,
     sql`
-      update run r set failures = r.failures + 1, error = f.error, next_attempt_at = moment() + f.wait_ms * interval '1 millisecond',
+      update run r set failures = r.failures + f.uses_attempt::int, error = f.error, next_attempt_at = moment() + f.wait_ms * interval '1 millisecond',
         reported_execution = coalesce(f.reported, r.reported_execution), open_lease_id = null
       from unnest(${plainArray(failures.map((one) => one.workspaceId))}::uuid[], ${plainArray(failures.map((one) => one.id))}::uuid[],
         ${binaryTextArray(failures.map((one) => one.error))}::text[], ${plainArray(failures.map((one) => one.waitMs))}::float8[],
-        ${plainArray(failures.map((one) => one.reported))}::int[]) as f (workspace_id, id, error, wait_ms, reported)
+        ${plainArray(failures.map((one) => one.usesAttempt))}::bool[], ${plainArray(failures.map((one) => one.reported))}::int[])
+        as f (workspace_id, id, error, wait_ms, uses_attempt, reported)
       where r.workspace_id = any(array[f.workspace_id]) and r.id = f.id and r.${LIVE}`,
   );

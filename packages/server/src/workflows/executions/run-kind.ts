@@ -33,6 +33,7 @@ interface Ended {
 export const runKind = (ids: UuidSource, deliverer: Deliverer, waker: () => Pick<Waker, "wakeAt">): JobKind => ({
   name: "run",
   recorded: false,
+  sparesUnsent: true,
   related: parentJobOf,
   deliverer,
   inOneStatement: completeInOneStatement,
@@ -60,7 +61,7 @@ export const runKind = (ids: UuidSource, deliverer: Deliverer, waker: () => Pick
     const unfit = goOn.flatMap(unfitOf);
     if (unfit.length > 0) wake(waker(), await parkUnfitAcrossWorkspaces(tx, unfit));
     const unfinished = goOn.filter(
-      ({ outcome, report }) => outcome.verdict.kind === "defer" || (outcome.verdict.kind === "release" && !report),
+      ({ outcome: { verdict }, report }) => (verdict.kind === "defer" && verdict.waitMs === 0) || (verdict.kind === "release" && !report),
     );
     if (unfinished.length > 0) {
       await closeExecutionsAcrossWorkspaces(
@@ -142,8 +143,16 @@ function endOf({ run, outcome: { claim, verdict }, report }: Ended): RunEnd[] {
 }
 
 const failureOf = ({ run, outcome: { claim, verdict }, report }: Ended): RunFailure[] =>
-  verdict.kind === "retry"
-    ? [{ ...run, error: errorOf(report, verdict.error), waitMs: verdict.waitMs, reported: report && claim.attempt }]
+  verdict.kind === "retry" || (verdict.kind === "defer" && verdict.waitMs > 0)
+    ? [
+        {
+          ...run,
+          error: errorOf(report, verdict.error),
+          waitMs: verdict.waitMs,
+          usesAttempt: verdict.kind === "retry",
+          reported: report && claim.attempt,
+        },
+      ]
     : [];
 
 const stepsToRepeat = ({ run, outcome: { verdict }, report }: Ended): StepsToRepeat[] => {
