@@ -141,7 +141,12 @@ const STATEMENTS: Record<string, (db: Db) => Promise<unknown>> = {
       isNewest: true,
     }),
   "begin executions": (db) =>
-    beginExecutions({ query: db.query, transaction: (run) => run(db) }, LANE.workspaceId, [{ id: RUN.id, execution: 1, leaseId: 1 }], null),
+    beginExecutions(
+      { query: db.query, transaction: (run) => run(db) },
+      LANE.workspaceId,
+      [{ ...LANE, id: RUN.id, execution: 1, leaseId: 1 }],
+      null,
+    ),
   "cancel waits": (db) => cancelWaitsAcrossWorkspaces(db, [{ ...RUN, key: "a" }]),
   "record undos that are left": (db) => recordLeftUndosAcrossWorkspaces(db, [{ ...RUN, error: "{}" }]),
   "find a run's version": (db) => findKeptFor(db, { ...LANE, id: SETTLED.id as never }),

@@ -8,7 +8,10 @@ import { putLane, putNode, test } from "../harness/engine.ts";
 import { putJobs, stateOf } from "../harness/jobs.ts";
 import { lockWaits } from "../harness/lock-waits.ts";
 
-test("a lane is settled one by one until none of its settlements is blocked any more, and then together again", async ({ database, engine }) => {
+test("a lane is settled one by one until none of its settlements is blocked any more, and then together again", async ({
+  database,
+  engine,
+}) => {
   const leaseId = await putNode(database);
   const [lane, other] = [await putLane(database), await putLane(database)];
   const blocked = new Set<JobId>();

@@ -62,7 +62,8 @@ async function beginRun(service: Service, settings: object = {}) {
     const claim = { id: run.runId, laneId, leaseId, attempt: execution, ...other } as NamedClaim;
     return (await insertPlainStepsAcrossWorkspaces(db, [{ ...key, claim, steps: [completedStep(step, "run", "1")] }])).size === 1;
   };
-  const begin = (db: Transactional, execution: number) => beginExecutions(db, key.workspaceId, [{ id: key.id, execution, leaseId }], null);
+  const begin = (db: Transactional, execution: number) =>
+    beginExecutions(db, key.workspaceId, [{ id: key.id, laneId, execution, leaseId }], null);
   const open = async () =>
     (
       await service.database.query<{ open: number | null }>(

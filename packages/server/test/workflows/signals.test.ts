@@ -1,11 +1,13 @@
 import type { TakenRun } from "@tidemill/contract";
 import { describe, expect } from "vitest";
-import { sql, uuidOf } from "#kernel";
+import { type RunId, sql, uuidOf } from "#kernel";
+import { beginExecutions } from "../../src/workflows/executions/execution-store.ts";
+import { readRunId } from "../../src/workflows/runs/run.ts";
 import { test as base } from "../harness/engine.ts";
 import { inTurn } from "../harness/in-turn.ts";
 import { hold, isWaiting } from "../harness/locks.ts";
 import { newWorkspace, Service, until } from "../harness/service.ts";
-import { putWorkflow, type TestWorkflow } from "../harness/workflows.ts";
+import { laneOfWorkflow, putWorkflow, type TestWorkflow } from "../harness/workflows.ts";
 
 let signals = 0;
 const newSignal = () => `approve.${++signals}`;
@@ -70,6 +72,21 @@ describe("a run that waits for a signal", () => {
     const error = { name: "SignalTimeoutError", message: `The signal "${signal}" was not completed in time.` };
     expect(stepOf(await flow.take())).toMatchObject({ status: "failed", output: null, error });
     expect((await complete()).status).toBe(404);
+  });
+
+  test("goes on though an earlier execution, whose node has lost the run, begins late", async ({
+    service,
+    engine,
+    flow,
+    waiting: { runId, complete },
+  }) => {
+    const { workspaceId, laneId } = await laneOfWorkflow(service, flow.id);
+    expect(await beginExecutions(engine, workspaceId, [{ id: readRunId(runId) as RunId, laneId, execution: 1, leaseId: 1 }], null)).toEqual(
+      [],
+    );
+    expect(await flow.get(runId)).toMatchObject({ status: "waiting" });
+    expect((await complete({ ok: true })).status).toBe(200);
+    expect(stepOf(await flow.take())).toMatchObject({ status: "completed", output: { ok: true } });
   });
 
   test("that is cancelled does not go on: a completion is not found", async ({ service, flow, waiting: { runId, complete } }) => {

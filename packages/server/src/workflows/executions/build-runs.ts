@@ -91,7 +91,10 @@ export async function beginAll(
   version: string | null,
 ): Promise<ReadonlyMap<string, BegunRun>> {
   const idOf = ({ claim }: ClaimedRun) => claim.id as string as RunId;
-  const toBegin = (run: ClaimedRun) => ({ id: idOf(run), execution: run.claim.attempt, leaseId: run.claim.leaseId });
+  const toBegin = (run: ClaimedRun) => {
+    const { laneId, attempt, leaseId } = run.claim;
+    return { id: idOf(run), laneId, execution: attempt, leaseId };
+  };
   const [undone, executed] = [runs.filter(isUndo), runs.filter((run) => !isUndo(run) && !run.begun)];
   const found = await Promise.all([
     executed.length > 0 ? beginExecutions(database, workspaceId, executed.map(toBegin), version) : [],

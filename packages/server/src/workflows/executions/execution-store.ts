@@ -1,6 +1,7 @@
 import { journalTooLargeError, MAX_JOURNAL } from "@tidemill/contract";
 import type { NamedClaim } from "#jobs";
 import { type Db, fragment, plainArray, type RunId, row, rows, sql, type Timestamp, type Transactional, type WorkspaceId } from "#kernel";
+import type { LaneId } from "#lanes";
 import { LIVE, type RunKey } from "../runs/run.ts";
 import { RUN_BYTES } from "../runs/run-store.ts";
 import { lockAwaitedSignals } from "../signals/signal-store.ts";
@@ -32,6 +33,7 @@ export const INPUT_AND_SIZE = fragment`case when octet_length(input) <= 8192 the
 /** An execution of a run that is to begin. */
 interface ExecutionToBegin {
   readonly id: RunId;
+  readonly laneId: LaneId;
   /** The attempt of its job. */
   readonly execution: number;
   /** The lease under which its job is held. */
@@ -44,7 +46,8 @@ const NO_ROOM = journalTooLargeError([{ key: "%s" }]);
 /**
  * Begins executions. Waits that are over end, in the order in which they were over. A step fails if the journal has no room for what it has
  * waited for. The runs get the status `running`, and from now on an earlier execution may not add to their journals. Returns the runs that
- * have not ended in the meantime. Uses the primary keys.
+ * have not ended in the meantime. An execution that waited for long may have lost its job: it does not begin if its run waits for more than time,
+ * because nothing would wake the run. Uses the primary keys.
  */
 export async function beginExecutions(
   database: Transactional,
@@ -57,16 +60,40 @@ export async function beginExecutions(
   const waiting = executions.filter(({ id }) => !found.has(id));
   if (waiting.length === 0) return begun;
   const others = await database.transaction(async (tx) => {
-    const ids = waiting.map(({ id }) => id);
+    const held = await lockClaims(tx, workspaceId, waiting);
+    if (held.length === 0) return [];
+    const ids = held.map(({ id }) => id);
     await lockRunsAcrossWorkspaces(
       tx,
       ids.map((id) => ({ workspaceId, id })),
     );
     // A statement after the locks sees what their previous holders have committed.
     await lockAwaitedSignals(tx, workspaceId, ids);
-    return begin(tx, workspaceId, waiting, version, true);
+    return begin(tx, workspaceId, held, version, true);
   });
   return [...begun, ...others];
+}
+
+/** Locks the jobs of executions, as a settle does. Returns the executions whose claims still hold. Uses the primary key. */
+async function lockClaims(tx: Db, workspaceId: WorkspaceId, executions: readonly ExecutionToBegin[]): Promise<ExecutionToBegin[]> {
+  const locked = await rows<{ id: RunId }>(
+    tx,
+    sql`
+      select c.id from (
+        select * from unnest(${plainArray(executions.map((one) => one.laneId))}::bigint[], ${plainArray(executions.map((one) => one.id))}::uuid[],
+          ${plainArray(executions.map((one) => one.leaseId))}::bigint[], ${plainArray(executions.map((one) => one.execution))}::int[])
+          as c (lane_id, id, lease_id, attempt)
+        order by lane_id, id
+      ) c,
+      lateral (
+        select from job j
+        where j.workspace_id = any(array[${workspaceId}::uuid]) and j.lane_id = c.lane_id and j.id = c.id and j.lease_id = c.lease_id
+          and j.attempt = c.attempt
+        for share
+      ) held`,
+  );
+  const held = new Set(locked.map(({ id }) => id));
+  return executions.filter(({ id }) => held.has(id));
 }
 
 /** @param all whether to include runs with a step that waits for more than time. The caller has then locked their signals */
