@@ -1,11 +1,10 @@
 import type * as contract from "@tidemill/contract";
 import { LIMITS } from "@tidemill/contract/limits";
-import type { UnawaitedStepError } from "../workflow/errors.ts";
 import { executeRun } from "../workflow/execute.ts";
 import { failureOf } from "../workflow/failure.ts";
-import type { RunHost } from "../workflow/host.ts";
+import type { NeededHost } from "../workflow/host.ts";
 import { isLeaseLost } from "../workflow/lease-lost.ts";
-import { notStored, storeOrOthers } from "../workflow/not-stored.ts";
+import { notStored } from "../workflow/not-stored.ts";
 import { batchSize } from "../workflow/outbox.ts";
 import { progressText } from "../workflow/progress.ts";
 import type { RunOutcome } from "../workflow/run-outcome.ts";
@@ -14,7 +13,7 @@ import { countWithEnd } from "./fit-with-end.ts";
 import type { Held, HeldLeases } from "./held-leases.ts";
 import type { WorkerSettings } from "./options.ts";
 import type { Outcome } from "./outcomes.ts";
-import { ProgressSender } from "./progress-sender.ts";
+import { RunCalls } from "./run-calls.ts";
 
 type Store = (steps: readonly contract.ReportedStep[]) => Promise<void>;
 
@@ -24,47 +23,39 @@ export async function runWorkflow(
   calls: WorkerCalls,
   leases: Pick<HeldLeases, "lose">,
   taken: contract.TakenRun,
-  { controller, lost, stores }: Pick<Held, "controller" | "lost" | "stores">,
+  held: Pick<Held, "controller" | "lost" | "stores">,
 ): Promise<Outcome> {
-  const found = workflows.get(taken.workflowId);
-  if (!found) return { outcome: "released" };
-  const { runId, lease_token } = taken;
-  const whileHeld = <T>(call: Promise<T>): Promise<T> =>
-    call.catch((error: unknown) => {
-      if (isLeaseLost(error)) leases.lose(runId, "lease_lost", lease_token);
-      throw error;
-    });
-  const storing = <T>(call: Promise<T>): Promise<T> => {
-    stores.add(call);
-    return whileHeld(call).finally(() => stores.delete(call));
+  const workflow = workflows.get(taken.workflowId);
+  if (!workflow) return { outcome: "released" };
+  const { runId: run, workflowId } = taken;
+  const runCalls = new RunCalls(calls, leases, taken, held);
+  const store: Store = (steps) => runCalls.store(steps);
+  const warn = (message: string) => logger.warn(message, { worker, run, workflow: workflowId });
+  const host: NeededHost = {
+    store,
+    sendEvent: (step, event) => runCalls.sendEvent(step, event),
+    registerSignal: (step, signal) => runCalls.registerSignal(step, signal),
+    invoke: (step, invocation) => runCalls.invoke(step, invocation),
+    progress: (value) => {
+      try {
+        runCalls.setProgress(JSON.parse(progressText(value)));
+      } catch (error) {
+        logger.warn("The progress of a run was not sent.", { worker, run, error: failureOf(error).message });
+      }
+    },
+    signal: held.controller.signal,
+    replayEachStep,
+    checksRaces: replayEachStep,
+    onUnawaited: replayEachStep ? "fail" : ({ message }) => warn(message),
+    onUnstopped: (key) => warn(unstopped(key)),
   };
-  const newest = new ProgressSender((value) => whileHeld(calls.storeSteps(runId, { lease_token, progress: value }, lost.signal)));
-  const progress = (value: unknown): void => {
-    try {
-      newest.set(JSON.parse(progressText(value)));
-    } catch (error) {
-      logger.warn("The progress of a run was not sent.", { worker, run: runId, error: failureOf(error).message });
-    }
-  };
-  // At a shutdown, outcomes of steps in progress are still stored.
-  const send: Store = (steps) => calls.storeSteps(runId, { lease_token, steps: [...steps], ...newest.take() }, lost.signal);
-  const store: Store = (steps) => storing(storeOrOthers(steps, send));
-  const sendEvent: RunHost["sendEvent"] = ({ key }, event) => storing(calls.sendEvent(runId, { lease_token, key, ...event }, lost.signal));
-  const registerSignal: RunHost["registerSignal"] = ({ key }, signal) =>
-    storing(calls.registerSignal(runId, { lease_token, key, signal }, lost.signal));
-  const invoke: RunHost["invoke"] = ({ key }, invocation) => storing(calls.invoke(runId, { lease_token, key, ...invocation }, lost.signal));
   try {
-    const warn = (message: string) => logger.warn(message, { worker, run: runId, workflow: taken.workflowId });
-    const onUnawaited = replayEachStep ? ("fail" as const) : ({ message }: UnawaitedStepError) => warn(message);
-    const onUnstopped = (key: string) => warn(unstopped(key));
-    const development = { replayEachStep, checksRaces: replayEachStep, onUnawaited };
-    const host = { store, sendEvent, registerSignal, invoke, progress, signal: controller.signal, onUnstopped, ...development };
-    const outcome = await executeRun(found, taken, host);
+    const outcome = await executeRun(workflow, taken, host);
     const isSettled = outcome.outcome === "released" || outcome.outcome === "unfit";
-    const ending = isSettled ? outcome : await reported(outcome, store, lost.signal);
-    return { ...ending, ...newest.end() };
+    const ending = isSettled ? outcome : await reported(outcome, store, held.lost.signal);
+    return { ...ending, ...runCalls.endProgress() };
   } catch (error) {
-    newest.end();
+    runCalls.endProgress();
     const { name, message } = failureOf(error);
     return { outcome: "failed", error: message || name, error_name: name };
   }
