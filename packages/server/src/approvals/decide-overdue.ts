@@ -57,9 +57,9 @@ export const decisionsAcrossWorkspaces = (deciding: Deciding): RoundRobinLoop =>
   });
 
 async function decideShares(deciding: Deciding, workspaceIds: readonly WorkspaceId[]): Promise<ServedBatch> {
-  const share = { maxJobs: Math.ceil(MAX_JOBS / workspaceIds.length), maxWeight: MAX_WEIGHT, bytesPerWeight: CHARACTERS_PER_WEIGHT };
+  const limits = { maxJobs: Math.ceil(MAX_JOBS / workspaceIds.length), maxWeight: MAX_WEIGHT, bytesPerWeight: CHARACTERS_PER_WEIGHT };
   const decided = await deciding.db.transaction(async (tx) => {
-    const due = await decideSharesAcrossWorkspaces(tx, workspaceIds, share);
+    const due = await decideSharesAcrossWorkspaces(tx, workspaceIds, limits);
     await auditOverdue(tx, deciding.audit, due);
     return due;
   });

@@ -1,9 +1,9 @@
 import type { WorkspaceId } from "#kernel";
-import type { Share } from "./lane-shares.ts";
+import type { LaneShare } from "./lane-shares.ts";
 
 /** Claims whose jobs have not all begun. No two of them are for the same workspace. */
 export class ClaimsUnderWay {
-  readonly #claims = new Map<readonly Share[], ReadonlySet<WorkspaceId>>();
+  readonly #claims = new Map<readonly LaneShare[], ReadonlySet<WorkspaceId>>();
 
   get size(): number {
     return this.#claims.size;
@@ -21,11 +21,11 @@ export class ClaimsUnderWay {
     return false;
   }
 
-  begin(shares: readonly Share[]): void {
+  begin(shares: readonly LaneShare[]): void {
     this.#claims.set(shares, new Set(shares.map(({ lane }) => lane.workspaceId)));
   }
 
-  end(shares: readonly Share[]): void {
+  end(shares: readonly LaneShare[]): void {
     this.#claims.delete(shares);
   }
 }

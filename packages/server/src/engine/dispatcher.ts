@@ -18,7 +18,7 @@ import { AttemptFinisher, type FinisherOptions } from "./finish.ts";
 import { HeldMemory } from "./held-memory.ts";
 import type { AttemptResult } from "./judge.ts";
 import type { Attempt, JobKinds } from "./kinds.ts";
-import { type AttemptShares, LaneShares, type Share } from "./lane-shares.ts";
+import { type AttemptShares, type LaneShare, LaneShares } from "./lane-shares.ts";
 import { LaneTimers } from "./lane-timers.ts";
 import type { NodeLease } from "./leases/node-lease.ts";
 import { PulledLanes } from "./pulled-lanes.ts";
@@ -333,11 +333,11 @@ export class Dispatcher implements EnqueueEngine {
     return true;
   }
 
-  #nextShares(): Share[] {
+  #nextShares(): LaneShare[] {
     return this.#lanes.shares(this.#options.clock.elapsedMs(), this.#underWay);
   }
 
-  async #claimShares(leaseId: number, shares: readonly Share[]): Promise<void> {
+  async #claimShares(leaseId: number, shares: readonly LaneShare[]): Promise<void> {
     this.#underWay.begin(shares);
     try {
       for (const limited of [false, true]) {
@@ -353,7 +353,7 @@ export class Dispatcher implements EnqueueEngine {
   }
 
   /** Claims from lanes that all have limits, or all have none. */
-  async #claimFrom(leaseId: number, shares: readonly Share[], limited: boolean): Promise<void> {
+  async #claimFrom(leaseId: number, shares: readonly LaneShare[], limited: boolean): Promise<void> {
     const sent = this.#cancelled.now;
     const lanes = shares.map(({ lane: { workspaceId, laneId }, take }) => ({ workspaceId, laneId, take }));
     const { claims, found } = await claimAcrossWorkspaces(this.#options.claims, { leaseId, served: "push" }, lanes, limited);

@@ -27,7 +27,7 @@ export interface Deliverer {
 }
 
 /** The outcome of a claim that was still valid when its settle was written. */
-export interface Outcome {
+export interface ClaimOutcome {
   readonly claim: Claim;
   readonly verdict: Verdict;
 }
@@ -35,9 +35,9 @@ export interface Outcome {
 /** Settles outcomes that change little, by one statement. */
 export interface SingleStatementSettle {
   /** Whether the statement may settle an outcome. */
-  accepts(outcome: Outcome): boolean;
+  accepts(outcome: ClaimOutcome): boolean;
   /** Returns for each outcome whether it is settled. For the others, nothing is changed. */
-  settle(db: Db, outcomes: readonly Outcome[]): Promise<readonly boolean[]>;
+  settle(db: Db, outcomes: readonly ClaimOutcome[]): Promise<readonly boolean[]>;
 }
 
 /** A lane with new jobs. Workers serve it, unless `served` says that nodes do. */
@@ -72,14 +72,14 @@ export interface JobKind {
    *
    * @param enqueued called with each lane in which jobs were enqueued. Nodes or workers that serve the lane look for them after the commit
    */
-  readonly settled?: (tx: Db, outcomes: readonly Outcome[], enqueued: (lane: EnqueuedLane) => void) => Promise<void>;
+  readonly settled?: (tx: Db, outcomes: readonly ClaimOutcome[], enqueued: (lane: EnqueuedLane) => void) => Promise<void>;
   /** Settles most outcomes without a transaction, instead of `settled`. A transaction settles the others. */
   readonly inOneStatement?: SingleStatementSettle;
   /**
    * Finds which of these outcomes, which programs reported, are already stored. For kinds whose attempts are not recorded. Default: none
    * are.
    */
-  readonly findStored?: (db: Db, outcomes: readonly Outcome[]) => Promise<readonly boolean[]>;
+  readonly findStored?: (db: Db, outcomes: readonly ClaimOutcome[]) => Promise<readonly boolean[]>;
   /** Whether `settled` locks jobs of other kinds. Its outcomes have transactions of their own: so all transactions lock in the same order. */
   readonly locksOthers?: true;
 }

@@ -29,7 +29,7 @@ export interface BusyLane extends LaneKey {
 }
 
 /** How many jobs to claim from a lane, and the value of `wakes` when that was decided. */
-export interface Share {
+export interface LaneShare {
   readonly lane: BusyLane;
   readonly take: number;
   readonly wakes: number;
@@ -226,7 +226,7 @@ export class LaneShares {
    * What to claim next: equal shares for workspaces, and within each for its lanes that have room and in which jobs may wait. Lanes take
    * turns. Workspaces for which a claim is under way get none.
    */
-  shares(nowMs: number, underWay: UnderWay = NONE_UNDER_WAY): Share[] {
+  shares(nowMs: number, underWay: UnderWay = NONE_UNDER_WAY): LaneShare[] {
     const open = this.#next(nowMs, underWay);
     const levels = this.#levels(open);
     const jobs = new Budget((workspaceId) => this.#attempts.roomFor(workspaceId), this.#attempts.free - underWay.jobs);
@@ -294,7 +294,7 @@ export class LaneShares {
   }
 
   /** Records what a claim got: a lane that gave less than its share is empty, unless it was woken in the meantime. */
-  claimed({ lane, take, wakes }: Share, got: number, payloadLength = 0): void {
+  claimed({ lane, take, wakes }: LaneShare, got: number, payloadLength = 0): void {
     if (lane.reads > 0) lane.readLength = lane.readCharacters / lane.reads;
     lane.reads = 0;
     lane.readCharacters = 0;
@@ -307,7 +307,7 @@ export class LaneShares {
   }
 
   /** A claim failed, perhaps because it brought too much: the payloads of these lanes may be larger than the last ones. */
-  claimFailed(shares: readonly Share[]): void {
+  claimFailed(shares: readonly LaneShare[]): void {
     for (const { lane } of shares) lane.payloadLength = null;
   }
 

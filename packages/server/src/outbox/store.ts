@@ -2,14 +2,14 @@ import type { WebhookEvent } from "@tidemill/contract";
 import { type Db, plainArray, row, rows, sql, type Timestamp, textArray, type WorkspaceId } from "#kernel";
 
 /** An event for the webhooks of a workspace. */
-export interface NewEvent {
+export interface EventToStore {
   readonly workspaceId: WorkspaceId;
   readonly type: WebhookEvent;
   readonly data: object;
 }
 
 /** Stores events, in the transaction of what they report, for those workspaces that have a webhook for them. Uses the primary key of webhook_topic. */
-export async function announceAll(tx: Db, events: readonly NewEvent[]): Promise<void> {
+export async function announceAll(tx: Db, events: readonly EventToStore[]): Promise<void> {
   if (events.length === 0) return;
   await rows(
     tx,

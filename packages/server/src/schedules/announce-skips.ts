@@ -1,5 +1,5 @@
 import { type Db, toMoment } from "#kernel";
-import { announceAll, type NewEvent } from "#outbox";
+import { announceAll, type EventToStore } from "#outbox";
 import type { ScheduleWrites } from "./prepare-writes.ts";
 
 /** Stores events for webhooks about ticks that are skipped, in the transaction that skips them. */
@@ -9,14 +9,14 @@ export const announceSkips = (tx: Db, writes: readonly ScheduleWrites[]): Promis
  * One event for the ticks that this firing skips. Those that the quota refuses are announced as they are audited: the first one
  * immediately, later ones together.
  */
-function eventsOf({ schedule, plan, event }: ScheduleWrites): NewEvent[] {
+function eventsOf({ schedule, plan, event }: ScheduleWrites): EventToStore[] {
   const ofWorkflow = schedule.lane_kind === "workflow";
   const common = {
     schedule: ofWorkflow ? null : schedule.name,
     queue: ofWorkflow ? null : schedule.queue,
     workflow: ofWorkflow ? schedule.queue : null,
   };
-  const eventOf = (data: object): NewEvent => ({
+  const eventOf = (data: object): EventToStore => ({
     workspaceId: schedule.workspace_id,
     type: "schedule.skipped",
     data: { ...common, ...data },

@@ -43,7 +43,7 @@ export const findDueAcrossWorkspaces = (db: Db): Promise<{ id: WorkspaceId; sche
   );
 
 /** Limits of one transaction. */
-export interface Share {
+export interface FireLimits {
   /** Schedules per workspace that are on time. */
   readonly punctual: number;
   /** Schedules per workspace that are overdue. */
@@ -61,26 +61,26 @@ export interface Share {
  * weight. Within a workspace, schedules that are on time get four turns for one of the overdue ones, whose newest ticks come first: a
  * schedule that catches up after a long downtime does not delay others. Uses index schedule_share.
  */
-export const lockSharesAcrossWorkspaces = (tx: Db, workspaceIds: readonly WorkspaceId[], share: Share): Promise<DueSchedule[]> =>
+export const lockSharesAcrossWorkspaces = (tx: Db, workspaceIds: readonly WorkspaceId[], limits: FireLimits): Promise<DueSchedule[]> =>
   rows(
     tx,
     sql`
       with punctual as (
         select s.* from unnest(${plainArray(workspaceIds)}::uuid[]) w (id) cross join lateral (
           select * from schedule
-          where workspace_id = w.id and next_run_at <= moment() and next_run_at >= moment() - ${share.onTimeMs}::int * interval '1 millisecond'
-          order by next_run_at limit ${share.punctual} for update skip locked) s
+          where workspace_id = w.id and next_run_at <= moment() and next_run_at >= moment() - ${limits.onTimeMs}::int * interval '1 millisecond'
+          order by next_run_at limit ${limits.punctual} for update skip locked) s
       ), overdue as (
         select s.* from unnest(${plainArray(workspaceIds)}::uuid[]) w (id) cross join lateral (
           select * from schedule
-          where workspace_id = w.id and next_run_at < moment() - ${share.onTimeMs}::int * interval '1 millisecond'
-          order by next_run_at desc limit ${share.overdue} for update skip locked) s
+          where workspace_id = w.id and next_run_at < moment() - ${limits.onTimeMs}::int * interval '1 millisecond'
+          order by next_run_at desc limit ${limits.overdue} for update skip locked) s
       ), due as (
         select *, sum(own) over (partition by workspace_id order by next_run_at, id) as turn
-        from punctual, lateral (select 1 + octet_length(payload) / ${share.weightBytes}::int as own) w
+        from punctual, lateral (select 1 + octet_length(payload) / ${limits.weightBytes}::int as own) w
         union all
         select *, 4 * sum(own) over (partition by workspace_id order by next_run_at desc, id) as turn
-        from overdue, lateral (select 1 + octet_length(payload) / ${share.weightBytes}::int as own) w
+        from overdue, lateral (select 1 + octet_length(payload) / ${limits.weightBytes}::int as own) w
       ), weighed as (
         select *, row_number() over turns as place, sum(own) over turns as weight
         from due window turns as (order by turn, next_run_at, workspace_id, id)
@@ -90,7 +90,7 @@ export const lockSharesAcrossWorkspaces = (tx: Db, workspaceIds: readonly Worksp
       from weighed d
       join lane l on l.workspace_id = d.workspace_id and l.id = d.lane_id
       join workspace w on w.id = d.workspace_id
-      where d.place = 1 or d.weight <= ${share.weight}::int
+      where d.place = 1 or d.weight <= ${limits.weight}::int
       order by d.place`,
   );
 

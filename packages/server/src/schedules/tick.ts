@@ -51,7 +51,7 @@ async function fireShares(
   const { clock, emit } = firing;
   const beganMs = clock.elapsedMs();
   const punctual = Math.ceil(MAX_SCHEDULES / workspaceIds.length);
-  const share = {
+  const limits = {
     punctual,
     overdue: Math.ceil(punctual / 4),
     weight: MAX_WEIGHT,
@@ -59,7 +59,7 @@ async function fireShares(
     onTimeMs: ON_TIME_MS,
   };
   const { due, fired } = await db.transaction(async (tx) => {
-    const locked = await lockSharesAcrossWorkspaces(tx, workspaceIds, share);
+    const locked = await lockSharesAcrossWorkspaces(tx, workspaceIds, limits);
     return { due: locked, fired: locked.length > 0 ? await fireSchedules(tx, firing, locked) : null };
   });
   if (!fired) return { served: false, more: [] };
@@ -67,6 +67,6 @@ async function fireShares(
   const lateMs = Math.max(...due.map(({ due_ms, now_ms }) => now_ms - due_ms)) + tookMs;
   emit("schedules_fired", { schedules: due.length, jobs: fired.jobs, lateMs: Math.round(lateMs) });
   onFired(fired);
-  const fullShare = (id: WorkspaceId) => due.filter(({ workspace_id }) => workspace_id === id).length >= share.overdue;
+  const fullShare = (id: WorkspaceId) => due.filter(({ workspace_id }) => workspace_id === id).length >= limits.overdue;
   return { served: true, more: workspaceIds.filter(fullShare), restMs: lateMs < REST_UNTIL_LATE_MS ? tookMs * rest : 0 };
 }

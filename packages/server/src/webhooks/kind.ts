@@ -1,5 +1,5 @@
 import type { LastError } from "@tidemill/contract";
-import type { Deliverer, JobKind, Outcome } from "#engine";
+import type { ClaimOutcome, Deliverer, JobKind } from "#engine";
 import { removeUnrecorded } from "#jobs";
 import type { LaneId, LaneKey } from "#lanes";
 import type { DeliveryReport } from "./delivery.ts";
@@ -35,7 +35,7 @@ export const webhookKind = (deliverer: Deliverer): JobKind => ({
 });
 
 /** The attempt to record. None for an attempt that was released, which has not ended. */
-function attemptOf({ claim, verdict }: Outcome): AttemptToRecord[] {
+function attemptOf({ claim, verdict }: ClaimOutcome): AttemptToRecord[] {
   if (verdict.kind === "release") return [];
   const { body, durationMs }: DeliveryReport = verdict.report === undefined ? { body: null, durationMs: 0 } : JSON.parse(verdict.report);
   const error: LastError | null = verdict.kind === "complete" ? null : verdict.error;
@@ -47,7 +47,7 @@ function attemptOf({ claim, verdict }: Outcome): AttemptToRecord[] {
 }
 
 /** Whether webhooks work: one does if any of these attempts succeeded. */
-function healthOf(outcomes: readonly Outcome[]): (LaneKey & { succeeded: boolean })[] {
+function healthOf(outcomes: readonly ClaimOutcome[]): (LaneKey & { succeeded: boolean })[] {
   const lanes = new Map<LaneId, LaneKey & { succeeded: boolean }>();
   for (const { claim, verdict } of outcomes) {
     const { workspaceId, laneId } = claim;

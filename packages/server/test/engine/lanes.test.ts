@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { FairShare, type WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
-import { LaneShares, type Share } from "../../src/engine/lane-shares.ts";
+import { type LaneShare, LaneShares } from "../../src/engine/lane-shares.ts";
 
 const workspace = (id: number) => `00000000-0000-0000-0000-${String(id).padStart(12, "0")}` as WorkspaceId;
 /** A lane, mostly of a workspace of its own. Those from 10,000 on are all of one workspace. */
@@ -400,7 +400,7 @@ describe("payloads that fill the memory", () => {
     const [first] = lanes.shares(1_000);
     const claimAfter = (reads: readonly number[]) => {
       for (const characters of reads) expect(lanes.tryTakeMore(lane(1), characters)).toBe(true);
-      lanes.claimed(first as Share, 10);
+      lanes.claimed(first as LaneShare, 10);
       return lanes.shares(2_000).map(({ take }) => take);
     };
     expect(claimAfter([2 ** 18, 2 ** 18])).toEqual([4]);

@@ -55,7 +55,7 @@ import { sampleOldestAcrossWorkspaces } from "../../src/jobs/store/sample-oldest
 import { ACTIVE_SCAN, NO_ACTIVE_SCAN, SCANS, searchJobs } from "../../src/jobs/store/search.ts";
 import { sweepIdempotencyKeysAcrossWorkspaces } from "../../src/jobs/sweep-idempotency-keys.ts";
 import { listWorkers } from "../../src/workers/store.ts";
-import { findLiveCallsAcrossWorkspaces, findPendingCalls, storeAnswersAcrossWorkspaces } from "../../src/workflows/calls/store.ts";
+import { findLiveCallsAcrossWorkspaces, findPendingCalls, storeCallOutcomesAcrossWorkspaces } from "../../src/workflows/calls/store.ts";
 import { completeRunsAcrossWorkspaces } from "../../src/workflows/executions/complete-store.ts";
 import { markEndedAcrossWorkspaces, recordFailuresAcrossWorkspaces } from "../../src/workflows/executions/end-store.ts";
 import { beginExecutions, lockExecution } from "../../src/workflows/executions/execution-store.ts";
@@ -174,7 +174,7 @@ const STATEMENTS: Record<string, (db: Db) => Promise<unknown>> = {
   "remove jobs that are not locked": (db) => removeUnlocked(db, LANE, [SETTLED.id]),
   "remove jobs that were locked": (db) => removeWhenUnlocked(db, LANE, [SETTLED.id]),
   "find calls of a run": (db) => findPendingCalls(db, { workspaceId: LANE.workspaceId, id: SETTLED.id as never }),
-  "store outcomes of calls": (db) => storeAnswersAcrossWorkspaces(db, [{ ...SETTLED, output: null, error: null, attempt: 1 }]),
+  "store outcomes of calls": (db) => storeCallOutcomesAcrossWorkspaces(db, [{ ...SETTLED, output: null, error: null, attempt: 1 }]),
   "list workers": (db) => listWorkers(db, LANE.workspaceId, null, 51),
   "find batches": (db) => findBatchesAcrossWorkspaces(db, [{ ...LANE, key: "k" }]),
   "lock jobs": (db) => lockJobsAcrossWorkspaces(db, [SETTLED]),

@@ -1,5 +1,5 @@
 import { readConfig } from "@tidemill/server";
-import { type AttemptResult, createEngine, type Engine, type JobKind, type Outcome } from "#engine";
+import { type AttemptResult, type ClaimOutcome, createEngine, type Engine, type JobKind } from "#engine";
 import { insertInternalJobs } from "#jobs";
 import { Database, type Db, type JobId, Services, Shares, sql, systemRandom, UuidSource } from "#kernel";
 import type { LaneKey } from "#lanes";
@@ -16,7 +16,7 @@ export class EchoKind implements JobKind {
   /** The result of each attempt. By default it is accepted. */
   answer: (attempt: number) => AttemptResult = () => ({ kind: "accepted", status: 200, result: null });
   /** Called before the row is written. If it throws, the settle fails. */
-  beforeRow: (outcome: Outcome) => void = () => {};
+  beforeRow: (outcome: ClaimOutcome) => void = () => {};
 
   readonly deliverer: JobKind["deliverer"] = {
     start: ({ id, attempt }) => {
@@ -26,7 +26,7 @@ export class EchoKind implements JobKind {
     enforceDeadlines: () => {},
   };
 
-  async settled(tx: Db, outcomes: readonly Outcome[]): Promise<void> {
+  async settled(tx: Db, outcomes: readonly ClaimOutcome[]): Promise<void> {
     for (const outcome of outcomes) {
       const { claim, verdict } = outcome;
       this.beforeRow(outcome);

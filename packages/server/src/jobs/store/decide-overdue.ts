@@ -50,7 +50,7 @@ export interface OverdueJob {
 }
 
 /** The limits of one transaction. */
-export interface Share {
+export interface DecideLimits {
   /** The maximum for each workspace. */
   readonly maxJobs: number;
   /** The maximum for all jobs together. A job weighs 1, and 1 more for each `bytesPerWeight` of payload. One job is decided in any case. */
@@ -62,7 +62,7 @@ export interface Share {
  * Decides a share of each workspace's overdue jobs, as their queues say now. Jobs that another transaction has locked are skipped.
  * Uses index job_undecided_share.
  */
-export const decideSharesAcrossWorkspaces = (tx: Db, workspaceIds: readonly WorkspaceId[], share: Share): Promise<OverdueJob[]> =>
+export const decideSharesAcrossWorkspaces = (tx: Db, workspaceIds: readonly WorkspaceId[], limits: DecideLimits): Promise<OverdueJob[]> =>
   rows(
     tx,
     sql`
@@ -70,9 +70,9 @@ export const decideSharesAcrossWorkspaces = (tx: Db, workspaceIds: readonly Work
         select j.*, sum(own) over (partition by workspace_id order by decide_at, id) as turn
         from (
           select j.* from unnest(${plainArray(workspaceIds)}::uuid[]) w (id) cross join lateral (
-            select workspace_id, lane_id, id, decide_at, 1 + octet_length(payload) / ${share.bytesPerWeight}::int as own from job
+            select workspace_id, lane_id, id, decide_at, 1 + octet_length(payload) / ${limits.bytesPerWeight}::int as own from job
             where workspace_id = w.id and state = 'pending_approval' and decide_at <= moment()
-            order by decide_at limit ${share.maxJobs} for update skip locked) j
+            order by decide_at limit ${limits.maxJobs} for update skip locked) j
         ) j
       ), due as (
         select l.workspace_id, l.lane_id, l.id, lane.name as queue,
@@ -81,7 +81,7 @@ export const decideSharesAcrossWorkspaces = (tx: Db, workspaceIds: readonly Work
         from (select *, row_number() over turns as place, sum(own) over turns as weight from locked window turns as (order by turn, workspace_id, id)) l
         left join lane on lane.workspace_id = l.workspace_id and lane.id = l.lane_id
         left join queue q on q.workspace_id = l.workspace_id and q.id = l.lane_id
-        where l.place = 1 or l.weight <= ${share.maxWeight}::int
+        where l.place = 1 or l.weight <= ${limits.maxWeight}::int
       ), moved as (
         update job j set
           state = case when d.decision is null then 'pending_approval' when j.run_at > moment() then 'delayed' else 'waiting' end::job_state,

@@ -1,5 +1,5 @@
 import type { WorkspaceId } from "#kernel";
-import { type Answer, NameServer, type NameServerOptions } from "./name-server.ts";
+import { type NameAnswer, NameServer, type NameServerOptions } from "./name-server.ts";
 import { failed, type LookupError, type Resolution } from "./resolution.ts";
 import { fullNames, type SearchRules } from "./search-rules.ts";
 import { isSystemName, type SystemLookup } from "./system-lookup.ts";
@@ -43,9 +43,9 @@ export class Lookup {
   }
 
   /** Asks for one full name after the other, until one is found or a query gets no answer. */
-  async #askAll(hostname: string, search: SearchRules, givenUp: AbortSignal): Promise<Answer> {
+  async #askAll(hostname: string, search: SearchRules, givenUp: AbortSignal): Promise<NameAnswer> {
     const nameServer = this.#serverFor(search);
-    let answer: Answer = { kind: "absent" };
+    let answer: NameAnswer = { kind: "absent" };
     for (const name of fullNames(hostname, search)) {
       const next = await nameServer.ask(name);
       if (next.kind !== "absent") answer = next;
@@ -68,4 +68,4 @@ const CODES = {
   unknown: "EAI_AGAIN",
   silent: "EAI_AGAIN",
   unreachable: "LOOKUP_NOT_RUN",
-} as const satisfies Record<Exclude<Answer["kind"], "found">, LookupError["code"]>;
+} as const satisfies Record<Exclude<NameAnswer["kind"], "found">, LookupError["code"]>;

@@ -3,7 +3,7 @@ import { after, systemCode } from "#kernel";
 import type { Address } from "./resolution.ts";
 
 /** What name servers say about a full name. */
-export type Answer =
+export type NameAnswer =
   | { readonly kind: "found"; readonly addresses: readonly Address[]; readonly ttlSeconds: number }
   /** The name does not exist, or has no address. */
   | { readonly kind: "absent" }
@@ -56,7 +56,7 @@ export class NameServer {
     this.#prober.setServers(servers);
   }
 
-  async ask(name: string): Promise<Answer> {
+  async ask(name: string): Promise<NameAnswer> {
     const { v4, v6 } = await this.#bothFamilies(name);
     const found = [...addressesOf(v4, 4), ...addressesOf(v6, 6)];
     if (found.length > 0) return { kind: "found", addresses: found, ttlSeconds: Math.min(ttlOf(v4), ttlOf(v6)) };

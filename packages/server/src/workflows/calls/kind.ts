@@ -1,7 +1,7 @@
-import type { Deliverer, JobKind, Outcome } from "#engine";
+import type { ClaimOutcome, Deliverer, JobKind } from "#engine";
 import { lockJobsAcrossWorkspaces, removeUnrecorded, setDueAcrossWorkspaces } from "#jobs";
 import type { Db, JobId } from "#kernel";
-import { type Answer, type CallOfRun, findLiveCallsAcrossWorkspaces, storeAnswersAcrossWorkspaces } from "./store.ts";
+import { type CallOfRun, type CallOutcome, findLiveCallsAcrossWorkspaces, storeCallOutcomesAcrossWorkspaces } from "./store.ts";
 
 /**
  * The kind of the jobs that make HTTP calls for steps of runs. When a call has its outcome, its step gets it, and its run resumes. The jobs
@@ -22,13 +22,13 @@ export const callKind = (deliverer: Deliverer): JobKind => ({
       ).map((call) => [call.id, call]),
     );
     for (const { claim } of outcomes) if (!live.has(claim.id)) await removeUnrecorded(tx, claim);
-    const answers = outcomes.flatMap((outcome) => (live.has(outcome.claim.id) ? answerOf(outcome) : []));
-    if (answers.length === 0) return;
+    const callOutcomes = outcomes.flatMap((outcome) => (live.has(outcome.claim.id) ? callOutcomeOf(outcome) : []));
+    if (callOutcomes.length === 0) return;
     await lockRuns(
       tx,
-      answers.map(({ id }) => live.get(id)).filter((call) => call !== undefined),
+      callOutcomes.map(({ id }) => live.get(id)).filter((call) => call !== undefined),
     );
-    for (const { workspaceId, laneId, runId } of await storeAnswersAcrossWorkspaces(tx, answers)) {
+    for (const { workspaceId, laneId, runId } of await storeCallOutcomesAcrossWorkspaces(tx, callOutcomes)) {
       await setDueAcrossWorkspaces(tx, [{ workspaceId, laneId, id: runId as string as JobId, at: null }]);
       enqueued({ workspaceId, laneId });
     }
@@ -42,7 +42,7 @@ const lockRuns = (tx: Db, calls: readonly CallOfRun[]): Promise<unknown> =>
   );
 
 /** The outcome of a call that is not tried again. */
-function answerOf({ claim: { workspaceId, id, attempt, spared }, verdict }: Outcome): Answer[] {
+function callOutcomeOf({ claim: { workspaceId, id, attempt, spared }, verdict }: ClaimOutcome): CallOutcome[] {
   const common = { workspaceId, id, attempt: Math.max(1, attempt - spared) };
   if (verdict.kind === "complete") return [{ ...common, output: verdict.result ?? "null", error: null }];
   if (verdict.kind !== "fail") return [];

@@ -91,7 +91,7 @@ export const isCallWanted = async (db: Db, job: JobKey): Promise<boolean> =>
   (await findLiveCallsAcrossWorkspaces(db, [{ workspaceId: job.workspaceId, laneId: job.laneId, id: job.id }])).length > 0;
 
 /** The outcome of a call: an output or an error, as JSON text. */
-export interface Answer {
+export interface CallOutcome {
   readonly workspaceId: WorkspaceId;
   readonly id: JobId;
   readonly output: string | null;
@@ -103,14 +103,17 @@ export interface Answer {
  * Stores outcomes of calls with their steps. Returns the runs that are suspended and do not wait for other code: these may resume. Uses the
  * primary keys.
  */
-export const storeAnswersAcrossWorkspaces = (tx: Db, answers: readonly Answer[]): Promise<(LaneKey & { readonly runId: RunId })[]> =>
+export const storeCallOutcomesAcrossWorkspaces = (
+  tx: Db,
+  outcomes: readonly CallOutcome[],
+): Promise<(LaneKey & { readonly runId: RunId })[]> =>
   rows(
     tx,
     sql`
       with answer as (
-        select * from unnest(${plainArray(answers.map((one) => one.workspaceId))}::uuid[], ${plainArray(answers.map((one) => one.id))}::uuid[],
-          ${binaryTextArray(answers.map((one) => one.output))}::text[], ${textArray(answers.map((one) => one.error))}::text[],
-          ${plainArray(answers.map((one) => one.attempt))}::int[]) a (workspace_id, id, output, error, attempt)
+        select * from unnest(${plainArray(outcomes.map((one) => one.workspaceId))}::uuid[], ${plainArray(outcomes.map((one) => one.id))}::uuid[],
+          ${binaryTextArray(outcomes.map((one) => one.output))}::text[], ${textArray(outcomes.map((one) => one.error))}::text[],
+          ${plainArray(outcomes.map((one) => one.attempt))}::int[]) a (workspace_id, id, output, error, attempt)
       ), gone as (
         delete from run_call c using answer a where c.workspace_id = any(array[a.workspace_id]) and c.id = a.id
         returning c.workspace_id, c.run_id, c.key, a.output, a.error, a.attempt

@@ -5,7 +5,7 @@ import { startRuns } from "../triggers/start-runs.ts";
 import { claimEventKey, findListeners, type KnownEvent } from "./event-store.ts";
 
 /** An event as it is sent. */
-export interface NewEvent {
+export interface EventToSend {
   readonly name: string;
   /** JSON text. */
   readonly data: string;
@@ -28,7 +28,7 @@ export interface StartedByEvent {
  *
  * @throws QUOTA_EXCEEDED; IDEMPOTENCY_MISMATCH for a known key with another name or other data
  */
-export async function sendEvent(tx: Db, ids: UuidSource, workspaceId: WorkspaceId, event: NewEvent): Promise<StartedByEvent> {
+export async function sendEvent(tx: Db, ids: UuidSource, workspaceId: WorkspaceId, event: EventToSend): Promise<StartedByEvent> {
   const { name, data, ts, idempotency } = event;
   const id = ids.next() as EventId;
   const listeners = await findListeners(tx, workspaceId, name);
@@ -51,7 +51,7 @@ export async function sendEvent(tx: Db, ids: UuidSource, workspaceId: WorkspaceI
   return { id, runIds, duplicate: false, lanes: runs.map(({ id: laneId }) => ({ workspaceId, laneId })) };
 }
 
-function duplicateOf(known: KnownEvent, { key, fingerprint }: NonNullable<NewEvent["idempotency"]>): StartedByEvent {
+function duplicateOf(known: KnownEvent, { key, fingerprint }: NonNullable<EventToSend["idempotency"]>): StartedByEvent {
   if (known.fingerprint !== fingerprint) throw problem("IDEMPOTENCY_MISMATCH", { idempotencyKey: key });
   return { id: known.event_id, runIds: known.run_ids, duplicate: true, lanes: [] };
 }

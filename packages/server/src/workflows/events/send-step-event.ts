@@ -5,7 +5,7 @@ import { outputOfStored } from "../journals/output-of-stored.ts";
 import { type RunKey, showRunId } from "../runs/run.ts";
 import { completedStep } from "../steps/step-store.ts";
 import { storeStep } from "../steps/store-step.ts";
-import { type NewEvent, type StartedByEvent, sendEvent, showEventId } from "./send-event.ts";
+import { type EventToSend, type StartedByEvent, sendEvent, showEventId } from "./send-event.ts";
 
 /** The output of a step that sends an event, as JSON text, and the lanes in which runs wait. */
 export interface StepEvent {
@@ -26,7 +26,7 @@ export const sendStepEvent = (
   run: RunKey,
   claim: NamedClaim,
   key: string,
-  event: Omit<NewEvent, "idempotency">,
+  event: Omit<EventToSend, "idempotency">,
 ): Promise<StepEvent | null> =>
   database.transaction(async (tx) => {
     if (!(await lockExecution(tx, run, claim))) return null;

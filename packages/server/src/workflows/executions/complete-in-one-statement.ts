@@ -1,4 +1,4 @@
-import type { Outcome, SingleStatementSettle } from "#engine";
+import type { ClaimOutcome, SingleStatementSettle } from "#engine";
 import type { RunId } from "#kernel";
 import { parentJobOf } from "../runs/parent.ts";
 import { isPlain } from "../steps/plain-step-store.ts";
@@ -15,7 +15,7 @@ export const completeInOneStatement: SingleStatementSettle = {
   settle: (db, outcomes) => completeRunsAcrossWorkspaces(db, outcomes.map(runOf)),
 };
 
-function runOf({ claim, verdict }: Outcome): RunToComplete {
+function runOf({ claim, verdict }: ClaimOutcome): RunToComplete {
   const { workspaceId, id } = claim;
   const result = (verdict.kind === "complete" && verdict.result) || "null";
   return { workspaceId, id: id as string as RunId, claim, result, steps: readReport(verdict)?.steps ?? [] };

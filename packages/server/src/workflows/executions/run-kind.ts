@@ -1,5 +1,5 @@
 import { journalTooLargeError, type RunError } from "@tidemill/contract";
-import type { Deliverer, EnqueuedLane, JobKind, Outcome } from "#engine";
+import type { ClaimOutcome, Deliverer, EnqueuedLane, JobKind } from "#engine";
 import { removeUnrecorded } from "#jobs";
 import { type Db, momentMs, type RunId, type Timestamp, type UuidSource } from "#kernel";
 import type { Waker } from "#lanes";
@@ -25,7 +25,7 @@ import type { UnfitRun } from "./unfit-store.ts";
 /** An execution that ended, with what it reported. */
 interface Ended {
   readonly run: RunKey;
-  readonly outcome: Outcome;
+  readonly outcome: ClaimOutcome;
   readonly report: RunReport | null;
 }
 
@@ -89,7 +89,7 @@ async function end(tx: Db, ids: UuidSource, ends: readonly RunEnd[], enqueued: (
   if (reported.length > 0) await recordReportedAcrossWorkspaces(tx, reported);
 }
 
-function readOutcome(outcome: Outcome): Ended {
+function readOutcome(outcome: ClaimOutcome): Ended {
   const { claim, verdict } = outcome;
   const run = { workspaceId: claim.workspaceId, id: claim.id as string as RunId };
   return { run, outcome, report: readReport(verdict) };

@@ -1,5 +1,5 @@
 import type { RunError } from "@tidemill/contract";
-import type { Outcome } from "#engine";
+import type { ClaimOutcome } from "#engine";
 import type { RunKey } from "../runs/run.ts";
 import type { ProgressToStore } from "../steps/progress.ts";
 import type { StepToInsert } from "../steps/step-store.ts";
@@ -25,7 +25,7 @@ export interface RunReport {
 }
 
 /** Null: the program reported nothing. */
-export function readReport(verdict: Outcome["verdict"]): RunReport | null {
+export function readReport(verdict: ClaimOutcome["verdict"]): RunReport | null {
   const text = "report" in verdict ? verdict.report : undefined;
   return text === undefined ? null : (JSON.parse(text) as RunReport);
 }

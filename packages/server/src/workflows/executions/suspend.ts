@@ -1,4 +1,4 @@
-import type { Outcome } from "#engine";
+import type { ClaimOutcome } from "#engine";
 import { judge } from "#engine";
 import { countAttemptsAcrossWorkspaces, removeUnrecorded, setDueAcrossWorkspaces } from "#jobs";
 import type { Db, Timestamp } from "#kernel";
@@ -9,7 +9,7 @@ import { suspendAcrossWorkspaces } from "./suspend-store.ts";
 /** An execution that was suspended. */
 export interface SuspendedRun {
   readonly run: RunKey;
-  readonly claim: Outcome["claim"];
+  readonly claim: ClaimOutcome["claim"];
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { AuditEventType } from "@tidemill/contract";
 import type { AuditLog, NewAuditEvent } from "#audit";
-import type { Deliverer, JobKind, Outcome } from "#engine";
+import type { ClaimOutcome, Deliverer, JobKind } from "#engine";
 import { type Clock, type Db, momentMs, type Transactional, type WorkspaceId } from "#kernel";
 import { showRunId } from "../runs/run.ts";
 import { markSlowHooksAcrossWorkspaces, type RunHook, recordHookError, removeHook } from "./hook-store.ts";
@@ -32,7 +32,7 @@ export const recordSlowHooks = (database: Transactional, audit: AuditLog): Promi
     return found.length < MAX_SLOW ? undefined : 0;
   });
 
-async function settleHook(tx: Db, { claim, verdict }: Outcome, nowMs: number): Promise<NewAuditEvent[]> {
+async function settleHook(tx: Db, { claim, verdict }: ClaimOutcome, nowMs: number): Promise<NewAuditEvent[]> {
   if (verdict.kind !== "complete" && verdict.kind !== "fail") return [];
   const message = verdict.kind === "fail" ? verdict.error.message : null;
   const ended = message === null ? await removeHook(tx, claim) : await recordHookError(tx, claim, message);

@@ -1,5 +1,5 @@
 import type { RunError } from "@tidemill/contract";
-import type { Deliverer, JobKind, Outcome } from "#engine";
+import type { ClaimOutcome, Deliverer, JobKind } from "#engine";
 import type { RunId } from "#kernel";
 import { progressOf, type RunReport, readReport } from "../executions/run-report.ts";
 import type { RunKey } from "../runs/run.ts";
@@ -12,7 +12,7 @@ import { recordLeftUndosAcrossWorkspaces } from "./store.ts";
 interface Ended {
   readonly run: RunKey;
   readonly execution: number;
-  readonly verdict: Outcome["verdict"];
+  readonly verdict: ClaimOutcome["verdict"];
   readonly report: RunReport | null;
 }
 
@@ -51,7 +51,7 @@ export const undoKind = (deliverer: Deliverer): JobKind => ({
 });
 
 /** Null: another execution follows. */
-function errorOf(verdict: Outcome["verdict"]): RunError | null {
+function errorOf(verdict: ClaimOutcome["verdict"]): RunError | null {
   if (verdict.kind === "fail") return { name: verdict.error.code, message: verdict.error.message };
   return verdict.kind === "complete" ? { name: "UndoError", message: "The worker did not undo it." } : null;
 }
