@@ -10,6 +10,7 @@ import {
   type WorkspaceId,
 } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
+import { AttemptTicker } from "./attempt-ticker.ts";
 import { CancelTombstones } from "./cancel-tombstones.ts";
 import { ClaimReconciler } from "./claim-reconciler.ts";
 import { ClaimsUnderWay } from "./claims-under-way.ts";
@@ -40,12 +41,6 @@ interface AttemptUnderWay {
   readonly attempt: Attempt;
 }
 
-const TICK_MS = 100;
-/**
- * A tick that is at least this late means that the process was stalled. A tick that is less late means that the node was busy.
- * Milliseconds.
- */
-const STALL_MS = 1_000;
 /**
  * How many attempts of a claim start in one turn of the event loop. Its workspaces take turns. Each takes 0.1 to 0.2 ms, and may open a
  * connection.
@@ -70,6 +65,16 @@ export class Dispatcher implements EnqueueEngine {
   readonly #cancelled = new CancelTombstones();
   readonly #pulled = new PulledLanes();
   readonly #laneTimers = new LaneTimers((lane) => this.wake([lane], "node"));
+  readonly #ticker = new AttemptTicker({
+    enforceDeadlines: (stalledMs) => {
+      for (const { deliverer } of this.#options.kinds) deliverer.enforceDeadlines(stalledMs);
+    },
+    onTick: () => {
+      this.#lanes.widen(this.#nowMs);
+      this.#claimSoon();
+      return this.#attempts.size > 0;
+    },
+  });
   #claiming = false;
   readonly #underWay = new ClaimsUnderWay();
   /** A claim beside the one under way, for workspaces that the other does not include. */
@@ -83,9 +88,6 @@ export class Dispatcher implements EnqueueEngine {
   #again = false;
   #draining = false;
   #ended = false;
-  #ticker: NodeJS.Timeout | undefined;
-  #tickedMs = 0;
-  #hasSkippedDeadlines = false;
   #retryTimer: NodeJS.Timeout | undefined;
   /** While this is set, the node lacks what attempts need. It claims nothing, and leaves the jobs to other nodes. */
   #shortage: NodeJS.Timeout | undefined;
@@ -418,7 +420,7 @@ export class Dispatcher implements EnqueueEngine {
     this.#lanes.started(claim, startedMs, claim.payload.length);
     this.#finisher.started(claim);
     this.#options.report?.(claim.workspaceId, recordsOf(claim.kind));
-    this.#startTicker();
+    this.#ticker.start();
     void attempt.result.then((result) => this.#finish(claim, result, startedMs, memory));
   }
 
@@ -441,35 +443,6 @@ export class Dispatcher implements EnqueueEngine {
       this.#shortage = undefined;
       this.#claimSoon();
     }, ms);
-  }
-
-  #startTicker(): void {
-    if (this.#ticker) return;
-    this.#tickedMs = performance.now();
-    this.#ticker = setInterval(() => this.#tick(), TICK_MS);
-  }
-
-  #tick(): void {
-    this.#enforceDeadlines();
-    this.#lanes.widen(this.#options.clock.elapsedMs());
-    this.#claimSoon();
-    if (this.#attempts.size > 0) return;
-    clearInterval(this.#ticker);
-    this.#ticker = undefined;
-  }
-
-  /**
-   * After a late tick, timers run before the responses that have arrived in the meantime are read, and before waiting requests are written.
-   * This uses the clock of the process: a test that moves the node's clock does not make a tick late.
-   */
-  #enforceDeadlines(): void {
-    const nowMs = performance.now();
-    const lateMs = nowMs - this.#tickedMs - TICK_MS;
-    this.#tickedMs = nowMs;
-    const stalledMs = lateMs >= STALL_MS ? lateMs : 0;
-    this.#hasSkippedDeadlines = !this.#hasSkippedDeadlines && stalledMs === 0 && lateMs >= TICK_MS;
-    if (this.#hasSkippedDeadlines) return;
-    for (const { deliverer } of this.#options.kinds) deliverer.enforceDeadlines(stalledMs);
   }
 
   get #isIdle(): boolean {
