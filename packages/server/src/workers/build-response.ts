@@ -1,36 +1,17 @@
-import type { AttemptResult, Engine } from "#engine";
-import { type Claim, showDelivered, showJobId, withdrawTaken } from "#jobs";
-import {
-  type EmitEvent,
-  type JobId,
-  type JsonParts,
-  type SharedResource,
-  type Tenants,
-  type Timestamp,
-  type Transactional,
-  tolerate,
-} from "#kernel";
+import { showDelivered, showJobId } from "#jobs";
+import type { JobId, JsonParts, SharedResource, Timestamp, Transactional } from "#kernel";
 import { mayHoldTemplates } from "#vault";
 import { type BegunRun, buildRuns, type ClaimedRun, hookText, type InSlices, isOfRun } from "#workflows";
 import { type FilledPayload, type FillPurpose, type FillSecrets, fillInput, fillSecrets } from "./fill-secrets.ts";
-import type { HeldJobs } from "./held-jobs.ts";
 import type { KnownWorker } from "./known-worker.ts";
 import { leaseToken } from "./lease-token.ts";
+import { type CalledClaim, endClaims, type ReleaseDeps, releaseJobs } from "./release-jobs.ts";
 import { type ResponseMemory, ResponseRoom } from "./response-room.ts";
 import { showWorkId } from "./work-id.ts";
 
-export interface ResponseDeps extends FillSecrets {
-  readonly finish: Engine["finishForWorker"];
-  readonly held: HeldJobs;
-  readonly tenants: Tenants;
-  readonly emit: EmitEvent;
+export interface ResponseDeps extends FillSecrets, ReleaseDeps {
   /** The memory for responses, which workspaces share. */
   readonly memory: Pick<SharedResource, "roomFor" | "refusal">;
-}
-
-/** A claim for a worker, and the name of the call that took it. */
-export interface CalledClaim extends Claim {
-  readonly request: string | null;
 }
 
 /** A job that was claimed for a worker. */
@@ -134,7 +115,7 @@ async function buildRunTexts(
   const claimsLeft = taken.flatMap(({ claim }) => (idsLeft.has(claim.id) ? [claim] : []));
   if (claimsLeft.length > 0) void releaseJobs(deps, worker, claimsLeft);
   for (const { claim, workflow, filled, text } of given) {
-    if (text === null) await end(deps, worker, claim, filled);
+    if (text === null) await endClaims(deps, worker, [claim], filled);
     else {
       texts.set(claim.id, text);
       deps.held.add({ claim, response, queue: workflow, redactor: filled.redactor }, filled.secretLength);
@@ -158,7 +139,7 @@ async function fillJob(making: ResponseBuild, job: ClaimedJob): Promise<JsonPart
   const { claim, queue } = job;
   const filled = await room.fill(claim.payload, () => fillSecrets(deps, claim, queue, worker.name, purpose));
   if ("payload" in filled) return textOfFilled(making, job, filled);
-  await end(deps, worker, claim, filled);
+  await endClaims(deps, worker, [claim], filled);
   return null;
 }
 
@@ -169,53 +150,6 @@ function textOfFilled(
 ): JsonParts {
   deps.held.add({ claim, response, queue, redactor }, secretLength);
   return textOf(claim, queue, payload, leaseToken(claim, worker.secret));
-}
-
-/**
- * Releases jobs that their worker did not get. No attempt is used. A hook fires once: if a repetition of the call may have got it, it stays
- * with the worker, at most until its lease ends.
- */
-export async function releaseJobs(
-  deps: Pick<ResponseDeps, "finish" | "held" | "emit" | "tenants">,
-  worker: KnownWorker,
-  claims: readonly CalledClaim[],
-): Promise<void> {
-  const hooks = claims.filter(({ kind }) => kind === "hook");
-  const undelivered = new Set(hooks.length > 0 ? await withdrawHooks(deps, worker, hooks) : []);
-  const back = claims.filter(({ id, kind }) => kind !== "hook" || undelivered.has(id));
-  await endAll(deps, worker, back, { kind: "withdrawn" });
-  if (back.length > 0) deps.emit("worker_jobs_released", { worker: worker.name, count: back.length });
-}
-
-/** The hooks among these claims that no response has delivered or will deliver. */
-const withdrawHooks = (
-  { tenants, emit }: Pick<ResponseDeps, "tenants" | "emit">,
-  { workspaceId }: KnownWorker,
-  hooks: readonly CalledClaim[],
-): Promise<readonly JobId[]> =>
-  withdrawTaken(tenants.of(workspaceId), workspaceId, hooks).catch((error: unknown) => {
-    emit("worker_release_failed", { error });
-    return [];
-  });
-
-const end = (
-  deps: Pick<ResponseDeps, "finish" | "held" | "emit">,
-  worker: KnownWorker,
-  claim: Claim,
-  result: AttemptResult,
-): Promise<void> => endAll(deps, worker, [claim], result);
-
-async function endAll(
-  { finish, held, emit }: Pick<ResponseDeps, "finish" | "held" | "emit">,
-  worker: KnownWorker,
-  claims: readonly Claim[],
-  result: AttemptResult,
-): Promise<void> {
-  for (const { id } of claims) held.delete(id);
-  await tolerate(
-    () => finish(claims.map((claim) => ({ claim, result, worker: worker.name }))),
-    (error) => emit("worker_release_failed", { error }),
-  );
 }
 
 /** The job as the worker gets it: with the fields of a callback, its trace and its lease. Source: contract §7. */

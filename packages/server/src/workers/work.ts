@@ -9,7 +9,6 @@ import {
   claimsOf,
   type ResponseDeps,
   type ResponseOptions,
-  releaseJobs,
   type WorkResponse,
   withoutCancelled,
 } from "./build-response.ts";
@@ -18,6 +17,7 @@ import type { CodeVersions } from "./code-versions.ts";
 import type { KnownWorker } from "./known-worker.ts";
 import type { PolledLane, TakenJob } from "./poll.ts";
 import type { Polls } from "./polls.ts";
+import { releaseJobs } from "./release-jobs.ts";
 import { servedAs } from "./served-claims.ts";
 import { type SettleJobs, settleJobs } from "./settle-jobs.ts";
 import { showWorkId } from "./work-id.ts";
