@@ -39,6 +39,23 @@ export const EVENTS = {
   node_lease_lost: event("warn", "The node could not renew its lease in time. It ended its attempts and registers again.", {
     leaseId: "number?",
   }),
+  bootstrap_key_refused: event("warn", "`TIDEMILL_BOOTSTRAP_KEY` is not a key of this database: the first workspace exists already."),
+  loop_failed: event(
+    "warn",
+    "A pass of a background loop failed. The loop tries again after a pause.",
+    { loop: "string", failures: "number", error: "error" },
+    [{ type: "counter", name: "tidemill_loop_failures_total", help: "Failed passes of background loops.", labels: ["loop"] }],
+  ),
+  close_failed: event("warn", "A stopping node could not close one of its parts.", { error: "error" }),
+  release_failed: event(
+    "warn",
+    "A stopping node could not release jobs, or end its lease. Other nodes rescue them when the lease has ended.",
+    {
+      error: "error",
+    },
+  ),
+
+  // People and mail.
   setup_link_made: event(
     "warn",
     "Nobody can sign in to the dashboard yet. The first to open this link becomes its first person. It can be used once, within 72 hours.",
@@ -62,21 +79,6 @@ export const EVENTS = {
   sign_in_refused: event("info", "Somebody tried to sign in to the dashboard with a wrong password or code.", { address: "string" }, [
     { type: "counter", name: "tidemill_sign_ins_refused_total", help: "Sign-ins with a wrong password or code." },
   ]),
-  bootstrap_key_refused: event("warn", "`TIDEMILL_BOOTSTRAP_KEY` is not a key of this database: the first workspace exists already."),
-  loop_failed: event(
-    "warn",
-    "A pass of a background loop failed. The loop tries again after a pause.",
-    { loop: "string", failures: "number", error: "error" },
-    [{ type: "counter", name: "tidemill_loop_failures_total", help: "Failed passes of background loops.", labels: ["loop"] }],
-  ),
-  close_failed: event("warn", "A stopping node could not close one of its parts.", { error: "error" }),
-  release_failed: event(
-    "warn",
-    "A stopping node could not release jobs, or end its lease. Other nodes rescue them when the lease has ended.",
-    {
-      error: "error",
-    },
-  ),
 
   // The database.
   migrations_ran: event("info", "The schema was brought up to date.", { names: "strings" }),
