@@ -1,5 +1,6 @@
 import { describe, expect } from "vitest";
 import { newPerson, PASSWORD } from "../../server/test/harness/people.ts";
+import { answerForNow } from "./harness/answer.ts";
 import { test } from "./harness/dashboard.ts";
 
 describe("signing in", () => {
@@ -37,6 +38,30 @@ describe("signing in", () => {
     await page.getByRole("navigation", { name: "Pages" }).waitFor();
     await expect.poll(() => new URL(page.url()).pathname).toMatch(`/dashboard/w/${service.workspaceId}/`);
     expect(dashboard.violations).toEqual([]);
+  });
+
+  test("the form of a link keeps what is typed in it when the session cannot be read again", async ({ dashboard, service }) => {
+    const { url } = await service.ok("POST", "/v1/invitations", { role: "read" });
+    const page = await dashboard.open(`/link/${url.split("/").at(-1)}`, { as: null });
+    await page.locator("input[name=name]").fill("A guest");
+    await page.locator("input[name=email]").fill(`late-${service.workspaceId}@example.com`);
+    await page.locator("input[name=password]").fill("a long enough password");
+    const recover = await answerForNow(page, "**/auth/session", {
+      status: 400,
+      json: { error: { code: "VALIDATION_ERROR", message: "Not now.", details: {} } },
+    });
+    // The person looks at another tab, and comes back after two minutes.
+    await page.clock.setFixedTime(service.clock.nowMs() + 120_000);
+    const [response] = await Promise.all([
+      page.waitForResponse("**/auth/session"),
+      page.evaluate(() => void dispatchEvent(new Event("visibilitychange"))),
+    ]);
+    await response.finished();
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+    await expect.poll(() => page.locator("input[name=name]").inputValue()).toBe("A guest");
+    recover();
+    await page.locator("button[type=submit]").click();
+    await page.getByRole("navigation", { name: "Pages" }).waitFor();
   });
 
   test("a session that ends leaves what was typed, and the page goes on after signing in in another tab", async ({

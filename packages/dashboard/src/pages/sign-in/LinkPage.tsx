@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import type { Link } from "@tidemill/contract";
 import { auth } from "../../api/api.ts";
+import { mayRecover } from "../../api/api-error.ts";
 import { ROOT } from "../../api/request.ts";
 import { sessionQuery } from "../../api/session.ts";
 import { ErrorState } from "../../ui/ErrorState.tsx";
@@ -19,15 +20,17 @@ export default function LinkPage() {
     retry: false,
     staleTime: Number.POSITIVE_INFINITY,
   });
+  // The form stays when the session cannot be read again in the meantime: somebody types in it.
+  if (link.data && session.data) return <LinkForm token={token} link={link.data} person={session.data.person} />;
   const error = link.error ?? session.error;
-  if (error) {
-    return (
-      <BareFrame title="This link cannot be used" foot={<a href={`${ROOT}sign-in`}>Sign in</a>}>
-        <ErrorState error={error} what="the link" />
-        <p>Ask the person who gave it to you for another one.</p>
-      </BareFrame>
-    );
-  }
-  if (!link.data || !session.data) return <LoadingState />;
-  return <LinkForm token={token} link={link.data} person={session.data.person} />;
+  if (!error) return <LoadingState />;
+  return (
+    <BareFrame
+      title={mayRecover(error) ? "This link cannot be read now" : "This link cannot be used"}
+      foot={<a href={`${ROOT}sign-in`}>Sign in</a>}
+    >
+      <ErrorState error={error} what="the link" />
+      {!mayRecover(error) && <p>Ask the person who gave it to you for another one.</p>}
+    </BareFrame>
+  );
 }

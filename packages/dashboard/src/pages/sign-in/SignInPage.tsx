@@ -43,7 +43,7 @@ export default function SignInPage() {
   useEffect(() => {
     if (isSignedIn) goOn();
   }, [isSignedIn]);
-  if (sessionError) {
+  if (sessionError && !session) {
     return (
       <BareFrame title="Sign in">
         <ErrorState error={sessionError} what="how to sign in" onRetry={refetch} />
