@@ -8,6 +8,10 @@ export interface KnownWorker {
   readonly leaseId: number;
   /** The secret that its tokens contain. */
   readonly secret: string;
+  /** Digest of the queues and workflows that it asked for when this was last written. Empty: not known. */
+  asks: string;
+  /** Whether these are being written. */
+  isBeingWritten: boolean;
   /** Ids of jobs and runs that were cancelled while it held them, as the API shows them. No response has named them yet. */
   readonly cancelled: Set<string>;
   /** Called when a job is cancelled. */
@@ -19,6 +23,8 @@ export const workerOf = ({ workspaceId, name, leaseId, secret }: WorkerLease): K
   name,
   leaseId,
   secret: secret.toString("base64url"),
+  asks: "",
+  isBeingWritten: false,
   cancelled: new Set(),
   onCancelled: new Set(),
 });

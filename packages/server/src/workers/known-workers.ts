@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { findWorkers, recordCallsAcrossWorkspaces, type WorkerCall, type WorkerLease } from "#engine";
 import { Batcher, type Db, type EmitEvent, MAX_WORKERS, type SharedResource, tolerate, type WorkspaceId } from "#kernel";
@@ -12,7 +13,8 @@ const FORGET_AFTER_MS = 600_000;
 
 /**
  * The workers that call this node, with their leases. Workspaces share the room for them. When they last called is written from time to
- * time, for all at once, so that a worker that waits costs no statement.
+ * time, for all at once, so that a worker that waits costs no statement. Which queues and workflows they ask for is written at once when it
+ * changes: `explain` says whether anybody asks.
  */
 export class KnownWorkers {
   readonly #db: Db;
@@ -54,7 +56,9 @@ export class KnownWorkers {
     const known = this.#byName.get(key);
     if (known) {
       this.#record(call);
-      return this.#current(await known);
+      const worker = this.#current(await known);
+      this.#writeNewAsks(worker, call);
+      return worker;
     }
     this.#share.takeOrRefuse(call.workspaceId);
     const opening = this.#open(call);
@@ -68,11 +72,28 @@ export class KnownWorkers {
       const lease = await this.#opening.add(call);
       if (!this.#byLease.has(lease.leaseId)) this.#byLease.set(lease.leaseId, workerOf(lease));
       else this.#share.release(call.workspaceId);
-      return this.#byLease.get(lease.leaseId) as KnownWorker;
+      const worker = this.#byLease.get(lease.leaseId) as KnownWorker;
+      worker.asks = digestOf(call);
+      return worker;
     } catch (error) {
       this.#share.release(call.workspaceId);
       throw error;
     }
+  }
+
+  /** At most one write of a worker is under way, also when several programs call by its name and ask for different queues. */
+  #writeNewAsks(worker: KnownWorker, call: WorkerCall): void {
+    if (!asksForWork(call) || worker.isBeingWritten) return;
+    const asks = digestOf(call);
+    if (asks === worker.asks) return;
+    worker.asks = asks;
+    worker.isBeingWritten = true;
+    void tolerate(
+      () => this.#opening.add(call),
+      (error) => this.#emit("worker_record_failed", { error }),
+    ).finally(() => {
+      worker.isBeingWritten = false;
+    });
   }
 
   /**
@@ -138,5 +159,7 @@ export class KnownWorkers {
 }
 
 const asksForWork = ({ queues, workflows }: WorkerCall): boolean => queues.length > 0 || workflows.length > 0;
+
+const digestOf = ({ queues, workflows }: WorkerCall): string => hash("sha1", JSON.stringify([queues, workflows]), "base64");
 
 const nameKey = ({ workspaceId, name }: Pick<WorkerCall, "workspaceId" | "name">): string => `${workspaceId}/${name}`;

@@ -97,6 +97,15 @@ describe("an explanation", () => {
     expect((await explain(service, job)).gates.map(({ gate }) => gate)).toEqual(GATES);
   });
 
+  test("an explanation knows of a queue that a known worker begins to ask for", async ({ service }) => {
+    const [first, second] = [await service.queue(), await service.queue({ paused: true })];
+    await service.ok("POST", "/v1/work", { worker: "w1", queues: [first] });
+    const job = await service.enqueue({ queue: second });
+    expect((await explain(service, job)).held_by).toEqual(["queue_paused", "handler"]);
+    await service.ok("POST", "/v1/work", { worker: "w1", queues: [first, second] });
+    await until(async () => (await explain(service, job)).held_by.join() === "queue_paused", "the worker to be known");
+  });
+
   test("an explanation of a job that is running says so, and that nothing holds it", async ({ service }) => {
     const { queue } = await service.handler({ answers: "hang", concurrency: 1, rate_limit: { max: 1, per_seconds: 60 } });
     const job = await service.enqueue({ queue });

@@ -44,6 +44,38 @@ test("a worker that has only waited for a long time is notified of a cancelled j
   expect((await workers.withLeases(db, WORKSPACE, new Set([1]))).get(1)).toBe(worker);
 });
 
+test("what a known worker asks for is written at once when it changes, and once at a time", async () => {
+  const written: unknown[] = [];
+  let open = Promise.withResolvers<void>();
+  open.resolve();
+  const recording: Db = {
+    query: async (statement) => {
+      written.push(statement.values[3]);
+      await open.promise;
+      return db.query(statement);
+    },
+  };
+  const workers = new KnownWorkers(recording, () => {}, shareOf(10));
+  const ask = (...queues: string[]) => workers.calls({ ...CALL, queues });
+  await ask("a");
+  await ask("a");
+  await ask();
+  expect(written).toHaveLength(1);
+  open = Promise.withResolvers();
+  await ask("b");
+  await ask("c");
+  await expect.poll(() => written).toHaveLength(2);
+  expect(written[1]).toContain("b");
+  open.resolve();
+  await expect
+    .poll(async () => {
+      await ask("c");
+      return written;
+    })
+    .toHaveLength(3);
+  expect(written[2]).toContain("c");
+});
+
 describe("the room for workers", () => {
   const OTHER = "00000000-0000-7000-8000-000000000003" as WorkspaceId;
   /** A database that gives each new name a lease. */
