@@ -397,6 +397,11 @@ export const EVENTS = {
     "Pending deliveries of a webhook that was switched off could not be cancelled immediately. They are cancelled later.",
     { webhook: "string", error: "error" },
   ),
+  webhook_disable_failed: event(
+    "warn",
+    "A webhook that has failed for five days could not be switched off. It is tried again, after the others.",
+    { workspaceId: "string", webhook: "string", error: "error" },
+  ),
   webhook_disabled: event("warn", "A webhook was switched off: no delivery succeeded for five days.", {
     workspaceId: "string",
     webhook: "string",

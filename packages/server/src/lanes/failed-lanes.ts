@@ -1,27 +1,27 @@
 import type { LaneId, LaneKey } from "./lane.ts";
 
 /**
- * Lanes at which passes of a loop have failed. A pass comes to them after the others, and first to those that failed the longest ago: each try
- * may take long, and only some fit into a pass.
+ * The lanes of a pass that failed in earlier passes, those first that have waited longest: they take turns. Lanes that are not found are
+ * forgotten.
+ *
+ * @param failed lanes that failed, the longest ago first
+ * @param limit how many are tried
+ * @param find those of these lanes that still need the pass
  */
-export class FailedLanes {
-  /** The longest ago first. */
-  readonly #ids = new Set<LaneId>();
+export async function findAgain<Lane extends LaneKey>(
+  failed: Set<LaneId>,
+  limit: number,
+  find: (ids: readonly LaneId[]) => Promise<Lane[]>,
+): Promise<Lane[]> {
+  const ids = [...failed].slice(0, limit);
+  if (ids.length === 0) return [];
+  const found = new Map((await find(ids)).map((lane) => [lane.laneId, lane]));
+  for (const id of ids) if (!found.has(id)) failed.delete(id);
+  return ids.flatMap((id) => found.get(id) ?? []);
+}
 
-  add({ laneId }: LaneKey): void {
-    this.#ids.delete(laneId);
-    this.#ids.add(laneId);
-  }
-
-  delete({ laneId }: LaneKey): void {
-    this.#ids.delete(laneId);
-  }
-
-  /** Divides the lanes that a pass has found, in the order in which it comes to them. Lanes that it has not found are forgotten. */
-  divide<Lane extends LaneKey>(found: readonly Lane[]): { readonly others: Lane[]; readonly again: Lane[] } {
-    const byId = new Map(found.map((lane) => [lane.laneId, lane]));
-    for (const laneId of this.#ids) if (!byId.has(laneId)) this.#ids.delete(laneId);
-    const again = [...this.#ids].flatMap((laneId) => byId.get(laneId) ?? []);
-    return { others: found.filter(({ laneId }) => !this.#ids.has(laneId)), again };
-  }
+/** A lane has failed: it is tried again after the others that have. */
+export function moveToEnd(failed: Set<LaneId>, laneId: LaneId): void {
+  failed.delete(laneId);
+  failed.add(laneId);
 }

@@ -100,9 +100,20 @@ export const markLateLanesDeletedAcrossWorkspaces = (db: Db): Promise<unknown> =
       where w.deleted_at is not null and l.workspace_id = w.id and l.deleted_at is null`,
   );
 
-/** Some deleted lanes, oldest first. Uses index lane_deleted. */
-export const findDeletedLanesAcrossWorkspaces = (db: Db, limit: number): Promise<LaneKey[]> =>
-  rows(db, sql`select workspace_id as "workspaceId", id as "laneId" from lane where deleted_at is not null order by id limit ${limit}`);
+/**
+ * Some deleted lanes, oldest first: either those of `ids`, or all others. Uses index lane_deleted.
+ */
+export const findDeletedLanesAcrossWorkspaces = (
+  db: Db,
+  { ids, among }: { readonly ids: readonly LaneId[]; readonly among: boolean },
+  limit: number,
+): Promise<LaneKey[]> =>
+  rows(
+    db,
+    sql`
+      select workspace_id as "workspaceId", id as "laneId" from lane
+      where deleted_at is not null and (id = any(${plainArray(ids)}::bigint[])) = ${among}::boolean order by id limit ${limit}`,
+  );
 
 /**
  * Deletes the row of a deleted lane, and what refers to it. The row stays for at least a minute, so that an enqueue under way at the

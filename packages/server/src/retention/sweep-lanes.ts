@@ -1,6 +1,6 @@
 import { sweepLaneJobs } from "#jobs";
 import { type EmitEvent, isAway, isTimeout, type Transactional } from "#kernel";
-import { FailedLanes, findDeletedLanesAcrossWorkspaces, type LaneKey, removeEmptyLane } from "#lanes";
+import { findAgain, findDeletedLanesAcrossWorkspaces, type LaneId, type LaneKey, moveToEnd, removeEmptyLane } from "#lanes";
 import { removeSchedulesOf } from "#schedules";
 import { sweepLaneDeliveries } from "#webhooks";
 import { sweepLaneRuns } from "#workflows";
@@ -17,7 +17,7 @@ const MAX_TIMEOUTS = 2;
  *
  * @param onWoken called with the lanes of runs that waited for a deleted one
  * @param emit reports each lane that fails
- * @param failed the lanes that failed in earlier passes: they come last. The pass updates them
+ * @param failed the lanes that failed in earlier passes: they come last, in turns
  * @returns 0 when there may be more to do, in milliseconds
  * @throws the first failure, when only lanes are left that fail
  */
@@ -25,23 +25,24 @@ export async function sweepDeletedLanesAcrossWorkspaces(
   db: Transactional,
   onWoken: (lanes: LaneKey[]) => void,
   emit: EmitEvent = () => {},
-  failed = new FailedLanes(),
+  failed = new Set<LaneId>(),
 ): Promise<number | undefined> {
   const failures: unknown[] = [];
-  const { others, again } = failed.divide(await findDeletedLanesAcrossWorkspaces(db, MAX_LANES));
+  const others = await findDeletedLanesAcrossWorkspaces(db, { ids: [...failed], among: false }, MAX_LANES);
+  const again = await findAgain(failed, MAX_LANES, (ids) => findDeletedLanesAcrossWorkspaces(db, { ids, among: true }, MAX_LANES));
   let timeouts = 0;
   for (const lane of [...others, ...again]) {
     if (timeouts === MAX_TIMEOUTS) break;
     try {
       if (await sweepLane(db, lane, onWoken)) return 0;
-      failed.delete(lane);
+      failed.delete(lane.laneId);
     } catch (error) {
       if (isTimeout(error)) timeouts += 1;
       else if (isAway(error)) throw error;
       // A lane that fails does not keep the others from being swept.
       emit("lane_sweep_failed", { ...lane, error });
       failures.push(error);
-      failed.add(lane);
+      moveToEnd(failed, lane.laneId);
     }
   }
   if (failures.length > 0) throw failures[0];

@@ -1,37 +1,61 @@
 import type { AuditLog } from "#audit";
-import type { EmitEvent } from "#kernel";
-import type { LaneKey } from "#lanes";
+import { type EmitEvent, isAway, isTimeout } from "#kernel";
+import { findAgain, type LaneId, moveToEnd } from "#lanes";
 import { lockWorkspace, SYSTEM } from "#workspaces";
 import { webhookEvent } from "./audit.ts";
 import { type EndingDeliveries, endFirstDeliveries } from "./end-deliveries.ts";
-import { disableIfFailing, findFailingAcrossWorkspaces } from "./store.ts";
+import { disableIfFailing, findFailingAcrossWorkspaces, type NamedWebhook } from "./store.ts";
 import { refreshTopics } from "./topics.ts";
 
 const CHUNK = 100;
+
+/** The maximum number of webhooks of a pass that may take too long. */
+const MAX_TIMEOUTS = 2;
 
 interface Disabling extends EndingDeliveries {
   readonly audit: AuditLog;
   readonly emit: EmitEvent;
 }
 
-/**
- * Switches off webhooks that have failed for five days without a success, and then ends their deliveries. Source: contract §14.
- *
- * @returns 0 when there may be more to do, in milliseconds
- */
-export async function disableFailingAcrossWorkspaces(disabling: Disabling): Promise<number | undefined> {
-  const failing = await findFailingAcrossWorkspaces(disabling.db, CHUNK);
-  const failures: unknown[] = [];
-  // A webhook that cannot be switched off does not keep those of other workspaces on.
-  for (const webhook of failing) await disable(disabling, webhook).catch((error: unknown) => failures.push(error));
-  if (failures.length > 0) throw failures[0];
-  return failing.length === CHUNK ? 0 : undefined;
+/** What passes over all webhooks need. */
+interface DisablingAll extends Disabling {
+  /** Webhooks that could not be switched off in the passes before. */
+  readonly failed: Set<LaneId>;
 }
 
-async function disable(
-  { db, audit, aborter, emit }: Disabling,
-  { workspaceId, laneId, name }: LaneKey & { readonly name: string },
-): Promise<void> {
+/**
+ * Switches off webhooks that have failed for five days without a success, and then ends their deliveries. One that cannot be switched off
+ * is reported. From then on it comes last, in turns with others, so that it keeps none of these on. Source: contract §14.
+ *
+ * @returns 0 when there may be more to do, in milliseconds
+ * @throws the first failure, when only webhooks are left that fail
+ */
+export async function disableFailingAcrossWorkspaces({ failed, ...disabling }: DisablingAll): Promise<number | undefined> {
+  const { db, emit } = disabling;
+  const others = await findFailingAcrossWorkspaces(db, { ids: [...failed], among: false }, CHUNK);
+  const again = await findAgain(failed, CHUNK, (ids) => findFailingAcrossWorkspaces(db, { ids, among: true }, CHUNK));
+  const failures: unknown[] = [];
+  let timeouts = 0;
+  for (const webhook of [...others, ...again]) {
+    if (timeouts === MAX_TIMEOUTS) break;
+    const { workspaceId, laneId, name } = webhook;
+    try {
+      await disable(disabling, webhook);
+      failed.delete(laneId);
+    } catch (error) {
+      if (isTimeout(error)) timeouts += 1;
+      else if (isAway(error)) throw error;
+      emit("webhook_disable_failed", { workspaceId, webhook: name, error });
+      moveToEnd(failed, laneId);
+      failures.push(error);
+    }
+  }
+  if (others.length === CHUNK) return 0;
+  if (failures.length > 0) throw failures[0];
+  return undefined;
+}
+
+async function disable({ db, audit, aborter, emit }: Disabling, { workspaceId, laneId, name }: NamedWebhook): Promise<void> {
   const isDisabled = await db.transaction(async (tx) => {
     await lockWorkspace(tx, workspaceId);
     const disabled = await disableIfFailing(tx, { workspaceId, laneId });

@@ -1,8 +1,8 @@
 import { removeUnlocked, removeWhenUnlocked } from "#jobs";
 import { type EmitEvent, isAway, isTimeout, type JobId, type Transactional } from "#kernel";
-import type { Aborter, FailedLanes, LaneKey } from "#lanes";
+import { type Aborter, findAgain, type LaneId, type LaneKey, moveToEnd } from "#lanes";
 import { cancelSomeDeliveries } from "./delivery-store.ts";
-import { type Cancelling, findCancellingAcrossWorkspaces, lockCancelling, markCancelled } from "./store.ts";
+import { findCancellingAcrossWorkspaces, lockCancelling, markCancelled, type NamedWebhook } from "./store.ts";
 
 export interface EndingDeliveries {
   readonly db: Transactional;
@@ -29,14 +29,15 @@ export const endFirstDeliveries = async (ending: EndingDeliveries, lane: LaneKey
 /** What passes over all webhooks need. */
 interface EndingAllDeliveries extends EndingDeliveries {
   readonly emit: EmitEvent;
-  /** Webhooks whose deliveries could not be cancelled in earlier passes. Each pass updates them. */
-  readonly failed: FailedLanes;
+  /** Webhooks whose deliveries could not be cancelled in the passes before. */
+  readonly failed: Set<LaneId>;
 }
 
 /**
  * Cancels deliveries of webhooks that were switched off and have some left, in one transaction per portion, so that a webhook is locked for
  * a short time only. Webhooks take turns, and one node at a time cancels deliveries of a webhook. A webhook that is switched on in the
- * meantime keeps the rest. A webhook that fails is reported, and comes last: each of its tries may take long.
+ * meantime keeps the rest. A webhook that fails is reported. From then on it comes last, in turns with others that failed: each of its tries
+ * may take long.
  *
  * @returns 0 when there may be more to do, in milliseconds
  * @throws the first failure, when only webhooks are left that fail
@@ -46,44 +47,46 @@ export async function endDeliveriesAcrossWorkspaces(
   portions: Portions = PORTIONS,
 ): Promise<number | undefined> {
   const { failed } = ending;
-  const webhooks = await findCancellingAcrossWorkspaces(ending.db, MAX_WEBHOOKS);
-  const { others, again } = failed.divide(webhooks);
+  const others = await findCancellingAcrossWorkspaces(ending.db, { ids: [...failed], among: false }, MAX_WEBHOOKS);
+  const again = await findAgain(failed, MAX_WEBHOOKS, (ids) =>
+    findCancellingAcrossWorkspaces(ending.db, { ids, among: true }, MAX_WEBHOOKS),
+  );
   const failures: unknown[] = [];
   let timeouts = 0;
-  const onFailed = (webhook: Cancelling, error: unknown) => {
-    if (isTimeout(error)) timeouts += 1;
-    else if (isAway(error)) throw error;
-    ending.emit("delivery_cancel_failed", { webhook: webhook.name, error });
-    failed.add(webhook);
-    failures.push(error);
-    // It may be the table that is slow, and not a webhook.
-    if (timeouts === MAX_TIMEOUTS) throw error;
+  const cancelPortion: CancelPortion = async ({ name, ...lane }, after, limit) => {
+    try {
+      const last = await endPortion(ending, lane, after, limit);
+      failed.delete(lane.laneId);
+      return last;
+    } catch (error) {
+      if (isTimeout(error)) timeouts += 1;
+      else if (isAway(error)) throw error;
+      ending.emit("delivery_cancel_failed", { webhook: name, error });
+      moveToEnd(failed, lane.laneId);
+      failures.push(error);
+      // It may be the table that is slow, and not a webhook.
+      if (timeouts === MAX_TIMEOUTS) throw error;
+      return null;
+    }
   };
-  for (const group of [others, again]) if (await endPortions(ending, group, portions, onFailed)) return 0;
+  for (const group of [others, again]) if (await endPortions(group, portions, cancelPortion)) return 0;
   if (failures.length > 0) throw failures[0];
-  return webhooks.length === MAX_WEBHOOKS ? 0 : undefined;
+  return others.length === MAX_WEBHOOKS ? 0 : undefined;
 }
 
+/** Cancels a portion of a webhook's deliveries. Returns the last one; null when none is left, or it has failed. */
+type CancelPortion = (webhook: NamedWebhook, after: JobId | null, limit: number) => Promise<JobId | null>;
+
 /** Cancels portions of these webhooks in turns, up to those of a pass. Returns whether some are left. */
-async function endPortions(
-  ending: EndingAllDeliveries,
-  webhooks: readonly Cancelling[],
-  { chunk, ofPass }: Portions,
-  onFailed: (webhook: Cancelling, error: unknown) => void,
-): Promise<boolean> {
+async function endPortions(webhooks: readonly NamedWebhook[], { chunk, ofPass }: Portions, cancelPortion: CancelPortion): Promise<boolean> {
   const portion = Math.min(chunk, Math.ceil(ofPass / webhooks.length));
   let unfinished = webhooks.map((webhook) => ({ webhook, last: null as JobId | null }));
   for (let left = ofPass; left > 0 && unfinished.length > 0; ) {
     left -= unfinished.length * portion;
     const more: typeof unfinished = [];
     for (const { webhook, last: after } of unfinished) {
-      try {
-        const last = await endPortion(ending, webhook, after, portion);
-        ending.failed.delete(webhook);
-        if (last) more.push({ webhook, last });
-      } catch (error) {
-        onFailed(webhook, error);
-      }
+      const last = await cancelPortion(webhook, after, portion);
+      if (last) more.push({ webhook, last });
     }
     unfinished = more;
   }

@@ -97,32 +97,41 @@ export async function disableIfFailing(tx: Db, lane: LaneKey): Promise<{ failing
   );
 }
 
+/** A webhook that a pass is about. */
+export interface NamedWebhook extends LaneKey {
+  readonly name: string;
+}
+
+/** Which webhooks a pass finds: either those of `ids`, or all others. */
+interface Which {
+  readonly ids: readonly LaneId[];
+  readonly among: boolean;
+}
+
 /** Some webhooks that have failed for five days, longest first. Uses index webhook_failing. */
-export const findFailingAcrossWorkspaces = (db: Db, limit: number): Promise<(LaneKey & { readonly name: string })[]> =>
+export const findFailingAcrossWorkspaces = (db: Db, { ids, among }: Which, limit: number): Promise<NamedWebhook[]> =>
   rows(
     db,
     sql`
       select w.workspace_id as "workspaceId", w.id as "laneId", l.name
       from webhook w join lane l on l.workspace_id = w.workspace_id and l.id = w.id and coalesce(l.deleted_at, 'infinity') = 'infinity'
-      where w.disabled_at is null and w.failing_since <= moment() - interval '5 days' order by w.failing_since limit ${limit}`,
+      where w.disabled_at is null and w.failing_since <= moment() - interval '5 days'
+        and (w.id = any(${plainArray(ids)}::bigint[])) = ${among}::boolean
+      order by w.failing_since limit ${limit}`,
   );
-
-/** A webhook with deliveries to cancel. */
-export interface Cancelling extends LaneKey {
-  readonly name: string;
-}
 
 /**
  * Some webhooks with deliveries to cancel, longest first, without those whose deliveries another transaction is cancelling. Uses index
  * webhook_cancelling.
  */
-export const findCancellingAcrossWorkspaces = (db: Db, limit: number): Promise<Cancelling[]> =>
+export const findCancellingAcrossWorkspaces = (db: Db, { ids, among }: Which, limit: number): Promise<NamedWebhook[]> =>
   rows(
     db,
     sql`
       select w.workspace_id as "workspaceId", w.id as "laneId", l.name
       from webhook w join lane l on l.workspace_id = w.workspace_id and l.id = w.id
-      where w.cancelling and w.disabled_at is not null order by w.disabled_at limit ${limit} for no key update of w skip locked`,
+      where w.cancelling and w.disabled_at is not null and (w.id = any(${plainArray(ids)}::bigint[])) = ${among}::boolean
+      order by w.disabled_at limit ${limit} for no key update of w skip locked`,
   );
 
 /** Locks a webhook, if it has deliveries to cancel, and no other transaction has locked it. Uses the primary key. */

@@ -6,20 +6,19 @@ import {
   DeadlineLoop,
   type EmitEvent,
   fragment,
-  type LockWaits,
   PeriodicLoop,
   type Random,
   type Shares,
   type Transactional,
 } from "#kernel";
-import { FailedLanes } from "#lanes";
+import type { LaneId } from "#lanes";
 import { type AddressGuard, type HostsInUse, type Names, type OwnPorts, Sender } from "#outbound";
 import type { SecretAccess } from "#vault";
 import { WebhookDeliverer } from "./deliverer.ts";
 import { mountDeliveries } from "./delivery-routes.ts";
 import { disableFailingAcrossWorkspaces } from "./disable-failing.ts";
 import { endDeliveriesAcrossWorkspaces } from "./end-deliveries.ts";
-import { webhookEndpoints } from "./endpoint.ts";
+import { endpointsOf } from "./endpoint.ts";
 import { endOverdueAcrossWorkspaces, sweepWebhookEventsAcrossWorkspaces } from "./expire.ts";
 import { TRIED_FOR } from "./expiry-store.ts";
 import { webhookKind } from "./kind.ts";
@@ -56,7 +55,7 @@ export function createWebhookSender({
   emit,
 }: WebhookSenderOptions): Module & { readonly kind: JobKind } {
   const sender = new Sender(guard, ownPorts);
-  const endpoints = webhookEndpoints(engine, guard);
+  const endpoints = endpointsOf(engine, guard);
   const unwanted = unwantedDeliveries(engine);
   const deliverer = new WebhookDeliverer({ sender, endpoints, unwanted, names, hosts, secrets, shares, clock, version, emit });
   return { kind: webhookKind(deliverer), services: [{ start: () => {}, stop: () => sender.close() }] };
@@ -65,20 +64,22 @@ export function createWebhookSender({
 export interface WebhooksOptions extends WebhookRoutes {
   readonly config: Config;
   readonly engine: Transactional;
-  readonly lockWaits: LockWaits;
   readonly housekeeping: Transactional;
 }
 
 /** Webhooks: their endpoints, and the loops that make, end and delete deliveries. */
-export function createWebhooks({ config, engine, lockWaits, housekeeping, ...routes }: WebhooksOptions): Module {
+export function createWebhooks({ config, engine, housekeeping, ...routes }: WebhooksOptions): Module {
   const { clock, random, ids, audit, waker, aborter, emit } = routes;
   const loop = (name: string, pass: () => Promise<number | undefined>) =>
     new DeadlineLoop({ name, horizonMs: config.pollEveryMs, pass }, clock, emit, random as Random);
-  const turns = deliveriesAcrossWorkspaces({ db: engine, ids, clock, lockWaits, emit, waker });
+  const turns = deliveriesAcrossWorkspaces({ db: engine, ids, clock, emit, waker });
   const sending = loop("webhooks", () => turns.round());
   const overdue = loop("webhooks-overdue", () => endOverdueAcrossWorkspaces(engine));
-  const failing = loop("webhooks-failing", () => disableFailingAcrossWorkspaces({ db: engine, audit, aborter, emit }));
-  const failedToCancel = new FailedLanes();
+  const failedToDisable = new Set<LaneId>();
+  const failing = loop("webhooks-failing", () =>
+    disableFailingAcrossWorkspaces({ db: engine, audit, aborter, emit, failed: failedToDisable }),
+  );
+  const failedToCancel = new Set<LaneId>();
   const cancelling = loop("webhooks-cancelling", () =>
     endDeliveriesAcrossWorkspaces({ db: engine, aborter, emit, failed: failedToCancel }),
   );

@@ -1,7 +1,7 @@
 import { JOB_STATES } from "@tidemill/contract";
 import { describe, expect } from "vitest";
-import { type EmitEvent, type Transactional, unavailable } from "#kernel";
-import { FailedLanes, type LaneId, type LaneKey } from "#lanes";
+import { type Db, type EmitEvent, type Transactional, unavailable } from "#kernel";
+import type { LaneId, LaneKey } from "#lanes";
 import { sweepDeletedLanesAcrossWorkspaces } from "#retention";
 import { foldTallyAcrossWorkspaces } from "../../src/jobs/store/tally.ts";
 import type { TestDatabase } from "../harness/database.ts";
@@ -129,7 +129,7 @@ describe("a deleted queue", () => {
     const [one, two, three] = lanes.map(({ laneId }) => laneId);
     const { db, tried } = slowFor(engine, new Set(lanes.map(({ laneId }) => laneId)));
     const told: string[] = [];
-    const failed = new FailedLanes();
+    const failed = new Set<LaneId>();
     const pass = () =>
       sweepDeletedLanesAcrossWorkspaces(
         db,
@@ -151,7 +151,7 @@ describe("a deleted queue", () => {
     for (const lane of lanes) await markDeleted(database, lane);
     const slow = new Set(lanes.map(({ laneId }) => laneId));
     const { db, tried } = slowFor(engine, slow);
-    const failed = new FailedLanes();
+    const failed = new Set<LaneId>();
     const pass = () =>
       sweepDeletedLanesAcrossWorkspaces(
         db,
@@ -167,6 +167,44 @@ describe("a deleted queue", () => {
     for (let passes = 0; passes < 2; passes += 1) await expect(pass()).rejects.toThrow();
     expect(tried).toEqual([one, two, one, two].map(({ laneId }) => laneId));
     expect(await leftOf(database, recovered)).toMatchObject({ live: 0 });
+    await sweepDeletedLanesAcrossWorkspaces(engine, () => {});
+  });
+
+  test("queues that can never be swept keep no later one from it, however many, and take turns", async ({ database, engine, clock }) => {
+    await clock.advance(61);
+    await sweepDeletedLanesAcrossWorkspaces(engine, () => {});
+    const bad: LaneKey[] = [];
+    for (let count = 0; count < 101; count += 1) bad.push(await putLane(database, { paused: true }));
+    const good = await fullLane(database);
+    for (const lane of [...bad, good]) await markDeleted(database, lane);
+    const refused = new Set(bad.map(({ laneId }) => laneId));
+    const tried: LaneId[] = [];
+    const refusing: Db["query"] = async (statement) => {
+      const lane = statement.values.find((value) => refused.has(value as LaneId)) as LaneId | undefined;
+      if (lane === undefined) return engine.query(statement);
+      tried.push(lane);
+      throw new Error("Refused.");
+    };
+    const db: Transactional = { query: refusing, transaction: (work) => engine.transaction(work) };
+    const failed = new Set<LaneId>();
+    const triedBy = async () => {
+      const before = tried.length;
+      await expect(
+        sweepDeletedLanesAcrossWorkspaces(
+          db,
+          () => {},
+          () => {},
+          failed,
+        ),
+      ).rejects.toThrow("Refused.");
+      return tried.slice(before);
+    };
+    const ids = bad.map(({ laneId }) => laneId);
+    const [last, ...others] = ids.toReversed() as [LaneId, ...LaneId[]];
+    expect(await triedBy()).toEqual(others.toReversed());
+    expect(await triedBy()).toEqual([last, ...others.toReversed()]);
+    expect(await leftOf(database, good)).toMatchObject({ live: 0, history: 0 });
+    expect(await triedBy()).toEqual([last, ...others.toReversed().slice(0, 99)]);
     await sweepDeletedLanesAcrossWorkspaces(engine, () => {});
   });
 

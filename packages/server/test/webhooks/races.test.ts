@@ -1,8 +1,9 @@
 import { describe, expect } from "vitest";
 import type { Claim } from "#jobs";
 import { type Db, type JobId, sql, systemRandom, type Transactional, unavailable } from "#kernel";
-import { FailedLanes, type LaneId, type LaneKey } from "#lanes";
+import type { LaneId, LaneKey } from "#lanes";
 import { sweepDeletedLanesAcrossWorkspaces } from "../../src/retention/sweep-lanes.ts";
+import { disableFailingAcrossWorkspaces } from "../../src/webhooks/disable-failing.ts";
 import { endDeliveriesAcrossWorkspaces, endFirstDeliveries } from "../../src/webhooks/end-deliveries.ts";
 import { endOverdueAcrossWorkspaces } from "../../src/webhooks/expire.ts";
 import { webhookKind } from "../../src/webhooks/kind.ts";
@@ -13,7 +14,7 @@ import { putNode, test } from "../harness/engine.ts";
 import { hold } from "../harness/locks.ts";
 import { isAnyLockAwaited, overlap, type Run, within } from "../harness/overlap.ts";
 import { until } from "../harness/service.ts";
-import { makeDeliveries, putDeliveries, putEvent, putWebhook, statesOf } from "../harness/webhook-rows.ts";
+import { addWebhooks, makeDeliveries, putDeliveries, putEvent, putWebhook, statesOf } from "../harness/webhook-rows.ts";
 
 const ERROR = { code: "HTTP_STATUS", message: "The handler responded with 500.", status: 500 } as const;
 
@@ -44,7 +45,52 @@ const switchOff = (
 const markOff = (database: TestDatabase, { laneId }: LaneKey) =>
   database.query("update webhook set disabled_at = moment(), disabled_for = 'request', cancelling = true where id = $1", [laneId]);
 
-const passes = { emit: () => {}, failed: new FailedLanes() };
+const passes = { emit: () => {}, failed: new Set<LaneId>() };
+
+/** Puts 102 webhooks of one workspace, and a later one of another. `settings` ends with the column of the moment. */
+async function putHopeless(database: TestDatabase, settings: string): Promise<[bad: LaneKey, good: LaneKey]> {
+  const [bad, good] = [await putWebhook(database), await putWebhook(database)];
+  await addWebhooks(database, bad, 101);
+  await database.query(
+    `update webhook set ${settings} = moment() - interval '6 days' - case when workspace_id = $1 then interval '1 hour' else '0' end
+     where workspace_id in ($1, $2)`,
+    [bad.workspaceId, good.workspaceId],
+  );
+  return [bad, good];
+}
+
+/** A database that refuses each transaction on this workspace. */
+const refusing = (engine: Transactional, { workspaceId }: LaneKey): Transactional => ({
+  query: (statement) => engine.query(statement),
+  transaction: (work) =>
+    engine.transaction((tx) =>
+      work({
+        query: (statement) => (statement.values.includes(workspaceId) ? Promise.reject(new Error("Refused.")) : tx.query(statement)),
+      }),
+    ),
+});
+
+test("a webhook that has failed for five days is switched off after 101 that cannot be, and each of these is reported", async ({
+  database,
+  engine,
+}) => {
+  const [bad, good] = await putHopeless(database, "failing_since");
+  const told: string[] = [];
+  const disabling = {
+    db: refusing(engine, bad),
+    audit: auditLog,
+    aborter: { abortJob: () => {} },
+    emit: (event: string) => told.push(event),
+    failed: new Set<LaneId>(),
+  };
+  expect(await disableFailingAcrossWorkspaces(disabling)).toBe(0);
+  expect(told).toEqual(Array(100).fill("webhook_disable_failed"));
+  await expect(disableFailingAcrossWorkspaces(disabling)).rejects.toThrow("Refused.");
+  expect(told.filter((event) => event === "webhook_disabled")).toHaveLength(1);
+  expect(told).toHaveLength(100 + 3 + 100);
+  expect(await database.query("select from webhook where id = $1 and disabled_for = 'failing'", [good.laneId])).toHaveLength(1);
+  await database.query("update webhook set failing_since = null where workspace_id = $1", [bad.workspaceId]);
+});
 
 /** Settles attempts that failed, with another one to follow. */
 const settleFailed = async (tx: Db, lane: LaneKey, deliveries: readonly JobId[]): Promise<void> =>
@@ -137,7 +183,7 @@ describe("a webhook that is switched off", () => {
         ),
     };
     const told: string[] = [];
-    const ending = { db: refusing, aborter: { abortJob: () => {} }, emit: (event: string) => told.push(event), failed: new FailedLanes() };
+    const ending = { db: refusing, aborter: { abortJob: () => {} }, emit: (event: string) => told.push(event), failed: new Set<LaneId>() };
     const portions = { chunk: 1, ofPass: 2 };
     const results: unknown[] = [];
     for (let pass = 0; pass < 6; pass += 1) results.push(await endDeliveriesAcrossWorkspaces(ending, portions).catch(() => "failed"));
@@ -173,7 +219,7 @@ describe("a webhook that is switched off", () => {
           }),
         ),
     };
-    const ending = { db, aborter: { abortJob: () => {} }, emit: () => {}, failed: new FailedLanes() };
+    const ending = { db, aborter: { abortJob: () => {} }, emit: () => {}, failed: new Set<LaneId>() };
     const pass = () => endDeliveriesAcrossWorkspaces(ending).catch(() => "failed");
     return { lanes, slow, tried, pass };
   }
@@ -197,6 +243,18 @@ describe("a webhook that is switched off", () => {
     expect([await triedIn(), await statesOf(database, later)]).toEqual([[1, 2], ["cancelled"]]);
     slow.clear();
     expect(await pass()).toBeUndefined();
+  });
+
+  test("comes after 101 whose deliveries can never be cancelled, and all of these are reported", async ({ database, engine }) => {
+    const [bad, good] = await putHopeless(database, "disabled_for = 'request', cancelling = true, disabled_at");
+    await putDeliveries(engine, database, good, 1);
+    const ending = { db: refusing(engine, bad), aborter: { abortJob: () => {} }, emit: () => {}, failed: new Set<LaneId>() };
+    await expect(endDeliveriesAcrossWorkspaces(ending)).rejects.toThrow("Refused.");
+    expect(await statesOf(database, good)).toEqual(["pending"]);
+    await expect(endDeliveriesAcrossWorkspaces(ending)).rejects.toThrow("Refused.");
+    expect(await statesOf(database, good)).toEqual(["cancelled"]);
+    expect(ending.failed).toHaveLength(102);
+    await endDeliveriesAcrossWorkspaces({ ...ending, db: engine });
   });
 
   test("is off, and its new secret is returned, also if its deliveries cannot be cancelled at once", async ({ database, engine }) => {
