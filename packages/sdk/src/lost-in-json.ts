@@ -1,5 +1,5 @@
 /** What a value is that JSON does not keep, what JSON would make of it, and what to use instead. */
-export interface LostKind {
+interface LostKind {
   readonly what: string;
   readonly becomes: string;
   /** A sentence without its full stop. */

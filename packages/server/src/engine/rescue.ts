@@ -2,7 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { LastError } from "@tidemill/contract";
 import { type Claim, type ExpiredClaim, endExpiredClaimsAcrossWorkspaces, type TakingBack, takeBackAcrossWorkspaces } from "#jobs";
 import { type Clock, type Db, type EmitEvent, FairQueue, type JobId, type LockWaits, type Random, type Service, tolerate } from "#kernel";
-import type { LaneKey, PulledWaker, Waker } from "#lanes";
+import type { LaneId, LaneKey, PulledWaker, Waker } from "#lanes";
 import { finishForWorker, tookMsOf } from "./finish-for-worker.ts";
 import type { JobKinds } from "./kinds.ts";
 import { LockedLanes } from "./locked-lanes.ts";
@@ -150,19 +150,29 @@ async function takeBackAll(
   which: Pick<TakingBack, "leaseId" | "outcome" | "error" | "plainKinds" | "lane">,
   report: (count: number) => void,
 ): Promise<LaneKey[]> {
+  const left = new Map<LaneId, LaneKey>();
   for (;;) {
-    const found = await takeBackAcrossWorkspaces(db, { ...which, maxLosses: MAX_LOSSES, onceKinds: kinds.onceKinds, limit: MAX_ROWS });
-    const taken = found.filter(({ state }) => state !== null);
-    const count = taken.reduce((sum, { jobs }) => sum + jobs, 0);
+    const without = [...left.keys()];
+    const found = await takeBackAcrossWorkspaces(db, {
+      ...which,
+      without,
+      maxLosses: MAX_LOSSES,
+      onceKinds: kinds.onceKinds,
+      limit: MAX_ROWS,
+    });
+    const { taken = [], locked = [] } = Object.groupBy(found, ({ state }) => (state === null ? "locked" : "taken"));
+    const [count, countLocked] = [taken, locked].map((rows) => rows.reduce((sum, { jobs }) => sum + jobs, 0)) as [number, number];
     if (count > 0) {
       report(count);
       waker.wake(taken.map(keyOf));
     }
-    if (count < MAX_ROWS) return found.filter(({ state }) => state === null).map(keyOf);
+    // Jobs with locked keys may have hidden those of other lanes.
+    for (const one of locked) left.set(one.lane_id, keyOf(one));
+    if (count + countLocked < MAX_ROWS) return [...left.values()];
   }
 }
 
-const keyOf = (one: { readonly workspace_id: LaneKey["workspaceId"]; readonly lane_id: LaneKey["laneId"] }): LaneKey => ({
+const keyOf = (one: { readonly workspace_id: LaneKey["workspaceId"]; readonly lane_id: LaneId }): LaneKey => ({
   workspaceId: one.workspace_id,
   laneId: one.lane_id,
 });

@@ -45,7 +45,7 @@ const explainWithoutJob = (run: RunToExplain["run"]): RunExplanation => ({
 });
 
 /** Explains a snapshot of a run that has not ended. */
-export function explainLive(live: LiveRun, quota: Quota): RunExplanation {
+function explainLive(live: LiveRun, quota: Quota): RunExplanation {
   const { run, job } = live;
   const heldBy = heldRun(live);
   const startMs = estimate(live, heldBy);

@@ -1,6 +1,6 @@
 import type { Module } from "#http";
 import { type EmitEvent, PeriodicLoop, type Random, type Transactional } from "#kernel";
-import { FailedLanes, type PulledWaker } from "#lanes";
+import type { LaneId, PulledWaker } from "#lanes";
 import { foldRunCountsAcrossWorkspaces, sweepEventKeysAcrossWorkspaces, sweepExpiredRunsAcrossWorkspaces } from "#workflows";
 import { clearExpiredRows, maintainPartitions } from "./partitions.ts";
 import { sweepDeletedLanesAcrossWorkspaces } from "./sweep-lanes.ts";
@@ -19,7 +19,7 @@ export interface RetentionOptions {
 export function createRetention({ housekeeping, random, emit, waker }: RetentionOptions): Module {
   const loop = (name: string, everyMs: number, pass: () => Promise<unknown>) => new PeriodicLoop({ name, everyMs, pass }, emit, random);
   const slowMonths = new Set<string>();
-  const failedLanes = new FailedLanes();
+  const failedLanes = new Set<LaneId>();
   const sweepLanes = () => sweepDeletedLanesAcrossWorkspaces(housekeeping, (lanes) => waker.wakeWorkflows(lanes), emit, failedLanes);
   return {
     services: [

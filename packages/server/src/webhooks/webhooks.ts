@@ -6,6 +6,7 @@ import {
   DeadlineLoop,
   type EmitEvent,
   fragment,
+  type LockWaits,
   PeriodicLoop,
   type Random,
   type Shares,
@@ -18,7 +19,7 @@ import { WebhookDeliverer } from "./deliverer.ts";
 import { mountDeliveries } from "./delivery-routes.ts";
 import { disableFailingAcrossWorkspaces } from "./disable-failing.ts";
 import { endDeliveriesAcrossWorkspaces } from "./end-deliveries.ts";
-import { endpointsOf } from "./endpoint.ts";
+import { webhookEndpoints } from "./endpoint.ts";
 import { endOverdueAcrossWorkspaces, sweepWebhookEventsAcrossWorkspaces } from "./expire.ts";
 import { TRIED_FOR } from "./expiry-store.ts";
 import { webhookKind } from "./kind.ts";
@@ -55,7 +56,7 @@ export function createWebhookSender({
   emit,
 }: WebhookSenderOptions): Module & { readonly kind: JobKind } {
   const sender = new Sender(guard, ownPorts);
-  const endpoints = endpointsOf(engine, guard);
+  const endpoints = webhookEndpoints(engine, guard);
   const unwanted = unwantedDeliveries(engine);
   const deliverer = new WebhookDeliverer({ sender, endpoints, unwanted, names, hosts, secrets, shares, clock, version, emit });
   return { kind: webhookKind(deliverer), services: [{ start: () => {}, stop: () => sender.close() }] };
@@ -64,15 +65,16 @@ export function createWebhookSender({
 export interface WebhooksOptions extends WebhookRoutes {
   readonly config: Config;
   readonly engine: Transactional;
+  readonly lockWaits: LockWaits;
   readonly housekeeping: Transactional;
 }
 
 /** Webhooks: their endpoints, and the loops that make, end and delete deliveries. */
-export function createWebhooks({ config, engine, housekeeping, ...routes }: WebhooksOptions): Module {
+export function createWebhooks({ config, engine, lockWaits, housekeeping, ...routes }: WebhooksOptions): Module {
   const { clock, random, ids, audit, waker, aborter, emit } = routes;
   const loop = (name: string, pass: () => Promise<number | undefined>) =>
     new DeadlineLoop({ name, horizonMs: config.pollEveryMs, pass }, clock, emit, random as Random);
-  const turns = deliveriesAcrossWorkspaces({ db: engine, ids, clock, emit, waker });
+  const turns = deliveriesAcrossWorkspaces({ db: engine, ids, clock, lockWaits, emit, waker });
   const sending = loop("webhooks", () => turns.round());
   const overdue = loop("webhooks-overdue", () => endOverdueAcrossWorkspaces(engine));
   const failedToDisable = new Set<LaneId>();

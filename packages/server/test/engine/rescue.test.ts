@@ -137,6 +137,26 @@ describe("a rescue", () => {
     expect(woken).toEqual([lanes[1], lanes[0]]);
   });
 
+  test("a rescue takes a job that comes after more jobs with locked keys than one statement takes", async ({ database, engine }) => {
+    const leaseId = await putNode(database, { alive: false });
+    const [locked, free] = [await putLane(database), await putLane(database)];
+    await putJobs(database, locked, { state: "active", leaseId, count: 5_000 });
+    await database.query(
+      `update job set concurrency_key = 'k', key_slot = n.slot from (select id, row_number() over (order by id) as slot from job where lane_id = $1) n
+       where job.id = n.id and lane_id = $1`,
+      [locked.laneId],
+    );
+    await putJobs(database, free, { state: "active", leaseId });
+    const lock = hold(engine, sql`select lock_keys(array[${locked.laneId}::bigint], array['k'])`);
+    await lock.held;
+    const { rescue, woken } = rescueOf(engine);
+    await rescue.passAcrossWorkspaces();
+    expect(woken).toEqual([free]);
+    await lock.release();
+    await rescue.stop();
+    expect(await database.query("select from job where lease_id = $1", [leaseId])).toEqual([]);
+  });
+
   test("a node that stops releases jobs whose keys are locked lane by lane", async ({ database, engine, onTestFinished }) => {
     const db = new Database({ connection: { connectionString: database.url }, size: 2, statementTimeoutMs: 60_000 });
     onTestFinished(() => db.close());

@@ -25,6 +25,8 @@ export interface TakingBack {
    * those whose keys other transactions have locked.
    */
   readonly lane: LaneKey | null;
+  /** Claims of these lanes are left out. */
+  readonly without?: readonly LaneId[];
   readonly limit: number;
 }
 
@@ -45,7 +47,7 @@ interface TakenBack {
  */
 export const takeBackAcrossWorkspaces = (
   db: Db,
-  { leaseId, outcome, error, maxLosses, plainKinds, onceKinds, lane, limit }: TakingBack,
+  { leaseId, outcome, error, maxLosses, plainKinds, onceKinds, lane, without = [], limit }: TakingBack,
 ): Promise<TakenBack[]> =>
   rows(
     db,
@@ -59,6 +61,7 @@ export const takeBackAcrossWorkspaces = (
           and kind::text <> all(${textArray(onceKinds)})
           and not (${outcome === "lost"}::boolean and node_losses + 1 >= ${maxLosses} and kind::text <> all(${textArray(plainKinds)}))
           and (${lane === null}::boolean or workspace_id = ${lane?.workspaceId ?? null}::uuid and lane_id = ${lane?.laneId ?? null}::bigint)
+          and lane_id <> all(${plainArray(without)}::bigint[])
         limit ${limit} for update skip locked
       ), ${MOVABLE_HELD}, moved as (
         update job j set
