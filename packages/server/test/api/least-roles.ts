@@ -18,6 +18,7 @@ export const LEAST: Record<string, Role> = {
   "POST /v1/workflows/{name}/trigger/batch": "write",
   "GET /v1/runs": "read",
   "GET /v1/runs/{id}": "read",
+  "GET /v1/runs/{id}/explain": "read",
   "GET /v1/runs/{id}/events": "read",
   "POST /v1/runs/{id}/cancel": "write",
   "POST /v1/runs/{id}/retry": "write",
