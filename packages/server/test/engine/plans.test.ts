@@ -268,7 +268,8 @@ const STATEMENTS_OF_RUNS: Record<string, (db: Db) => Promise<unknown>> = {
     completeRunsAcrossWorkspaces(db, [{ ...RUN, claim: SETTLED as never, result: "1", steps: [completedStep("a", "run", "1")] }]),
   "complete runs": (db) => completeRunsAcrossWorkspaces(db, [{ ...RUN, claim: SETTLED as never, result: "1", steps: [] }]),
   "end runs": (db) => markEndedAcrossWorkspaces(db, [{ ...RUN, status: "completed", result: "1", executions: 1 }]),
-  "record failures of runs": (db) => recordFailuresAcrossWorkspaces(db, [{ ...RUN, error: "{}", waitMs: 1, usesAttempt: true, reported: 1 }]),
+  "record failures of runs": (db) =>
+    recordFailuresAcrossWorkspaces(db, [{ ...RUN, error: "{}", waitMs: 1, usesAttempt: true, reported: 1 }]),
   "lock an execution": (db) => lockExecution(db, RUN, SETTLED as never),
   "find reported executions": (db) => findReportedAcrossWorkspaces(db, [SETTLED]),
   "record reported executions": (db) => recordReportedAcrossWorkspaces(db, [{ ...RUN, execution: 1 }]),
