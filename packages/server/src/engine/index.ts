@@ -12,4 +12,3 @@ export { countNodes, countNodesWithout, findNodeSecret, findNodeUrl, registerNod
 export * from "./leases/worker-store.ts";
 export * from "./rescue.ts";
 export * from "./settle.ts";
-export type { AttemptFacts, Ending } from "./settlement.ts";
