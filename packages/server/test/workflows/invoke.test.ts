@@ -95,7 +95,7 @@ describe("a run that has invoked a workflow", () => {
     expect(stepOf(await next)).toMatchObject({ status: "failed", error: { name: "WorkflowCancelledError", message } });
   });
 
-  test("goes on with an error when it is deleted with its workflow", async ({ service, engine, flow: { parent, child } }) => {
+  test("goes on with an error when it is deleted with its workflow", async ({ service, engine, flow: { parent, child, parentId } }) => {
     const woken: LaneKey[] = [];
     const { workspaceId } = await laneOfWorkflow(service, child.id);
     // In one transaction: the node's own sweep finds what has been committed.
@@ -109,6 +109,8 @@ describe("a run that has invoked a workflow", () => {
       status: "failed",
       error: { name: "WorkflowCancelledError", message: "The run was deleted with its workflow." },
     });
+    // Not when it would have timed out.
+    expect((await parent.get(parentId)).steps).toMatchObject([{ key: "bill", endedAt: new Date(service.clock.nowMs()).toISOString() }]);
   });
 
   test("leaves it alone when it is cancelled itself", async ({ service, flow: { child, parentId, childId } }) => {

@@ -138,7 +138,10 @@ function begin(
         from pending
       ), over as (
         select p.*, p.error is not null or p.signal is not null and p.payload is null or p.child_run_id is not null and p.child_status is distinct from 'completed' as has_failed,
-          coalesce(p.answered_at, case when p.error is not null or p.is_lost then moment() end, p.completed_at, p.child_ended_at, p.wake_at) as ended_at
+          -- A run that was deleted with its workflow has ended, but nobody knows when. Its timeout may not be over.
+          least(
+            coalesce(p.answered_at, case when p.error is not null or p.is_lost then moment() end, p.completed_at, p.child_ended_at, p.wake_at), moment()
+          ) as ended_at
         from (select *, bool_and(is_over) over (partition by run_id, signal) as none_waits from looked_at) p where p.is_over
       ), measured as (
         -- An error that a step had from the first was counted then. Lengths are known without reading the texts.
