@@ -38,6 +38,9 @@ export const ExplainedRunGate = Type.Union(
     Gate("RunCodeGate", "code", "Whether the run waits for other code, because its journal does not fit.", {
       step: Nullable(Type.String(), { description: "The step of the journal that does not fit." }),
       codeVersion: Nullable(Type.String(), { description: "Version of the code that the journal does not fit." }),
+      retryAt: Nullable(Moment("RFC 3339 in UTC."), {
+        description: "When the run is tried again; null: when a worker of another version polls, or it waits for no code.",
+      }),
     }),
     Gate("RunDueGate", "due", "Whether the run is due. It is not while its `delay` or the time before its next attempt lasts.", {
       dueAt: Nullable(Moment("RFC 3339 in UTC."), { description: "When it is, or was, due; null while it waits for steps or code." }),
@@ -95,7 +98,7 @@ const exampleGates: ExplainedRunGate[] = [
     figures: { status: "pending", attempt: 1, attempts: 3, endedAt: null },
   },
   { gate: "steps", holds: false, message: "It waits for no step.", figures: { waiting: 0, firstAt: null } },
-  { gate: "code", holds: false, message: "It waits for no other code.", figures: { step: null, codeVersion: null } },
+  { gate: "code", holds: false, message: "It waits for no other code.", figures: { step: null, codeVersion: null, retryAt: null } },
   { gate: "due", holds: false, message: `It was due at ${at}.`, figures: { dueAt: at } },
   { gate: "version", holds: false, message: "Workers of any version may have it.", figures: { version: null } },
   { gate: "plan", holds: false, message: "The plan pro includes callbacks.", figures: { plan: "pro", callbacks: true } },

@@ -54,7 +54,7 @@ const WaitingFor = Type.Object(
   {
     type: Type.Enum(["sleep", "signal", "http", "invoke", "code", "worker"], {
       description:
-        "What the run waits for. `code`: the journal does not fit the code, and the run continues with another version. `worker`: the run is due, " +
+        "What the run waits for. `code`: the journal does not fit the code, and the run continues with other code. `worker`: the run is due, " +
         "and is kept for a worker with its version.",
     }),
     step: Type.Optional(StepKey),
@@ -70,6 +70,7 @@ const WaitingFor = Type.Object(
     lastError: Type.Optional(Nullable(LastError, { description: "Why the last attempt of the call failed." })),
     journalVersion: Type.Optional(Nullable(Type.String(), { description: "With `code`: version of the code that started the run." })),
     codeVersion: Type.Optional(Nullable(Type.String(), { description: "With `code`: version of the code that the journal does not fit." })),
+    retryAt: Type.Optional(Moment("With `code`: when the run is tried again, if code without a version has tried it.")),
     version: Type.Optional(Type.String({ description: "With `worker`: the version of the code." })),
     reason: Type.Optional(Type.String({ description: "With `code`: what does not fit, and what to do." })),
   },

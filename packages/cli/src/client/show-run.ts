@@ -90,8 +90,8 @@ function nextOf(run: Run): string[] {
       return first === undefined ? [] : [`It continues at ${first}.`];
     }
     case "waiting":
-      return waitingFor.flatMap(({ type, signal, runId: child, codeVersion, reason }) => [
-        ...(type === "code" ? otherCode(runId, codeVersion ?? null, reason ?? "") : []),
+      return waitingFor.flatMap(({ type, signal, runId: child, codeVersion, reason, retryAt }) => [
+        ...(type === "code" ? otherCode(runId, codeVersion ?? null, reason ?? "", retryAt) : []),
         ...(signal === undefined ? [] : [`To continue it: tidemill signal complete ${quoted(signal)} '<payload>'`]),
         ...(child === undefined ? [] : [`The run that it waits for: tidemill run get ${child}`]),
       ]);
@@ -106,9 +106,9 @@ function nextOf(run: Run): string[] {
   }
 }
 
-const otherCode = (runId: string, version: string | null, reason: string): string[] => [
+const otherCode = (runId: string, version: string | null, reason: string, retryAt: string | undefined): string[] => [
   `The journal does not fit the code${version === null ? "" : ` of version ${version}`}: ${reason}`,
-  `It continues with a worker of another version. To try it again immediately: tidemill run retry ${runId}`,
+  `${retryAt === undefined ? "It continues with a worker of another version." : `It is tried again at ${retryAt}.`} To try it again immediately: tidemill run retry ${runId}`,
 ];
 
 const UNDONE = "The steps of the run are undone, so it cannot continue. Start another run.";

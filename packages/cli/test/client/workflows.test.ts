@@ -129,6 +129,17 @@ test("a run that waits for other code says why, and a run that is kept for anoth
   expect(await command.output("run", "get", kept)).toContain("\n\nIt is due, and kept for a worker of version v1, which started it.\n");
 });
 
+test("a run that code without a version tries again says when", async ({ command, service }) => {
+  const { trigger, take, end } = await putWorkflow(service);
+  const runId = await trigger();
+  await end(await take(), { outcome: "unfit", step: "load", error: "No step." });
+  const { waitingFor } = await command.json("run", "get", runId);
+  expect(await command.output("run", "get", runId)).toContain(
+    "\n\nThe journal does not fit the code: No step.\n" +
+      `It is tried again at ${waitingFor[0].retryAt}. To try it again immediately: tidemill run retry ${runId}\n`,
+  );
+});
+
 test("a run whose steps are undone does not say how to continue", async ({ command, service }) => {
   const { trigger, take } = await putWorkflow(service);
   const runId = await trigger();

@@ -53,7 +53,7 @@ function explainLive(live: LiveRun, quota: Quota): RunExplanation {
   return {
     ...named(run),
     heldBy,
-    summary: waits(job) ? summarizeReasons(job, reasons, jobGatesOf(heldBy), startMs) : describeRun(run, job),
+    summary: waits(job) ? summarizeReasons(job, reasons, jobGatesOf(live, heldBy), startMs) : describeRun(run, job),
     ahead: waits(job) ? job.ahead : null,
     aheadIsMore: job.ahead_is_more,
     gates: runGatesOf(live, quota),
@@ -61,16 +61,18 @@ function explainLive(live: LiveRun, quota: Quota): RunExplanation {
   };
 }
 
-/** Nobody knows when a signal, a call or other code comes. A run that only sleeps is due when it wakes. */
-function estimate({ run, job }: LiveRun, heldBy: readonly RunGateName[]): number | null {
-  if (heldBy.some((gate) => gate === "code" || gate === "version" || (gate === "steps" && run.status === "waiting"))) return null;
-  return estimateStart(job, jobGatesOf(heldBy));
+/** Nobody knows when a signal, a call or other code comes. A run that only sleeps, or is tried again, has its time. */
+function estimate(live: LiveRun, heldBy: readonly RunGateName[]): number | null {
+  const { run, unfit, job } = live;
+  const isUnknown = (gate: RunGateName) =>
+    gate === "version" || (gate === "code" && !unfit?.retry_at) || (gate === "steps" && run.status === "waiting");
+  return heldBy.some(isUnknown) ? null : estimateStart(job, jobGatesOf(live, heldBy));
 }
 
-/** The gates that hold a run, by the names that they have for jobs. The job of a run that waits for steps is not due. */
-const jobGatesOf = (heldBy: readonly RunGateName[]): GateName[] =>
+/** The gates that hold a run, by the names that they have for jobs. The job of a run that waits for steps, or is tried again, is not due. */
+const jobGatesOf = ({ unfit }: LiveRun, heldBy: readonly RunGateName[]): GateName[] =>
   heldBy.flatMap((gate): GateName[] => {
-    if (gate === "code" || gate === "version") return [];
-    if (gate === "steps") return ["due"];
+    if (gate === "version" || (gate === "code" && !unfit?.retry_at)) return [];
+    if (gate === "steps" || gate === "code") return ["due"];
     return gate === "concurrency" ? ["queue_concurrency"] : [gate];
   });

@@ -54,9 +54,10 @@ const OWN_REASONS: Record<OwnGate, (live: LiveRun) => string> = {
     const parts = named.map((step) => stepReason(step, now));
     return `it ${[...parts, ...(more > 0 ? [`waits for ${more} more ${more === 1 ? "step" : "steps"}`] : [])].join(" and ")}`;
   },
-  code: ({ unfit }) => {
+  code: ({ unfit, job: { now } }) => {
     const version = unfit?.version ? ` of version ${unfit.version}` : "";
-    return `its journal does not fit the code${version} at step "${unfit?.step}" and it waits for other code`;
+    const again = unfit?.retry_at ? ` and is tried again ${fromNow(unfit.retry_at, now)}` : "";
+    return `its journal does not fit the code${version} at step "${unfit?.step}" and it waits for other code${again}`;
   },
   version: ({ keptFor }) => `it is kept for a worker of version ${keptFor} which started it`,
 };
@@ -126,8 +127,8 @@ const DESCRIPTIONS: { [Name in RunGateName]: (live: LiveRun, quota: Quota) => De
   }),
 
   code: ({ unfit }) => ({
-    message: "It waits for no other code.",
-    figures: { step: unfit?.step ?? null, codeVersion: unfit?.version || null },
+    message: unfit === null ? "It waits for no other code." : "Its journal did not fit the code and it is due to be tried again.",
+    figures: { step: unfit?.step ?? null, codeVersion: unfit?.version || null, retryAt: unfit?.retry_at ?? null },
   }),
 
   due: (live) => {

@@ -300,7 +300,7 @@ export const EVENTS = {
   ),
   run_journal_rejected: event(
     "warn",
-    "The journal of a run does not fit the code of the worker that took it. The run waits for another version, and no attempt was used.",
+    "The journal of a run does not fit the code of the worker that took it. The run waits for other code, and no attempt was used.",
     { runId: "string", workflow: "string", step: "string", version: "string?" },
     [
       {

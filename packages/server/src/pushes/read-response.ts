@@ -34,7 +34,7 @@ export function* readResponse(kind: string, response: Response, nowMs: number, r
       return yield* readOutcome(kind, failed, readReported(outcome), { redactor, version: null });
     }
     if (outcome.outcome === "released") return { kind: "postponed", waitMs: (outcome.retry_in ?? 0) * 1_000 || RELEASED_MS };
-    // The code at the endpoint counts as code without a version: a run that does not fit it resumes when the workflow is registered again.
+    // The code at the endpoint counts as code without a version.
     return yield* readOutcome(kind, outcome, readReported(outcome), { redactor, version: null });
   } catch (error) {
     if (error instanceof JsonBodyError || error instanceof ProblemError)

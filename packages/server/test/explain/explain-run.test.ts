@@ -43,7 +43,7 @@ describe("the explanation of a run", () => {
           figures: { status: "pending", attempt: 1, attempts: 3, endedAt: null },
         },
         { gate: "steps", holds: false, message: "It waits for no step.", figures: { waiting: 0, firstAt: null } },
-        { gate: "code", holds: false, message: "It waits for no other code.", figures: { step: null, codeVersion: null } },
+        { gate: "code", holds: false, message: "It waits for no other code.", figures: { step: null, codeVersion: null, retryAt: null } },
         { gate: "due", holds: false, message: `It was due at ${NOON}.`, figures: { dueAt: NOON } },
         { gate: "version", holds: false, message: "Workers of any version may have it.", figures: { version: null } },
         {
@@ -175,7 +175,32 @@ describe("the explanation of a run", () => {
       summary: 'Not running: its journal does not fit the code of version v2 at step "load" and it waits for other code.',
       estimatedStart: null,
     });
-    expect(gateOf(explanation, "code").figures).toEqual({ step: "load", codeVersion: "v2" });
+    expect(gateOf(explanation, "code").figures).toEqual({ step: "load", codeVersion: "v2", retryAt: null });
+  });
+
+  test("says when code without a version tries it again", async ({ service }) => {
+    const flow = await putWorkflow(service);
+    const runId = await flow.trigger();
+    await flow.end(await flow.take(), { outcome: "unfit", step: "load", error: "The journal has another step." });
+    const retryAt = new Date(service.clock.nowMs() + 30_000).toISOString();
+    const explanation = await explain(service, runId);
+    expect(explanation).toMatchObject({
+      heldBy: ["code"],
+      summary: 'Not running: its journal does not fit the code at step "load" and it waits for other code and is tried again in 30 s.',
+      estimatedStart: retryAt,
+    });
+    expect(gateOf(explanation, "code").figures).toEqual({ step: "load", codeVersion: null, retryAt });
+    expect(gateOf(explanation, "due").figures).toEqual({ dueAt: null });
+    await service.advance(91);
+    const due = await explain(service, runId);
+    expect(due).toMatchObject({
+      heldBy: ["handler"],
+      summary: "Not running: no worker has asked for its runs for 1 min 31 s.",
+    });
+    expect(gateOf(due, "code")).toMatchObject({
+      holds: false,
+      message: "Its journal did not fit the code and it is due to be tried again.",
+    });
   });
 
   test("says that the circuit of its endpoint is open, and that its plan has none", async ({ service }) => {

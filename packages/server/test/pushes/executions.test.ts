@@ -97,6 +97,18 @@ test("a run whose journal does not fit waits until the workflow is registered ag
   expect(await workflow.get(runId)).toMatchObject({ attempt: 1, result: 1 });
 });
 
+test("a run whose journal does not fit is also sent again after a pause", async ({ service }) => {
+  let fits = false;
+  const workflow = await pushedWorkflow(service, () => (fits ? COMPLETED : { outcome: "unfit", step: "load", error: "It does not fit." }));
+  const runId = await workflow.trigger();
+  await workflow.untilStatus(runId, "waiting");
+  expect(await workflow.get(runId)).toMatchObject({ waitingFor: [{ type: "code", retryAt: expect.any(String) }] });
+  fits = true;
+  await service.advance(30);
+  await workflow.untilStatus(runId, "completed");
+  expect(await workflow.get(runId)).toMatchObject({ attempt: 1, result: 1 });
+});
+
 describe("a failed execution", () => {
   const FAILURES: readonly [string, Outcome, object][] = [
     ["with a 500", { status: 500, body: "no" }, { name: "HTTP_STATUS", message: "The handler answered 500: no" }],

@@ -179,6 +179,24 @@ describe("the events of a webhook", () => {
     expect(receiver.events[0]).toMatchObject({ type: "run.waiting_for_code", data: { runId, status: "waiting", waitingFor } });
   });
 
+  test("run.waiting_for_code comes once while a run is tried again, and again when it was given to other code", async ({
+    service,
+    onTestFinished,
+  }) => {
+    const receiver = await Receiver.create(service, onTestFinished, { events: ["run.waiting_for_code"] });
+    const flow = await putWorkflow(service);
+    await flow.trigger();
+    for (const step of ["load", "load again"]) {
+      await flow.end(await flow.take(), { outcome: "unfit", step, error: "It does not fit." });
+      await service.advance(30);
+    }
+    await flow.end(await flow.take(), { outcome: "unfit", step: "load again", error: "It does not fit." });
+    await service.ok("PUT", `/v1/workflows/${flow.id}`, {});
+    await flow.end(await flow.take(), { outcome: "unfit", step: "load after a registration", error: "It does not fit." });
+    await receiver.untilReceived(2);
+    expect(receiver.events.map(({ data }) => data.waitingFor[0].step)).toEqual(["load", "load after a registration"]);
+  });
+
   test("nothing is stored for workspaces and types that no webhook wants", async ({ service, onTestFinished }) => {
     const receiver = await Receiver.create(service, onTestFinished, { events: ["job.failed"] });
     const other = await limitedTo(service, {});

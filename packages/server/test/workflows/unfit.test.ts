@@ -1,6 +1,7 @@
 import { describe, expect } from "vitest";
 import { CodeVersions } from "../../src/workers/code-versions.ts";
 import { test as base } from "../harness/engine.ts";
+import type { Service } from "../harness/service.ts";
 import { laneOfWorkflow, putWorkflow, type TestWorkflow } from "../harness/workflows.ts";
 
 const REASON = 'The journal has step "load", but the code does not reach it.';
@@ -19,9 +20,33 @@ const test = base
     return runId;
   });
 
+const moment = (ms: number) => new Date(ms).toISOString();
+
 /** What a worker of this version takes. */
 const takenBy = async (flow: TestWorkflow, version: string | null) =>
   (await flow.work({ worker: `w-${version}`, workflows: [flow.id], ...(version && { version }) })).runs.map(({ runId }) => runId);
+
+/** Lets time pass until the run is due again, while a worker without a version polls in vain. */
+async function pass(service: Service, flow: TestWorkflow, seconds: number): Promise<void> {
+  for (let left = seconds; left > 0; left -= 60) {
+    expect(await takenBy(flow, null)).toEqual([]);
+    await service.advance(Math.min(left, 60));
+  }
+}
+
+/** Stores runs that were cancelled while they waited for other code than that of this version. */
+async function waitForCode(service: Service, flow: TestWorkflow, count: number, version: string): Promise<void> {
+  const { workspaceId, laneId } = await laneOfWorkflow(service, flow.id);
+  await service.database.query(
+    `with ended as (
+      insert into run (workspace_id, lane_id, id, status, attempts, input, trigger, created_at, ended_at, expires_at)
+      select $1, $2, ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'cancelled', 3, 'null', '{}', moment(), moment(), 'infinity'
+      from generate_series(1, $3::int) n returning workspace_id, lane_id, id
+    ) insert into run_unfit (workspace_id, run_id, lane_id, step, reason, version, tried, parked)
+      select workspace_id, id, lane_id, 'load', 'It does not fit.', $4, array[$4], true from ended`,
+    [workspaceId, laneId, count, version],
+  );
+}
 
 /** A worker of this version takes the run and reports that its journal does not fit. */
 async function misfits(flow: TestWorkflow, version: string | null): Promise<void> {
@@ -67,8 +92,9 @@ describe("a run whose journal does not fit the code", () => {
       attempt: 1,
       error: null,
       nextAttemptAt: null,
-      waitingFor: [{ type: "code", step: "load", journalVersion: "v1", codeVersion: "v2", reason: REASON }],
     });
+    const waitingFor = [{ type: "code", step: "load", journalVersion: "v1", codeVersion: "v2", reason: REASON }];
+    expect((await flow.get(runId)).waitingFor).toEqual(waitingFor);
     expect((await service.ok("GET", "/v1/runs?status=waiting")).data).toMatchObject([{ runId }]);
     expect(await takenBy(flow, "v2")).toEqual([]);
     await service.advance(86_400);
@@ -119,6 +145,67 @@ describe("a run whose journal does not fit the code", () => {
     const asked = flow.work({ workflows: [flow.id], wait: 10 });
     await service.ok("PUT", `/v1/workflows/${flow.id}`, {});
     expect((await asked).runs).toMatchObject([{ runId }]);
+  });
+
+  test("is tried again by code without a version after pauses that grow, and uses no attempt", async ({ service, flow, runId }) => {
+    const pauses: number[] = [];
+    for (let tries = 0; tries < 8; tries += 1) {
+      await misfits(flow, null);
+      const run = await flow.get(runId);
+      expect(run).toMatchObject({ status: "waiting", attempt: 1, nextAttemptAt: null });
+      const [{ retryAt = "" } = {}] = run.waitingFor;
+      const seconds = (Date.parse(retryAt) - service.clock.nowMs()) / 1_000;
+      await pass(service, flow, seconds);
+      pauses.push(seconds);
+    }
+    expect(pauses).toEqual([30, 30, 60, 120, 240, 480, 900, 900]);
+    const run = await flow.take();
+    expect(await flow.get(runId)).toMatchObject({ status: "running", waitingFor: [] });
+    await flow.end(run, { outcome: "completed" });
+    expect(await flow.get(runId)).toMatchObject({ status: "completed", attempt: 1 });
+  });
+
+  test("goes on with fitting code that came while other code without a version still asked", async ({ service, flow, runId }) => {
+    for (const seconds of [30, 30, 60]) {
+      await misfits(flow, null);
+      await pass(service, flow, seconds);
+    }
+    await misfits(flow, null);
+    expect(await flow.get(runId)).toMatchObject({ waitingFor: [{ retryAt: moment(service.clock.nowMs() + 120_000) }] });
+    // The other code takes what the fitting code releases when it registers.
+    await service.ok("PUT", `/v1/workflows/${flow.id}`, {});
+    await misfits(flow, null);
+    await service.advance(30);
+    expect(await takenBy(flow, null)).toEqual([runId]);
+  });
+
+  test("waits for nothing but its steps when it has gone on, and not as long the next time", async ({ service, flow, runId }) => {
+    for (const seconds of [30, 30, 60]) {
+      await misfits(flow, null);
+      await pass(service, flow, seconds);
+    }
+    const wait = { key: "approval", type: "wait", status: "waiting", signal: "approve.again", timeout: 100_000_000 };
+    await flow.end(await flow.take(), { outcome: "suspended", steps: [wait] });
+    expect((await flow.get(runId)).waitingFor).toMatchObject([{ type: "signal" }]);
+    await service.ok("POST", "/v1/signals/approve.again/complete", "true");
+    await misfits(flow, null);
+    expect(await flow.get(runId)).toMatchObject({ waitingFor: [{ type: "code", retryAt: moment(service.clock.nowMs() + 30_000) }] });
+  });
+
+  test("is tried again, too, if code that has a version did not fit either", async ({ service, flow, runId }) => {
+    await misfits(flow, null);
+    await misfits(flow, "v2");
+    expect(await flow.get(runId)).toMatchObject({ waitingFor: [{ codeVersion: "v2", retryAt: moment(service.clock.nowMs() + 30_000) }] });
+    await service.advance(30);
+    expect(await takenBy(flow, null)).toEqual([runId]);
+  });
+
+  test("can be cancelled while it is due again", async ({ service, flow, runId }) => {
+    await misfits(flow, null);
+    await service.advance(30);
+    expect(await flow.get(runId)).toMatchObject({ status: "waiting", waitingFor: [{ type: "code" }] });
+    expect(await service.ok("POST", `/v1/runs/${runId}/cancel`)).toMatchObject({ status: "cancelled", waitingFor: [] });
+    expect(await takenBy(flow, null)).toEqual([]);
   });
 
   test("can be cancelled, and goes on after a retry with any version", async ({ service, flow, runId }) => {
@@ -206,19 +293,7 @@ describe("a run whose journal does not fit the code", () => {
 
   test("goes on behind many that were cancelled meanwhile", async ({ service, flow, runId }) => {
     await misfits(flow, "v2");
-    const [lane] = await service.database.query<{ lane_id: string; workspace_id: string }>(
-      "select id as lane_id, workspace_id from lane where name = $1",
-      [flow.id],
-    );
-    await service.database.query(
-      `with ended as (
-        insert into run (workspace_id, lane_id, id, status, attempts, input, trigger, created_at, ended_at, expires_at)
-        select $1, $2, ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'cancelled', 3, 'null', '{}', moment(), moment(), 'infinity'
-        from generate_series(1, 600) n returning workspace_id, lane_id, id
-      ) insert into run_unfit (workspace_id, run_id, lane_id, step, reason, version, tried, parked)
-        select workspace_id, id, lane_id, 'load', 'It does not fit.', 'v2', '{v2}', true from ended`,
-      [lane?.workspace_id, lane?.lane_id],
-    );
+    await waitForCode(service, flow, 600, "v2");
     expect(await takenBy(flow, "v3")).toEqual([runId]);
   });
 });

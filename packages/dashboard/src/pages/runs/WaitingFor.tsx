@@ -86,6 +86,16 @@ function describe(wait: Wait): ReactNode {
         </>
       );
     default:
-      return <>Waits for code that fits its journal. {reason}</>;
+      return (
+        <>
+          Waits for code that fits its journal
+          {wait.retryAt && (
+            <>
+              , is tried again <Time at={wait.retryAt} />
+            </>
+          )}
+          . {reason}
+        </>
+      );
   }
 }

@@ -45,9 +45,9 @@ const NO_ROOM = journalTooLargeError([{ key: "%s" }]);
 
 /**
  * Begins executions. Waits that are over end, in the order in which they were over. A step fails if the journal has no room for what it has
- * waited for. The runs get the status `running`, and from now on an earlier execution may not add to their journals. Returns the runs that
- * have not ended in the meantime. An execution that waited for long may have lost its job: it does not begin if its run waits for more than time,
- * because nothing would wake the run. Uses the primary keys.
+ * waited for. The runs get the status `running`, also those that waited for other code, and from now on an earlier execution may not add to
+ * their journals. Returns the runs that have not ended in the meantime. An execution that waited for long may have lost its job: it does not
+ * begin if its run waits for more than time, because nothing would wake the run. Uses the primary keys.
  */
 export async function beginExecutions(
   database: Transactional,
@@ -109,7 +109,7 @@ function begin(
     db,
     sql`
       with begun as (
-        select workspace_id, id, last_seq, journal_bytes from run where workspace_id = ${workspaceId} and id = any(${ids}::uuid[]) and ${LIVE}
+        select workspace_id, id, status, last_seq, journal_bytes from run where workspace_id = ${workspaceId} and id = any(${ids}::uuid[]) and ${LIVE}
           and (${all}::boolean or not exists (
             select from run_step s
             where s.workspace_id = run.workspace_id and s.run_id = run.id and s.status = 'waiting' and s.type <> 'sleep' offset 0))
@@ -195,6 +195,9 @@ function begin(
           and not g.registered and g.payload is null
           and ((g.run_id, g.id) in (
             select run_id, signal from over where signal is not null and has_failed and not is_lost and error is null and none_waits)) is true
+      ), tried_again as (
+        update run_unfit set parked = false
+        where workspace_id = ${workspaceId} and run_id = any(array(select id from begun where status = 'waiting')) and parked is not distinct from true
       )
       update run r set status = 'running', started_at = coalesce(started_at, moment()), version = case when started_at is null then ${version}::text else version end,
         last_execution = greatest(r.last_execution, e.execution),

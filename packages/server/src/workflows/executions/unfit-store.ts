@@ -1,12 +1,15 @@
-import { type Db, plainArray, type RunId, row, rows, sql, textArray } from "#kernel";
+import { type Db, plainArray, type RunId, row, rows, sql, type Timestamp, textArray } from "#kernel";
 import type { LaneKey } from "#lanes";
-import { LIVE, type RunKey, type UnfitRow } from "../runs/run.ts";
+import { LIVE, type ParkedRow, type RunKey, type UnfitRow } from "../runs/run.ts";
 import type { ExecutionOfRun } from "../steps/reported-store.ts";
 
 /**
  * A version is gone if no worker with this version has polled for this long. A worker polls every 30 s, which is recorded up to 30 s later.
  */
 export const VERSION_GONE_SECONDS = 90;
+
+/** The due time of a job whose run waits for code of a version that has not tried it. */
+export const NEVER = "9999-01-01T00:00:00.000Z" as Timestamp;
 
 /** A journal that did not fit the code. */
 export interface UnfitRun extends LaneKey, ExecutionOfRun, UnfitRow {}
@@ -18,6 +21,10 @@ export interface RecordedUnfit {
   readonly next: string | null;
   /** Whether the version that the journal did not fit had tried the run before. */
   readonly again: boolean;
+  /** Whether code without a version has tried the run. It may be other code the next time. */
+  readonly mayChange: boolean;
+  /** For how long the run has waited for code, though it was tried again meanwhile. Seconds. */
+  readonly waitedSeconds: number;
 }
 
 /**
@@ -30,7 +37,10 @@ export const recordUnfitAcrossWorkspaces = (tx: Db, unfit: readonly UnfitRun[]):
     tx,
     sql`
       with unfit as (
-        select u.*, coalesce(f.tried, '{}') as before, n.version as next
+        select u.*, coalesce(f.tried, '{}') as before, n.version as next,
+          coalesce(case when f.execution = (
+            select reported_execution from run r where r.workspace_id = any(array[u.workspace_id]) and r.id = u.id
+          ) then f.waiting_since end, moment()) as since
         from unnest(${plainArray(unfit.map((one) => one.workspaceId))}::uuid[], ${plainArray(unfit.map((one) => one.laneId))}::bigint[],
           ${plainArray(unfit.map((one) => one.id))}::uuid[], ${textArray(unfit.map((one) => one.step))}::text[],
           ${textArray(unfit.map((one) => one.reason))}::text[], ${textArray(unfit.map((one) => one.version))}::text[],
@@ -49,18 +59,29 @@ export const recordUnfitAcrossWorkspaces = (tx: Db, unfit: readonly UnfitRun[]):
         from unfit u where r.workspace_id = any(array[u.workspace_id]) and r.id = u.id and r.${LIVE}
         returning r.id
       ), recorded as (
-        insert into run_unfit (workspace_id, run_id, lane_id, step, reason, version, tried, parked)
-        select workspace_id, id, lane_id, step, reason, version, array_append(array_remove(before, version), version), next is null
+        insert into run_unfit (workspace_id, run_id, lane_id, step, reason, version, tried, parked, waiting_since, execution)
+        select workspace_id, id, lane_id, step, reason, version, array_append(array_remove(before, version), version), next is null,
+          case when next is null then since end, execution
         from unfit where id in (select id from moved)
         on conflict (workspace_id, run_id) do update set step = excluded.step, reason = excluded.reason, version = excluded.version,
-          tried = excluded.tried, parked = excluded.parked
+          tried = excluded.tried, parked = excluded.parked, waiting_since = excluded.waiting_since, execution = excluded.execution
       )
-      select id, next, version = any(before) as again from unfit where id in (select id from moved)`,
+      select id, next, version = any(before) as again, '' = version or '' = any(before) as "mayChange",
+        extract(epoch from moment() - since)::float8 as "waitedSeconds"
+      from unfit where id in (select id from moved)`,
   );
 
-/** Why a run waits for other code. Null: it does not. Uses the primary key. */
-export const findParked = (db: Db, { workspaceId, id }: RunKey): Promise<UnfitRow | null> =>
-  row(db, sql`select step, reason, version from run_unfit where workspace_id = ${workspaceId} and run_id = ${id} and parked`);
+/** Why a run waits for other code. Null: it does not. Uses the primary keys. */
+export const findParked = (db: Db, { workspaceId, id }: RunKey): Promise<ParkedRow | null> =>
+  row(
+    db,
+    sql`
+      select u.step, u.reason, u.version, (
+        select nullif(j.run_at, ${NEVER}::timestamptz) from job j
+        where j.workspace_id = ${workspaceId} and j.lane_id = u.lane_id and j.id = u.run_id
+      ) as retry_at
+      from run_unfit u where u.workspace_id = ${workspaceId} and u.run_id = ${id} and u.parked`,
+  );
 
 /**
  * Finds runs that wait for other code and have not tried this version. An empty version stands for any code without one. Uses index
@@ -78,7 +99,7 @@ export const findParkedUntried = async (db: Db, { workspaceId, laneId }: LaneKey
     )
   ).map(({ run_id }) => run_id);
 
-/** Lets runs resume that wait for other code. Their jobs are locked. Returns the runs that have not ended. Uses the primary keys. */
+/** Lets runs resume that wait for other code. They and their jobs are locked. Returns the runs that have not ended. Uses the primary keys. */
 export const unpark = async (tx: Db, { workspaceId, laneId }: LaneKey, ids: readonly RunId[]): Promise<RunId[]> => {
   const live = await rows<{ id: RunId }>(
     tx,
@@ -88,7 +109,10 @@ export const unpark = async (tx: Db, { workspaceId, laneId }: LaneKey, ids: read
         and id in (select run_id from run_unfit where workspace_id = ${workspaceId} and lane_id = ${laneId} and run_id = any(${plainArray(ids)}::uuid[]) and parked)
       returning id`,
   );
-  await rows(tx, sql`update run_unfit set parked = false where workspace_id = ${workspaceId} and run_id = any(${plainArray(ids)}::uuid[])`);
+  await rows(
+    tx,
+    sql`update run_unfit set parked = false, waiting_since = null where workspace_id = ${workspaceId} and run_id = any(${plainArray(ids)}::uuid[])`,
+  );
   return live.map(({ id }) => id);
 };
 

@@ -1,7 +1,8 @@
 import { type Due, type DueForVersion, lockJobsAcrossWorkspaces, makeDueAcrossWorkspaces, setDueAcrossWorkspaces } from "#jobs";
 import type { Db, JobId, RunId, Timestamp, Transactional } from "#kernel";
 import type { LaneKey } from "#lanes";
-import { findParkedUntried, recordUnfitAcrossWorkspaces, type UnfitRun, unpark } from "./unfit-store.ts";
+import { lockRunsAcrossWorkspaces } from "../steps/wait-store.ts";
+import { findParkedUntried, NEVER, recordUnfitAcrossWorkspaces, type UnfitRun, unpark } from "./unfit-store.ts";
 
 /** What a program reported about a run whose journal does not fit its code, as the settle carries it. */
 export interface UnfitReport {
@@ -10,20 +11,21 @@ export interface UnfitReport {
   readonly version: string | null;
 }
 
-/** The due time of a job whose run waits for other code. */
-const NEVER = "9999-01-01T00:00:00.000Z" as Timestamp;
 /** After a version has tried a run for the second time, how long until it may get the run again. */
 const AGAIN_AFTER_SECONDS = 30;
+/** The shortest and the longest time until code without a version tries a run again. In between, as long as the run has waited. */
+const RETRY_AFTER_SECONDS = { min: 30, max: 900 };
 /** The maximum number of runs in one transaction. */
 const CHUNK = 500;
 
 const jobOf = ({ workspaceId, laneId }: LaneKey, id: RunId) => ({ workspaceId, laneId, id: id as string as JobId });
 
 /**
- * Lets runs whose journals did not fit wait for other code, or gives them to a version that has not tried them. This uses no attempt. The
+ * Lets runs whose journals did not fit wait for other code, or gives them to a version that has not tried them. This uses no attempt. Runs
+ * that code without a version has tried are also due from time to time, because nobody can tell when it is other code (decision 81). The
  * jobs of the runs are locked.
  *
- * @returns when the runs are due that do not wait for other code
+ * @returns when the runs are due
  */
 export async function parkUnfitAcrossWorkspaces(tx: Db, unfit: readonly UnfitRun[]): Promise<Timestamp[]> {
   const recorded = new Map((await recordUnfitAcrossWorkspaces(tx, unfit)).map((one) => [one.id, one]));
@@ -36,14 +38,18 @@ export async function parkUnfitAcrossWorkspaces(tx: Db, unfit: readonly UnfitRun
       due.push({ ...jobOf(run, run.id), at: null });
       continue;
     }
-    const { next, again } = one;
-    if (next === null) due.push({ ...jobOf(run, run.id), at: NEVER });
+    const { next, again, mayChange, waitedSeconds } = one;
     // A node that does not know about the next version yet would give the run to this version over and over.
-    else given.push({ ...jobOf(run, run.id), version: next, seconds: again ? AGAIN_AFTER_SECONDS : 0 });
+    if (next !== null) given.push({ ...jobOf(run, run.id), version: next, seconds: again ? AGAIN_AFTER_SECONDS : 0 });
+    else if (mayChange) given.push({ ...jobOf(run, run.id), version: null, seconds: retryAfterSeconds(waitedSeconds) });
+    else due.push({ ...jobOf(run, run.id), at: NEVER });
   }
   if (due.length > 0) await setDueAcrossWorkspaces(tx, due);
   return given.length > 0 ? makeDueAcrossWorkspaces(tx, given) : [];
 }
+
+const retryAfterSeconds = (waitedSeconds: number): number =>
+  Math.round(Math.min(Math.max(waitedSeconds, RETRY_AFTER_SECONDS.min), RETRY_AFTER_SECONDS.max));
 
 /**
  * Lets runs of a workflow that wait for other code resume with a version that has not tried them. Without a version: the runs that code
@@ -63,6 +69,11 @@ async function release(tx: Db, lane: LaneKey, ids: readonly RunId[], version: st
   await lockJobsAcrossWorkspaces(
     tx,
     ids.map((id) => jobOf(lane, id)),
+  );
+  // Executions of some may be about to begin.
+  await lockRunsAcrossWorkspaces(
+    tx,
+    ids.map((id) => ({ workspaceId: lane.workspaceId, id })),
   );
   const unparked = await unpark(tx, lane, ids);
   if (unparked.length > 0)

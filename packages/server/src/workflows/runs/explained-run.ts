@@ -1,7 +1,7 @@
 import { type Db, type JobId, type RunId, row, rows, sql, type Timestamp } from "#kernel";
 import { findParked } from "../executions/unfit-store.ts";
 import { findKeptFor } from "../executions/version-store.ts";
-import { isEnded, type RunKey, type RunRow, readRunId, runNotFound, type StepRow, type UnfitRow } from "./run.ts";
+import { isEnded, type ParkedRow, type RunKey, type RunRow, readRunId, runNotFound, type StepRow } from "./run.ts";
 import { LISTED, RUN_AND_LANE } from "./run-store.ts";
 
 /** How many of the steps that a run waits for are named. */
@@ -25,7 +25,7 @@ export interface RunToExplain {
   readonly jobId: JobId;
   readonly waiting: WaitingSteps;
   /** Why it waits for other code, if it does. */
-  readonly unfit: UnfitRow | null;
+  readonly unfit: ParkedRow | null;
   /** The version for whose workers it is kept, while workers of other versions poll. */
   readonly keptFor: string | null;
 }

@@ -99,6 +99,12 @@ export interface UnfitRow {
   readonly version: string;
 }
 
+/** Why a run waits for other code. */
+export interface ParkedRow extends UnfitRow {
+  /** When it is tried again. Null: only when a version comes that has not tried it. */
+  readonly retry_at: Timestamp | null;
+}
+
 /** Whether nothing more happens to a run, unless it is retried. */
 export const isEnded = ({ ended_at }: Pick<RunRow, "ended_at">): boolean => ended_at !== null;
 
@@ -130,7 +136,7 @@ export interface RunDetails {
   readonly calls: readonly PendingCall[];
   readonly hookErrors: RunRecord["hookErrors"];
   /** Why it waits for other code, if it does. */
-  readonly unfit: UnfitRow | null;
+  readonly unfit: ParkedRow | null;
   /** The version for whose workers the run is kept, while workers of other versions poll. */
   readonly keptFor: string | null;
 }
@@ -164,6 +170,7 @@ function* showWaitingFor({ ended_at, version }: RunRow, { steps, calls, unfit, k
     journalVersion: version,
     codeVersion: unfit.version || null,
     reason: unfit.reason,
+    ...(unfit.retry_at !== null && { retryAt: unfit.retry_at }),
   };
   const waiting = steps.filter(({ status }) => status === "waiting");
   const callOf = new Map(calls.map((call) => [call.key, call]));
