@@ -291,6 +291,17 @@ describe("a run whose journal does not fit the code", () => {
     expect(await takenBy(flow, "v9")).toEqual([runId]);
   });
 
+  test("is released once by a registration, though code that it does not fit takes it again at once", async ({ service, flow, runId }) => {
+    await misfits(flow, null);
+    await waitForCode(service, flow, 600, "");
+    await service.database.query(`
+      create function park_again() returns trigger language plpgsql as $$ begin new.parked := true; return new; end $$;
+      create trigger park_again before update on run_unfit for each row execute function park_again()`);
+    await service.ok("PUT", `/v1/workflows/${flow.id}`, {});
+    await service.database.query("drop function park_again cascade");
+    expect(await takenBy(flow, null)).toEqual([runId]);
+  });
+
   test("goes on behind many that were cancelled meanwhile", async ({ service, flow, runId }) => {
     await misfits(flow, "v2");
     await waitForCode(service, flow, 600, "v2");

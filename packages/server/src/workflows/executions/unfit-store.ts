@@ -84,16 +84,24 @@ export const findParked = (db: Db, { workspaceId, id }: RunKey): Promise<ParkedR
   );
 
 /**
- * Finds runs that wait for other code and have not tried this version. An empty version stands for any code without one. Uses index
- * run_unfit_parked.
+ * Finds runs that wait for other code and have not tried this version, in the order of their ids. An empty version stands for any code
+ * without one. Uses index run_unfit_parked.
+ *
+ * @param after the id before the first one
  */
-export const findParkedUntried = async (db: Db, { workspaceId, laneId }: LaneKey, version: string, limit: number): Promise<RunId[]> =>
+export const findParkedUntried = async (
+  db: Db,
+  { workspaceId, laneId }: LaneKey,
+  version: string,
+  after: RunId,
+  limit: number,
+): Promise<RunId[]> =>
   (
     await rows<{ run_id: RunId }>(
       db,
       sql`
         select run_id from run_unfit
-        where workspace_id = ${workspaceId} and lane_id = ${laneId} and parked
+        where workspace_id = ${workspaceId} and lane_id = ${laneId} and parked and run_id > ${after}
           and case when ${version} = '' then version = '' else not ${version} = any(tried) end
         order by run_id limit ${limit}`,
     )

@@ -17,6 +17,8 @@ const AGAIN_AFTER_SECONDS = 30;
 const RETRY_AFTER_SECONDS = { min: 30, max: 900 };
 /** The maximum number of runs in one transaction. */
 const CHUNK = 500;
+/** Before all runs. */
+const FIRST_RUN = "00000000-0000-0000-0000-000000000000" as RunId;
 
 const jobOf = ({ workspaceId, laneId }: LaneKey, id: RunId) => ({ workspaceId, laneId, id: id as string as JobId });
 
@@ -58,10 +60,14 @@ const retryAfterSeconds = (waitedSeconds: number): number =>
  * @returns how many runs resume
  */
 export async function releaseParked(database: Transactional, lane: LaneKey, version: string): Promise<number> {
+  // Each run once: code that it does not fit may take it again at once.
+  let after = FIRST_RUN;
   for (let released = 0; ; ) {
-    const ids = await findParkedUntried(database, lane, version, CHUNK);
+    const ids = await findParkedUntried(database, lane, version, after, CHUNK);
     if (ids.length > 0) released += await database.transaction((tx) => release(tx, lane, ids, version || null));
-    if (ids.length < CHUNK) return released;
+    const last = ids.at(CHUNK - 1);
+    if (last === undefined) return released;
+    after = last;
   }
 }
 
