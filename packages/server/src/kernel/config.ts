@@ -310,7 +310,13 @@ function readSetting({ names, read, fallback }: Setting<unknown>, env: Record<st
 }
 
 /** Variables of the command line and of clients, which are not settings of a node. */
-const OTHER_VARIABLES = new Set(["TIDEMILL_URL", "TIDEMILL_KEY", "TIDEMILL_PROFILE", "TIDEMILL_CALLBACK_SECRET"]);
+const OTHER_VARIABLES = new Set([
+  "TIDEMILL_URL",
+  "TIDEMILL_KEY",
+  "TIDEMILL_PROFILE",
+  "TIDEMILL_CALLBACK_SECRET",
+  "TIDEMILL_ENDPOINT_SECRET",
+]);
 
 /** Variables that look like settings but are unknown. Without a warning, a misspelt setting would silently have no effect. */
 export function unknownSettings(env: Record<string, string | undefined>): string[] {

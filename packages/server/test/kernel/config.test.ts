@@ -151,6 +151,8 @@ describe("what is shown of a configuration", () => {
         TIDEMILL_KEY: "k",
         TIDEMILL_URL: "u",
         TIDEMILL_PROFILE: "p",
+        TIDEMILL_CALLBACK_SECRET: "c",
+        TIDEMILL_ENDPOINT_SECRET: "e",
       }),
     ).toEqual(["TIDEMILL_PROT"]);
   });
