@@ -120,7 +120,7 @@ export class Transport {
       if (signal?.aborted) throw signal.reason;
       if (error instanceof TidemillError) throw error;
       if (deadline.passed)
-        throw new TidemillError({ code: "TIMEOUT", message: `No response from ${url} in ${timeoutMs} ms.`, cause: error });
+        throw new TidemillError({ code: "TIMEOUT", message: `No response from ${url} in ${Math.round(timeoutMs)} ms.`, cause: error });
       throw connectionError(url, error);
     } finally {
       deadline.end();

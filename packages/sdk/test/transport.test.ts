@@ -159,7 +159,7 @@ describe("an error", () => {
 describe("time and signals", () => {
   test("a request without a response in time fails", async ({ clients: { proxy, tidemill } }) => {
     proxy.faults = ["hang"];
-    const error = await failureOf(tidemill.queues.create({ name: "slow" }, { timeoutMs: 20 }));
+    const error = await failureOf(tidemill.queues.create({ name: "slow" }, { timeoutMs: 20.4 }));
     expect(error).toMatchObject({ code: "TIMEOUT", status: null, message: `No response from ${proxy.url} in 20 ms.` });
   });
 

@@ -41,7 +41,7 @@ export class StepTimeoutError extends Error {
   override readonly name: string = "StepTimeoutError";
 
   constructor(step: string, ms: number) {
-    super(`Step "${step}" took longer than ${ms} ms.`);
+    super(`Step "${step}" took longer than ${Math.round(ms)} ms.`);
   }
 }
 
