@@ -19,8 +19,18 @@ const SIGNAL_ERRORS: readonly unknown[] = ["SignalTakenError", "TooManySignalsEr
  */
 export function stepErrorOf(outcome: Outcome, thrown: unknown): StepError {
   const error = errorOf(outcome);
-  if (thrown instanceof Error && thrown.stack !== undefined) error.stack = thrown.stack;
+  const stack = stackOf(thrown);
+  if (stack !== undefined) error.stack = stack;
   return error;
+}
+
+/** The stack of an error. It is made when it is read, which throws if the error does not tell its message. */
+function stackOf(thrown: unknown): string | undefined {
+  try {
+    return thrown instanceof Error ? thrown.stack : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function errorOf({ key, type, error, output }: Outcome): StepError {

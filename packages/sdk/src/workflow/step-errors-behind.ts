@@ -1,9 +1,18 @@
 import { StepError } from "./errors.ts";
 
+/** Anything may have been thrown, even what throws when it is read. */
+function causeOf(error: Error): unknown {
+  try {
+    return error.cause;
+  } catch {
+    return undefined;
+  }
+}
+
 /** An error and its causes. */
 function* causesOf(error: unknown): Generator<Error> {
   const seen = new Set<unknown>();
-  for (let one = error; one instanceof Error && !seen.has(one); one = one.cause) {
+  for (let one = error; one instanceof Error && !seen.has(one); one = causeOf(one)) {
     yield one;
     seen.add(one);
   }
@@ -22,7 +31,7 @@ export function stepErrorsBehind(error: unknown): StepError[] {
     if (!(one instanceof Error) || seen.has(one)) return [];
     seen.add(one);
     if (one instanceof StepError) return [one];
-    return [...(one instanceof AggregateError ? one.errors : []), one.cause].flatMap(behind);
+    return [...(one instanceof AggregateError ? one.errors : []), causeOf(one)].flatMap(behind);
   };
   return behind(error);
 }

@@ -367,3 +367,17 @@ describe("lifecycle hooks in testWorkflow", () => {
     expect(run).toMatchObject({ status: "completed", hookErrors: [{ hook: "onSuccess", message: "No mail today." }] });
   });
 });
+
+test.for(["message", "stack", "cause"])("a run fails with an error of a step whose %s cannot be read", async (property) => {
+  const error = Object.defineProperty(new Error("It broke."), property, {
+    get: () => {
+      throw new Error("It cannot be read.");
+    },
+  });
+  const throwing = (): never => {
+    throw error;
+  };
+  const message = property === "message" ? "Something without a text was thrown." : "It broke.";
+  for (const program of [({ step }: WorkflowContext) => step.run("break", throwing), throwing])
+    expect(await testWorkflow(workflow({ id: "broken" }, program), {})).toMatchObject({ status: "failed", attempt: 3, error: { message } });
+});
