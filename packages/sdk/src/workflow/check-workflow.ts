@@ -1,5 +1,5 @@
 import { LIMITS } from "@tidemill/contract/limits";
-import { checkNames } from "../check-names.ts";
+import { checkNames, checkObject } from "../check-names.ts";
 import { givenText } from "../given-text.ts";
 import { checkSchema } from "../schema.ts";
 import { type Duration, durationMs } from "./duration.ts";
@@ -9,6 +9,13 @@ import { isStorable } from "./storable.ts";
 
 const ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 
+/** Options of a handler over HTTP that are easily looked for here, and where they belong. */
+const OF_HANDLER: Readonly<Record<string, string>> = {
+  endpointUrl: "handler.register({ endpointUrl })",
+  endpointTimeout: "handler.register({ endpointUrl, endpointTimeout })",
+  secret: "serve({ workflows, secret })",
+};
+
 /**
  * Checks the options of a workflow where it is defined. The service checks the same when a worker registers the workflow.
  *
@@ -16,6 +23,9 @@ const ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
  * @throws {TypeError} naming the option that is wrong
  */
 export function checkWorkflow(options: object, known: object): void {
+  checkObject("The options of workflow", options);
+  for (const [name, call] of Object.entries(OF_HANDLER))
+    if (Object.hasOwn(options, name)) throw new TypeError(`${name} is not an option of workflow. Pass it to the handler: ${call}.`);
   checkNames("workflow", options, known);
   const { id, on, input, signals, attempts, backoff, concurrency, version, onSuccess, onFailure, onCancel } = options as Readonly<
     Record<string, unknown>

@@ -8,6 +8,15 @@ const nothing = () => {};
 describe("options of a workflow are checked where they are written", () => {
   test.for<[object, string]>([
     [{ atempts: 3 }, "atempts is not an option of workflow. Did you mean attempts?"],
+    [
+      { endpointTimeout: 60 },
+      "endpointTimeout is not an option of workflow. Pass it to the handler: handler.register({ endpointUrl, endpointTimeout }).",
+    ],
+    [
+      { endpointUrl: "https://example.com" },
+      "endpointUrl is not an option of workflow. Pass it to the handler: handler.register({ endpointUrl }).",
+    ],
+    [{ secret: "cbs_" }, "secret is not an option of workflow. Pass it to the handler: serve({ workflows, secret })."],
     [{ retries: 3 }, "retries is not an option of workflow."],
     [{ id: "a b" }, "id must be letters, digits, dots, hyphens and underscores"],
     [{ id: undefined }, "id must be letters"],
