@@ -25,8 +25,16 @@ export const ReportedSteps = Type.Object(
 );
 export type ReportedSteps = Static<typeof ReportedSteps>;
 
+const Ready = Type.Optional(
+  Type.Array(Type.String(), {
+    description:
+      "Keys of the reported waits whose outcome is there already, such as the payload of a signal that was completed before. The next " +
+      "execution begins with it. Left out if there are none.",
+  }),
+);
+
 export const StepsStored = Type.Object(
-  { steps: Type.Integer({ description: "How many steps the journal has." }) },
+  { steps: Type.Integer({ description: "How many steps the journal has." }), ready: Ready },
   { title: "StepsStored", description: "The steps are stored.", examples: [{ steps: 2 }] },
 );
 export type StepsStored = Static<typeof StepsStored>;
@@ -85,6 +93,7 @@ export const StepReportsStored = Type.Object(
           id: RunId,
           ok: Type.Boolean({ description: "Whether it was stored." }),
           steps: Nullable(Type.Integer(), { description: "How many steps the journal has; null if the report was refused." }),
+          ready: Ready,
           code: Nullable(Type.Enum([...REPORT_ERRORS]), {
             description:
               "Why not: the error that `POST /v1/runs/:id/steps` responds with, or `LEASE_LOST` if there is no such run. `UNAVAILABLE`: secrets that " +

@@ -1,6 +1,6 @@
 import { TidemillError } from "./error.ts";
 
-type Fields = Readonly<Record<string, (value: unknown) => boolean>>;
+export type Fields = Readonly<Record<string, (value: unknown) => boolean>>;
 
 /** The shape that a response must have. A response with another shape is not from the service, and perhaps nothing was stored. */
 export interface Shape {
@@ -10,13 +10,13 @@ export interface Shape {
   readonly fields: Fields;
 }
 
-const isText = (value: unknown): boolean => typeof value === "string";
-const isNumber = (value: unknown): boolean => typeof value === "number";
-const listOf = (is: (item: unknown) => boolean) => (value: unknown) => Array.isArray(value) && value.every(is);
-const isObject = (value: unknown): boolean => typeof value === "object" && value !== null && !Array.isArray(value);
+export const isText = (value: unknown): boolean => typeof value === "string";
+export const isNumber = (value: unknown): boolean => typeof value === "number";
+export const listOf = (is: (item: unknown) => boolean) => (value: unknown) => Array.isArray(value) && value.every(is);
+export const isObject = (value: unknown): boolean => typeof value === "object" && value !== null && !Array.isArray(value);
 const isBoolean = (value: unknown): boolean => typeof value === "boolean";
 const isTextOrNull = (value: unknown): boolean => value === null || isText(value);
-const having = (fields: Fields) => (item: unknown) => faultOf(item, fields) === null;
+export const having = (fields: Fields) => (item: unknown) => faultOf(item, fields) === null;
 const objectWith = (fields: Fields): Shape => ({ body: "always", fields });
 
 const ID: Fields = { id: isText };
@@ -41,15 +41,17 @@ export const WORK = objectWith({
   waited_ms: (value) => value === undefined || value === null || isNumber(value),
 });
 export const EXTENDED = objectWith({ leases: listOf(having(ID)), cancelled: listOf(isText) });
-export const STEPS = objectWith({ steps: isNumber });
-export const REPORTS = objectWith({ reports: listOf(having({ id: isText, ok: isBoolean })) });
+// Only some responses have these keys, and those of older services none.
+const isReady = (value: unknown): boolean => value === undefined || listOf(isText)(value);
+export const STEPS = objectWith({ steps: isNumber, ready: isReady });
+export const REPORTS = objectWith({ reports: listOf(having({ id: isText, ok: isBoolean, ready: isReady })) });
 export const JOURNAL = objectWith({ data: listOf(having(STEP)), next_cursor: isTextOrNull });
 export const EVENT = objectWith({ eventId: isText });
 export const SIGNAL = objectWith({ signal: isText });
 export const RUN = objectWith({ runId: isText });
 
 /** The first field that is missing or wrong; null if none is. */
-function faultOf(value: unknown, fields: Fields): string | null {
+export function faultOf(value: unknown, fields: Fields): string | null {
   const found = value as Readonly<Record<string, unknown>> | null | undefined;
   return Object.entries(fields).find(([field, is]) => !is(found?.[field]))?.[0] ?? null;
 }

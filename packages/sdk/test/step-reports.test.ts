@@ -10,6 +10,7 @@ test("reports that are stored or refused leave nothing on the signal of their ru
   let isRefused = false;
   const one = async () => {
     if (isRefused) throw new Error("Refused.");
+    return {};
   };
   const reports = new StepReports({ one, many: async () => null });
   await reports.add("run_1", { lease_token: "t", steps: [STEP] }, signal);
@@ -49,7 +50,7 @@ test.each([
 
 test("a report that cannot be stored at the moment is repeated by itself, and does not hold up others", async () => {
   let store = () => {};
-  const one = () => new Promise<void>((resolve) => (store = resolve));
+  const one = () => new Promise<object>((resolve) => (store = () => resolve({})));
   const many = async () => [
     { id: "run_1", ok: false, steps: null, code: "UNAVAILABLE" as const, message: "Later." },
     { id: "run_2", ok: true, steps: 1, code: null, message: null },
@@ -74,7 +75,10 @@ test.each([
   },
 ])("reports to which $answer comes back are sent one by one", async ({ reports: stored }) => {
   const sent: string[] = [];
-  const one = async (runId: string) => void sent.push(runId);
+  const one = async (runId: string) => {
+    sent.push(runId);
+    return {};
+  };
   const reports = new StepReports({ one, many: async () => stored });
   const { signal } = new AbortController();
   await Promise.all(["run_1", "run_2"].map((id) => reports.add(id, { lease_token: "t", steps: [STEP] }, signal)));

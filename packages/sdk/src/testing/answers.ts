@@ -13,6 +13,10 @@ export type SignalAnswers = Readonly<Record<string, unknown>>;
 /** What completes a signal, if anything does. */
 export type Answer = { readonly kind: "payload"; readonly payload: unknown } | { readonly kind: "timesOut" } | null;
 
+/** Whether something completes a signal. */
+export const hasPayload = (answers: SignalAnswers, signal: string): boolean =>
+  Object.hasOwn(answers, signal) && answers[signal] !== timesOut;
+
 export function answerTo(answers: SignalAnswers, signal: string): Answer {
   if (!Object.hasOwn(answers, signal)) return null;
   const given = answers[signal];

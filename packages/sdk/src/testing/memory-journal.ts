@@ -76,6 +76,16 @@ export class MemoryJournal {
     return refusals;
   }
 
+  /** Whether a step has registered the signal, so that it may be completed before the run waits for it. */
+  isRegistered(signal: string): boolean {
+    return this.#signals.get(signal)?.isRegistered === true;
+  }
+
+  /** Whether a step waits for a signal that it may not have. */
+  isRefused(key: string): boolean {
+    return this.#refused.has(key);
+  }
+
   #awaitSignal(key: string, signal: string): void {
     const refusal = tooManySignals(new Set(this.#signals.keys()), signal);
     if (refusal) {

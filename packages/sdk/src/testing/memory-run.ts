@@ -12,7 +12,7 @@ import { remember } from "../workflow/remembered.ts";
 import type { RunOutcome } from "../workflow/run-outcome.ts";
 import type { AnyWorkflow } from "../workflow/workflow.ts";
 import { answerCall } from "./answer-call.ts";
-import { answerTo, neverEnds, type SignalAnswers } from "./answers.ts";
+import { answerTo, hasPayload, neverEnds, type SignalAnswers } from "./answers.ts";
 import type { Crashes } from "./crashes.ts";
 import { type Invokes, MemoryInvocations, type RunChild } from "./invokes.ts";
 import { MemoryJournal } from "./memory-journal.ts";
@@ -170,11 +170,12 @@ export class MemoryRun {
   /** One execution, from the top. */
   async execute(replace: NonNullable<RunHost["replace"]> = this.#substitutes.replace): Promise<RunOutcome> {
     this.#journal.endRefused();
+    this.#complete(this.#waits.filter((step) => this.#isReady(step)));
     const crash = new AbortController();
     const wasCancelled = this.isCancelled;
     this.isUndone = this.endToUndo !== null;
     let sent = this.progress.length;
-    const store = async (steps: readonly ReportedStep[]): Promise<void> => {
+    const store = async (steps: readonly ReportedStep[]): Promise<readonly string[]> => {
       loseSome(steps.map(({ key }) => key));
       this.#journal.checkRoom(steps);
       this.#journal.append(steps);
@@ -182,6 +183,7 @@ export class MemoryRun {
       sent = this.progress.length;
       if (this.isCancelled && !wasCancelled) crash.abort(new RunAbortedError("cancelled"));
       else if (this.#crashes.areOn) crash.abort(new RunAbortedError(this.#crashes.cause));
+      return steps.flatMap((step) => (this.#isReady(step) ? [step.key] : []));
     };
     const loseSome = (keys: readonly string[]): void => {
       if (!this.#crashes.losesSteps(keys)) return;
@@ -276,6 +278,12 @@ export class MemoryRun {
       throw new TidemillError({ code: "CONFLICT", status: 409, message, details: { reason: "InvokedTooDeep", workflows } });
   }
 
+  /** Whether a wait has its outcome at once: a signal that a step has registered is completed before the run waits for it. */
+  #isReady({ key, signal }: { readonly key: string; readonly signal?: string | null }): boolean {
+    if (signal === undefined || signal === null) return false;
+    return this.#journal.isRefused(key) || (this.#journal.isRegistered(signal) && hasPayload(this.#signals, signal));
+  }
+
   /** Leaves out progress that cannot be sent, as a worker does. */
   #say(value: unknown): void {
     try {
@@ -290,11 +298,24 @@ export class MemoryRun {
     return { eventId: `evt_test_${this.events.length}`, runIds: [] };
   }
 
+  /** The steps that wait for signals. */
+  get #waits(): RunStep[] {
+    return this.steps.filter(({ status, signal }) => status === "waiting" && signal !== null);
+  }
+
+  /** Completes the signals of these waits for which the test has payloads. Returns whether there were any. */
+  #complete(waits: readonly RunStep[]): boolean {
+    const answered = waits.map((step) => ({ step, answer: answerTo(this.#signals, step.signal ?? "") }));
+    const completed = answered.flatMap(({ step, answer }) => (answer?.kind === "payload" ? [{ step, ...answer }] : []));
+    for (const { step, payload } of completed) this.#journal.answer(step, remember(payload, `the signal "${step.signal}"`, "payload"));
+    return completed.length > 0;
+  }
+
   /**
    * Responds to the calls, or completes the signals for which the test has payloads. If there are none, it ends the step that ends first.
    */
   async wake(): Promise<void> {
-    if (this.#journal.endRefused()) return;
+    if (this.#waits.some((step) => this.#isReady(step))) return;
     const { calls } = this.#journal;
     let hasEnded = false;
     for (const { step, call } of calls) {
@@ -304,11 +325,7 @@ export class MemoryRun {
       hasEnded ||= outcome !== null;
     }
     if (hasEnded) return;
-    const waits = this.steps.flatMap((step) => (step.status === "waiting" && step.signal !== null ? [{ step, signal: step.signal }] : []));
-    const answered = waits.map(({ step, signal }) => ({ step, answer: answerTo(this.#signals, signal) }));
-    const completed = answered.flatMap(({ step, answer }) => (answer?.kind === "payload" ? [{ step, ...answer }] : []));
-    for (const { step, payload } of completed) this.#journal.answer(step, remember(payload, `the signal "${step.signal}"`, "payload"));
-    if (completed.length > 0) return;
+    if (this.#complete(this.#waits)) return;
     const { next } = this.#journal;
     const invoked = next && (await this.#invocations.first(this.steps, momentMs(next.wakeAt ?? "")));
     if (invoked) this.#journal.endAt(invoked);

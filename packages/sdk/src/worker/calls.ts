@@ -136,13 +136,18 @@ export class WorkerCalls {
     return { response: response as contract.ExtendResponse, endsMs: lastSentMs + leaseSeconds * 1_000 };
   }
 
-  /** @throws {TidemillError} when the service refuses the steps or the progress, for example LEASE_LOST */
-  storeSteps(runId: string, reported: contract.ReportedSteps, signal: AbortSignal): Promise<void> {
+  /**
+   * Returns the keys of reported steps that wait and have their outcome already.
+   *
+   * @throws {TidemillError} when the service refuses the steps or the progress, for example LEASE_LOST
+   */
+  storeSteps(runId: string, reported: contract.ReportedSteps, signal: AbortSignal): Promise<readonly string[]> {
     return this.#reports.add(runId, reported, signal);
   }
 
-  #storeStepsOf(runId: string, body: string, signal: AbortSignal): Promise<unknown> {
-    return this.#send({ path: pathOf("runs", runId, "steps"), encode: () => body, isFinal: isOfRun, shape: STEPS }, signal);
+  async #storeStepsOf(runId: string, body: string, signal: AbortSignal): Promise<contract.StepsStored> {
+    const call = { path: pathOf("runs", runId, "steps"), encode: () => body, isFinal: isOfRun, shape: STEPS };
+    return (await this.#send(call, signal)).response as contract.StepsStored;
   }
 
   async #storeReports(body: string, signal: AbortSignal): Promise<readonly StoredReport[] | null> {

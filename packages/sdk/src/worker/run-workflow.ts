@@ -15,7 +15,7 @@ import type { WorkerSettings } from "./options.ts";
 import type { Outcome } from "./outcomes.ts";
 import { RunCalls } from "./run-calls.ts";
 
-type Store = (steps: readonly contract.ReportedStep[]) => Promise<void>;
+type Store = (steps: readonly contract.ReportedStep[]) => Promise<readonly string[]>;
 
 /** Executes a run that the worker holds. Never rejects. */
 export async function runWorkflow(

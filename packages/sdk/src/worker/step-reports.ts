@@ -1,4 +1,4 @@
-import type { ReportedSteps, StepReportsStored } from "@tidemill/contract";
+import type { ReportedSteps, StepReportsStored, StepsStored } from "@tidemill/contract";
 import { LIMITS } from "@tidemill/contract/limits";
 import { type Batched, Batcher, MAX_CHARACTERS } from "../batcher.ts";
 import { TidemillError } from "../error.ts";
@@ -11,7 +11,7 @@ export type StoredReport = Omit<Stored, "details"> & Partial<Pick<Stored, "detai
 /** How reports reach the service. */
 export interface StepCalls {
   /** Stores a report on one run. */
-  one(runId: string, body: string, signal: AbortSignal): Promise<unknown>;
+  one(runId: string, body: string, signal: AbortSignal): Promise<Pick<StepsStored, "ready">>;
   /** Stores reports on several runs. Null: the service is older, and does not have the call. */
   many(body: string, signal: AbortSignal): Promise<readonly StoredReport[] | null>;
 }
@@ -25,7 +25,7 @@ interface Report {
   readonly signal: AbortSignal;
 }
 
-type Waiting = Batched<Report, void>;
+type Waiting = Batched<Report, readonly string[]>;
 
 const MAX_CALL = { reports: LIMITS.stepReports, steps: LIMITS.stepsOfReports, characters: MAX_CHARACTERS };
 
@@ -34,7 +34,7 @@ const STATUS: Readonly<Record<string, number>> = { LEASE_LOST: 409, PAYLOAD_TOO_
 /** Sends the reports of executions on their steps. Reports of several runs at the same time share a call. */
 export class StepReports {
   readonly #calls: StepCalls;
-  readonly #batcher: Batcher<Report, void, keyof typeof MAX_CALL>;
+  readonly #batcher: Batcher<Report, readonly string[], keyof typeof MAX_CALL>;
   #takesMany = true;
 
   constructor(calls: StepCalls) {
@@ -46,8 +46,12 @@ export class StepReports {
     });
   }
 
-  /** @throws {TidemillError} when the service refuses the report, for example LEASE_LOST */
-  add(runId: string, { steps = [], ...reported }: ReportedSteps, signal: AbortSignal): Promise<void> {
+  /**
+   * Returns the keys of reported steps that wait and have their outcome already.
+   *
+   * @throws {TidemillError} when the service refuses the report, for example LEASE_LOST
+   */
+  add(runId: string, { steps = [], ...reported }: ReportedSteps, signal: AbortSignal): Promise<readonly string[]> {
     // The value that the workflow returned may change later.
     const texts = steps.map((step) => JSON.stringify(step).slice(1));
     return this.#batcher.add({ runId, reported, steps: texts, signal }, signal);
@@ -74,9 +78,9 @@ export class StepReports {
 
   #settle(batch: readonly Waiting[], stored: readonly StoredReport[]): void {
     for (const [at, one] of batch.entries()) {
-      const { ok = false, code = null, message = null, details } = stored[at] ?? {};
+      const { ok = false, ready = [], code = null, message = null, details } = stored[at] ?? {};
       const facts = { message: message ?? "", status: STATUS[code ?? ""] ?? 400, details: (details ?? {}) as Record<string, unknown> };
-      if (ok) one.resolve();
+      if (ok) one.resolve(ready);
       // Repeated until the service can store it, while other reports are sent.
       else if (code === "UNAVAILABLE") void this.#storeOne(one);
       else one.reject(new TidemillError({ code: code ?? "UNEXPECTED_RESPONSE", ...facts }));
@@ -86,8 +90,8 @@ export class StepReports {
   async #storeOne({ item: { runId, reported, steps, signal }, resolve, reject }: Waiting): Promise<void> {
     const listed = steps.length > 0 ? `,"steps":[${steps.map((step) => `{${step}`).join(",")}]` : "";
     try {
-      await this.#calls.one(runId, `${JSON.stringify(reported).slice(0, -1)}${listed}}`, signal);
-      resolve();
+      const { ready = [] } = await this.#calls.one(runId, `${JSON.stringify(reported).slice(0, -1)}${listed}}`, signal);
+      resolve(ready);
     } catch (error) {
       reject(error);
     }

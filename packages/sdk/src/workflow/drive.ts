@@ -18,7 +18,9 @@ interface DriveOptions {
  *
  * 1. Outcomes are delivered to an idle program, one by one, in the order of the journal.
  * 2. Steps that are not in the journal begin when the program has asked for all that are, has got all outcomes, and what it has seen is
- *    stored (I8). The program need not be idle. Steps that wait beside one in progress are stored on the same condition.
+ *    stored (I8). The program need not be idle. Steps that wait beside one in progress are stored on the same condition. Waits for signals
+ *    are stored before the steps beside them begin. If the outcome of one is there already, and no step is in progress, none begins: the
+ *    execution is suspended, and the next one begins with the outcome.
  * 3. In development, a replay of the journal so far must ask for the same steps, before they begin. This check needs an idle program.
  * 4. The execution is suspended when no step is in progress, the program waits for a step that waits, and it is idle and has asked for
  *    nothing more for a turn of the event loop.
@@ -63,7 +65,7 @@ export async function drive(execution: Execution, { check = null, onlyUndoes = f
         // Rules 2 and 4.
         advance(execution, program);
       }
-    } else if (!check && !onlyUndoes && execution.goesOn) {
+    } else if (!check && !onlyUndoes && execution.goesOn && !isHeld(execution)) {
       // Rule 2.
       advance(execution, program);
     }
@@ -110,17 +112,22 @@ function advance(execution: Execution, program: IdleWatch): void {
   const { waiting, executing, outbox } = execution;
   // Rule 2.
   if (!outbox.hasSeen) {
-    execution.beginNewSteps();
+    if (execution.hasNewSteps && waiting.hasNewWaits) for (const reported of waiting.takeUnstored()) outbox.add(reported);
+    else if (!isHeld(execution)) execution.beginNewSteps();
     // A sleep beside a step in progress begins now, not when the execution is suspended.
     if (executing.size > 0) for (const reported of waiting.takeUnstored()) outbox.add(reported);
   }
   // Rule 4. What the service refuses decides how the execution ends.
-  const isBusy = executing.size > 0 || execution.hasNewSteps || outbox.hasCalls || outbox.isSending;
+  const goesOn = execution.hasNewSteps && !isHeld(execution);
+  const isBusy = executing.size > 0 || goesOn || outbox.hasCalls || outbox.isSending;
   if (!isBusy && waiting.isAwaited) {
     if (program.hasRequestedMore) program.resumes();
     else execution.finish({ kind: "suspended" });
   } else if (mustSend(execution)) void send(execution);
 }
+
+/** Whether new steps wait for the next execution, which begins with the outcome of a wait. */
+const isHeld = ({ executing, waiting }: Execution): boolean => executing.size === 0 && waiting.isReady;
 
 const mustSend = ({ outbox, executing, waiting, hasNewSteps }: Execution): boolean =>
   outbox.hasFinal || outbox.hasCalls || hasNewSteps || (executing.size > 0 && waiting.unstored.length > 0);

@@ -60,7 +60,7 @@ export class Execution {
     this.#outcomes = this.journal.outcomes;
     this.#remembered = this.#outcomes.length;
     this.outbox = new Outbox(
-      (steps) => host.store(steps),
+      async (steps) => this.waiting.setReady(await host.store(steps)),
       (step) => this.#release(step),
     );
     this.executing = new ExecutingSteps(host, (key, outcome) => this.#ended(key, outcome));

@@ -9,8 +9,8 @@ import type { Invocation } from "./invoke.ts";
 
 /** What an execution needs from its surroundings. */
 export interface RunHost {
-  /** Stores steps in the journal. Resolves when they are durable. */
-  store(steps: readonly ReportedStep[]): Promise<void>;
+  /** Stores steps in the journal. Resolves when they are durable. Returns the keys of those that wait and have their outcome already. */
+  store(steps: readonly ReportedStep[]): Promise<readonly string[]>;
   /** Sends the event of a step, and stores the step with its output. If the journal already has the step, it returns the stored output. */
   sendEvent(step: { readonly name: string; readonly key: string }, event: StepEvent): Promise<unknown>;
   /** Registers the signal of a step, and stores the step. If the journal already has the step, it returns the stored output. */

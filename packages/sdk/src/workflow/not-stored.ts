@@ -41,13 +41,13 @@ export const hasReturned = ({ type, status }: ReportedStep): boolean => status =
 /** Stores steps. If the service refuses one of them, it stores the others: their effects must not happen again. */
 export async function storeOrOthers(
   steps: readonly ReportedStep[],
-  store: (steps: readonly ReportedStep[]) => Promise<void>,
-): Promise<void> {
+  store: (steps: readonly ReportedStep[]) => Promise<readonly string[]>,
+): Promise<readonly string[]> {
   try {
-    await store(steps);
+    return await store(steps);
   } catch (error) {
     const others = error instanceof TidemillError ? withoutRefused(steps, error.message) : [];
-    if (others.length > 0) await storeOrOthers(others, store).catch(() => {});
+    if (others.length > 0) await storeOrOthers(others, store).catch(() => []);
     throw error;
   }
 }

@@ -10,6 +10,9 @@ export class WaitingSteps {
   /** When sleeps end. Milliseconds since 1970. */
   readonly #endsMs = new Map<RequestedStep, number>();
 
+  /** Keys of waits whose outcomes are there. The next execution begins with them. */
+  readonly #ready = new Set<string>();
+
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs;
   }
@@ -21,6 +24,15 @@ export class WaitingSteps {
   /** Whether the program waits for one of them. */
   get isAwaited(): boolean {
     return [...this.#steps.keys()].some((step) => step.isAwaited);
+  }
+
+  /** Whether the program waits for one whose outcome is there. */
+  get isReady(): boolean {
+    return this.#ready.size > 0 && [...this.#steps.keys()].some((step) => step.isAwaited && this.#ready.has(step.key));
+  }
+
+  setReady(keys: readonly string[]): void {
+    for (const key of keys) this.#ready.add(key);
   }
 
   has(step: RequestedStep): boolean {
@@ -58,6 +70,11 @@ export class WaitingSteps {
   /** The steps that are not stored. */
   get unstored(): ReportedStep[] {
     return [...this.#steps.values()].filter((reported) => reported !== null);
+  }
+
+  /** Whether a wait for a signal is not stored. */
+  get hasNewWaits(): boolean {
+    return this.unstored.some(({ type }) => type === "wait");
   }
 
   /** The steps that are not stored. From then on, they count as stored. */

@@ -8,7 +8,7 @@ import { startProgram } from "../../src/workflow/start-program.ts";
 const never = (): Promise<never> => new Promise(() => {});
 
 test("an execution rests while a step is stored and others have ended", async () => {
-  const stored = Promise.withResolvers<void>();
+  const stored = Promise.withResolvers<readonly string[]>();
   const store = vi.fn(() => stored.promise);
   const { signal } = new AbortController();
   const host = liveHost({ store, sendEvent: never, registerSignal: never, invoke: never, signal });
@@ -29,7 +29,7 @@ test("an execution rests while a step is stored and others have ended", async ()
   const before = seen.mock.calls.length;
   await turns(100);
   expect(seen.mock.calls.length).toBe(before);
-  stored.resolve();
+  stored.resolve([]);
   await expect.poll(() => store.mock.calls.length).toBe(2);
   execution.finish({ kind: "aborted" });
   await driven;

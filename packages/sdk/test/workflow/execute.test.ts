@@ -259,10 +259,11 @@ describe("steps at the same time", () => {
     const execution = run.execute({
       store: async (steps) => {
         run.calls.push(steps.map(({ key }) => key));
-        if (run.calls.length > 1) return;
+        if (run.calls.length > 1) return [];
         end("b");
         end("c");
         await goOn.promise;
+        return [];
       },
     });
     await expect.poll(() => started.length).toBe(4);

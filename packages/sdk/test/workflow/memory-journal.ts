@@ -34,6 +34,8 @@ export class MemoryRun {
   readonly events: StepEvent[] = [];
   /** What steps have invoked. */
   readonly invocations: Invocation[] = [];
+  /** Keys of waits whose outcomes are there when they are stored. */
+  readonly ready = new Set<string>();
   readonly input: unknown;
   attempt = 1;
   /** Whether it has ended, and its executions only undo. */
@@ -83,6 +85,7 @@ export class MemoryRun {
       store: async (steps) => {
         this.calls.push(steps.map(({ key }) => key));
         this.append(steps);
+        return steps.flatMap(({ key, status }) => (status === "waiting" && this.ready.has(key) ? [key] : []));
       },
       registerSignal: async ({ key }, signal) => {
         this.append([{ key, type: "signal", status: "completed", output: { signal } }]);

@@ -446,6 +446,26 @@ test("a run waits for a signal, and goes on when the client completes it", async
   expect((await client.runs.get(runId)).result).toEqual({ ok: true });
 });
 
+test("a signal that is completed wins each later race against a step", async ({ client, worker }) => {
+  const executed: number[] = [];
+  const crunch = workflow({ id: "crunch" }, async ({ step, run }) => {
+    const { signal } = await step.signal("stoppable", { signal: `stop.${run.id}` });
+    for (let chunk = 0; ; chunk += 1) {
+      const stop = step.waitForSignal("stop", { signal, timeout: "1h" });
+      const work = async () => {
+        if (executed.push(chunk) === 3) await client.signals.complete(signal, "enough");
+      };
+      const { winner, value } = await step.race({ stop, work: step.run("work", work) });
+      if (winner === "stop") return `${value} at ${chunk}`;
+    }
+  });
+  worker([crunch]);
+  const runId = await trigger(client, "crunch", null);
+  await untilStatus(client, runId, "completed");
+  expect((await client.runs.get(runId)).result).toBe("enough at 3");
+  expect(executed).toEqual([0, 1, 2]);
+});
+
 test("the progress of a run stands on it, with its steps and at its end", async ({ client, worker }) => {
   const gate = Promise.withResolvers<void>();
   const counting = workflow({ id: "counting" }, async ({ step, run }) => {

@@ -1,7 +1,9 @@
+import type { ReportedStep } from "@tidemill/contract";
 import { RunAbortedError, type WorkflowContext } from "@tidemill/sdk";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { nextTurn } from "../../src/workflow/event-loop.ts";
+import type { RunHost } from "../../src/workflow/host.ts";
 import { MemoryRun } from "./memory-journal.ts";
 
 /** A program of steps. A step takes `turns` turns of the event loop, or fails after them. */
@@ -14,7 +16,7 @@ type Program =
   /** If the first one fails, the other one is carried out. */
   | { readonly kind: "caught"; readonly inner: Program; readonly otherwise: Program }
   /** Steps themselves in a race, so that those that lose are cancelled. */
-  | { readonly kind: "contest"; readonly turns: readonly number[]; readonly ms: number }
+  | { readonly kind: "contest"; readonly turns: readonly number[]; readonly ms: number; readonly waits: boolean }
   | { readonly kind: "row" | "all" | "settled" | "first" | "race"; readonly parts: readonly Program[] };
 
 const { program } = fc.letrec<{ program: Program; leaf: Program; parts: Program[] }>((tie) => ({
@@ -33,6 +35,7 @@ const { program } = fc.letrec<{ program: Program; leaf: Program; parts: Program[
       kind: fc.constant("contest" as const),
       turns: fc.array(fc.nat({ max: 4 }), { minLength: 1, maxLength: 3 }),
       ms: fc.constant(1),
+      waits: fc.boolean(),
     }),
     fc.record({ kind: fc.constantFrom("row", "all", "settled", "first", "race"), parts: tie("parts") }),
   ) as fc.Arbitrary<Program>,
@@ -87,7 +90,10 @@ async function carryOut(program: Program, path: string, context: WorkflowContext
       const steps = program.turns.map((turns, n) =>
         step.run(`${path}.${n}`, ({ idempotencyKey }) => work({ turns, fails: false }, idempotencyKey, observer)),
       );
-      const won = see(await step.race({ sleep: step.sleep(`${path}.sleep`, program.ms), ...Object.fromEntries(steps.entries()) }));
+      const signal = program.waits && { signal: step.waitForSignal(`${path}.signal`, { signal: path, timeout: 1 }) };
+      const won = see(
+        await step.race({ sleep: step.sleep(`${path}.sleep`, program.ms), ...signal, ...Object.fromEntries(steps.entries()) }),
+      );
       return [won, see((await Promise.allSettled(steps)).map(({ status }) => status))];
     }
     case "race":
@@ -103,6 +109,10 @@ async function work({ turns, fails }: { turns: number; fails: boolean }, key: st
   if (fails) throw new Error(`${key} failed`);
   return key;
 }
+
+/** The waits among these steps, as if the outcomes of all were there. */
+const waitsOf = (steps: readonly ReportedStep[]): string[] =>
+  steps.flatMap(({ key, type, status }) => (type === "wait" && status === "waiting" ? [key] : []));
 
 /** Executes a program until it has ended, with crashes before some of the acknowledgements. Returns what each execution saw. */
 async function live(
@@ -132,11 +142,12 @@ async function live(
   run.host = { uuid: (key) => key };
   for (;;) {
     controller = new AbortController();
-    const store: MemoryRun["host"]["store"] = async (steps) => {
+    const store: RunHost["store"] = async (steps) => {
       run.append(steps);
-      if (!crashes[calls++ % crashes.length]) return;
+      if (!crashes[calls++ % crashes.length]) return calls % 2 === 0 ? waitsOf(steps) : [];
       controller.abort(new RunAbortedError("lease_lost"));
       await nextTurn();
+      return [];
     };
     const { signal } = controller;
     const end = await run.execute({ signal, store, misfitAfterMs: 1_000, replayEachStep });
@@ -207,7 +218,11 @@ test("any program fits its journal when steps without attempts fail, steps are s
         const { storeTurns = 0, stopsAfterTurns = null } = executions[at] ?? {};
         const controller = new AbortController();
         if (stopsAfterTurns !== null) void turns(stopsAfterTurns).then(() => controller.abort(new RunAbortedError("shutdown")));
-        const store: MemoryRun["host"]["store"] = (steps) => turns(storeTurns).then(() => run.append(steps));
+        const store: RunHost["store"] = async (steps) => {
+          await turns(storeTurns);
+          run.append(steps);
+          return at % 2 === 0 ? waitsOf(steps) : [];
+        };
         const end = await run.execute({ signal: controller.signal, store });
         expect(end, "the end").not.toMatchObject({ outcome: "unfit" });
         if (end.outcome === "suspended") run.wake();

@@ -142,6 +142,7 @@ describe("a wait that is asked for after a failure", () => {
         stores?.resolve();
         if (run.calls.length === 1) await stored?.promise;
         run.append(steps);
+        return [];
       },
     };
     return { run, stored, caught, slow };
@@ -405,6 +406,7 @@ describe("an execution that is aborted", () => {
       await expect.poll(() => run.controller.signal.aborted).toBe(true);
       run.append(steps);
       if (run.keys.includes("second")) stored.resolve();
+      return [];
     };
     void run.execute({ store });
     await stored.promise;

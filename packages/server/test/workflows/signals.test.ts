@@ -105,6 +105,46 @@ describe("a run that waits for a signal", () => {
   });
 });
 
+describe("a wait that is stored beside steps in progress", () => {
+  const stop = newSignal();
+
+  for (const together of [false, true]) {
+    const store = async (service: Service, { runId, lease_token }: TakenRun, steps: object[]) => {
+      if (!together) return service.ok("POST", `/v1/runs/${runId}/steps`, { lease_token, steps });
+      const reports = [{ id: runId, lease_token }];
+      return (await service.ok("POST", "/v1/work/steps", { reports, steps: steps.map((step) => ({ report: 0, ...step })) })).reports[0];
+    };
+
+    test(`is ready if its signal is completed already, and the next execution begins with the payload: ${together ? "in one of several reports" : "alone"}`, async ({
+      service,
+      flow,
+    }) => {
+      const signal = newSignal();
+      const runId = await flow.trigger();
+      const run = await flow.take();
+      await service.ok("POST", `/v1/runs/${runId}/signals`, { lease_token: run.lease_token, key: "ask", signal });
+      expect((await store(service, run, [waitFor(signal, 60_000, "early")])).ready).toBeUndefined();
+      await service.ok("POST", `/v1/signals/${signal}/complete`, { by: "ada" });
+      const cancel = { key: "early", type: "wait", status: "cancelled" };
+      const steps = [cancel, waitFor(signal, 60_000, "late"), waitFor(newSignal(), 60_000, "other")];
+      for (let times = 0; times < 2; times += 1) expect((await store(service, run, steps)).ready).toEqual(["late"]);
+      await flow.end(run, suspended());
+      const next = await flow.take();
+      expect([stepOf(next, "late")?.output, stepOf(next, "other")?.status]).toEqual([{ by: "ada" }, "waiting"]);
+    });
+  }
+
+  test("is ready if it may not have its signal", async ({ service, flow }) => {
+    await flow.trigger();
+    const owner = await flow.take();
+    await flow.end(owner, suspended(waitFor(stop)));
+    const runId = await flow.trigger();
+    const { lease_token } = await flow.take();
+    const body = { lease_token, steps: [waitFor(stop, 60_000, "taken")] };
+    expect(await service.ok("POST", `/v1/runs/${runId}/steps`, body)).toEqual({ steps: 1, ready: ["taken"] });
+  });
+});
+
 describe("a signal", () => {
   test("is completed once: the second completion is refused, also when the run has ended", async ({ flow, waiting: { complete } }) => {
     await complete(1);

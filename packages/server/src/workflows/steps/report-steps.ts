@@ -12,6 +12,7 @@ import { beginWaits, changeWaits } from "./begin-waits.ts";
 import { insertStepsAcrossWorkspaces, type StepToInsert } from "./step-store.ts";
 import type { StepWriter } from "./step-writer.ts";
 import { journalTooLarge } from "./store-step.ts";
+import { findReady } from "./wait-store.ts";
 
 /** Verifies the token of a run's execution, and that the caller may serve the run's workflow. Null: one of them is not the case. */
 export type VerifyExecution = (
@@ -32,7 +33,7 @@ export interface VerifiedReport {
  * Stores steps of a run that a worker executes (I8). Steps that the journal has are left as they are. For a run that has ended, only undos
  * are stored.
  *
- * @returns how many steps the journal has, and the lane in which calls of steps wait; null if the claim no longer holds: then nothing is
+ * @returns how many steps the journal has, which waits have their outcome, and the lane in which calls of steps wait; null if the claim no longer holds: then nothing is
  *   stored
  */
 export async function reportSteps(
@@ -45,20 +46,26 @@ export async function reportSteps(
 ): Promise<StepsReported | null> {
   if (!changeWaits(steps)) {
     const stored = await writer.add({ ...key, claim, steps });
-    return stored === null ? null : { steps: stored, lane: null };
+    return stored === null ? null : { steps: stored, ready: [], lane: null };
   }
   return database.transaction(async (tx) => {
     if (!(await lockExecution(tx, key, claim))) return null;
     const { reports, lanes } = await beginCalls(tx, ids, await beginWaits(tx, [{ ...key, claim: null, steps }]));
     const stored = (await insertStepsAcrossWorkspaces(tx, reports)).get(key.id);
     if (stored === null) throw journalTooLarge(steps);
-    return stored === undefined ? null : { steps: stored, lane: lanes[0] ?? null };
+    if (stored === undefined) return null;
+    const waits = steps.flatMap((step) => (isNewWait(step) ? [step.key] : []));
+    return { steps: stored, ready: waits.length > 0 ? await findReady(tx, key, waits) : [], lane: lanes[0] ?? null };
   });
 }
+
+const isNewWait = ({ type, status }: StepToInsert): boolean => type === "wait" && status === "waiting";
 
 /** How many steps a journal has, and the lane in which calls of its steps wait. */
 export interface StepsReported {
   readonly steps: number;
+  /** Keys of the reported waits that have their outcome already. */
+  readonly ready: readonly string[];
   readonly lane: LaneKey | null;
 }
 

@@ -35,8 +35,8 @@ export function mountSteps(api: Api, deps: StoreReports): void {
       const workspaceId = workspaceOf(request);
       const { id } = request.params;
       const { steps = [] } = request.body;
-      const count = await storeReport(deps, request, workspaceId, readReport({ ...request.body, id, steps }, "steps"));
-      if (count !== null) return { steps: count };
+      const stored = await storeReport(deps, request, workspaceId, readReport({ ...request.body, id, steps }, "steps"));
+      if (stored !== null) return stored;
       const run = await findRun(deps.tenants.of(workspaceId), { workspaceId, id: readRunId(id) as RunId });
       throw run ? problem("LEASE_LOST") : runNotFound(id);
     },
@@ -68,9 +68,9 @@ export function mountSteps(api: Api, deps: StoreReports): void {
       const stored = reports.map(async (report, at): Promise<Stored> => {
         const { id } = report;
         try {
-          const count = await storeReport(deps, request, workspaceId, readReport({ ...report, steps: stepsOf.get(at) ?? [] }, "steps"));
-          if (count === null) throw problem("LEASE_LOST");
-          return { id, ok: true, steps: count, code: null, message: null, details: {} };
+          const kept = await storeReport(deps, request, workspaceId, readReport({ ...report, steps: stepsOf.get(at) ?? [] }, "steps"));
+          if (kept === null) throw problem("LEASE_LOST");
+          return { id, ok: true, ...kept, code: null, message: null, details: {} };
         } catch (error) {
           return { id, ok: false, steps: null, ...refusalOf(error) };
         }

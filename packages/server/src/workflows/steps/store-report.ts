@@ -1,3 +1,4 @@
+import type { StepsStored } from "@tidemill/contract";
 import type { FastifyRequest } from "fastify";
 import { principalOf, runForRequest } from "#http";
 import { type Db, problem, type RunId, type Shares, type Tenants, type UuidSource, type WorkspaceId } from "#kernel";
@@ -6,7 +7,7 @@ import { callCharacters, checkCallTemplates } from "../calls/index.ts";
 import { type RunKey, readRunId } from "../runs/run.ts";
 import { keepProgress, storeProgress } from "./progress.ts";
 import { redactSteps } from "./redact-steps.ts";
-import { reportSteps, type VerifiedReport, type VerifyReport } from "./report-steps.ts";
+import { reportSteps, type StepsReported, type VerifiedReport, type VerifyReport } from "./report-steps.ts";
 import type { StepToInsert } from "./step-store.ts";
 import type { StepWriter } from "./step-writer.ts";
 
@@ -29,7 +30,7 @@ export interface Report {
 }
 
 /**
- * Stores a report. Returns how many steps the journal has; null if the token is not valid.
+ * Stores a report. Returns how many steps the journal has, and which reported waits have their outcome; null if the token is not valid.
  *
  * @throws LEASE_LOST if the claim no longer holds, or for steps that wait if the run is deleted: then nothing is stored. VALIDATION_ERROR
  * for a template of a call
@@ -39,7 +40,7 @@ export async function storeReport(
   request: FastifyRequest,
   workspaceId: WorkspaceId,
   { id, lease_token, steps, progress }: Report,
-): Promise<number | null> {
+): Promise<StepsStored | null> {
   const db = tenants.of(workspaceId);
   const key: RunKey = { workspaceId, id: readRunId(id) as RunId };
   await runForRequest(shares.loopTime, request, workspaceId, callCharacters(steps), checkCallTemplates(steps));
@@ -49,11 +50,11 @@ export async function storeReport(
   if (steps.length > 0 && stored === null) throw problem("LEASE_LOST");
   // After the steps, so that readers of the run's events see it in this order.
   const said = progress === null ? null : await say(db, verified, progress);
-  const count = stored ?? said;
+  const count = stored?.steps ?? said;
   if (count === null) throw problem("LEASE_LOST");
-  return count;
+  return { steps: count, ...(stored && stored.ready.length > 0 && { ready: [...stored.ready] }) };
 
-  async function storeSteps(): Promise<number | null> {
+  async function storeSteps(): Promise<StepsReported | null> {
     const { claim, redactor } = verified as VerifiedReport;
     // Searching for secrets takes long, however short an output is.
     const kept = redactor
@@ -61,7 +62,7 @@ export async function storeReport(
       : steps;
     const journal = await reportSteps(writer, db, ids, key, claim, kept);
     if (journal?.lane) waker.wake([journal.lane]);
-    return journal?.steps ?? null;
+    return journal;
   }
 
   async function say(tenant: Db, { claim, redactor }: VerifiedReport, text: string): Promise<number | null> {

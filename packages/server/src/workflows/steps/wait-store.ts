@@ -39,6 +39,29 @@ export async function findStoredAcrossWorkspaces(tx: Db, steps: readonly StepOfR
 }
 
 /**
+ * Which of these waits of a run, whose job is locked, have their outcome already: the payload of their signal, or an error. Uses the primary
+ * keys.
+ */
+export async function findReady(tx: Db, { workspaceId, id }: RunKey, keys: readonly string[]): Promise<string[]> {
+  const found = await rows<{ key: string }>(
+    tx,
+    sql`
+      select u.key from unnest(${textArray(keys)}::text[]) with ordinality u (key, number)
+      cross join lateral (
+        select s.signal, s.error from run_step s
+        where s.workspace_id = any(array[${workspaceId}::uuid]) and s.run_id = ${id} and s.key = u.key and s.type = 'wait' and s.status = 'waiting' offset 0
+      ) s
+      where s.error is not null or exists (
+        -- "is not distinct from" keeps the planner from index signal_run.
+        select from signal g
+        where g.workspace_id = any(array[${workspaceId}::uuid]) and g.id = s.signal and g.run_id is not distinct from ${id}
+          and not g.consumed and g.payload is not null offset 0)
+      order by u.number`,
+  );
+  return found.map(({ key }) => key);
+}
+
+/**
  * Cancels sleeps and waits that their programs no longer wait for. The runs are locked. A payload that came for such a wait is kept for the
  * run's next wait. The steps keep their places in the journal, and readers who follow the run see a change. Uses the primary keys.
  */
