@@ -6,8 +6,9 @@ import { verifyCallback } from "../verify/verify-callback.ts";
 import { KeyState } from "../worker/key-state.ts";
 import { readWorkflows } from "../worker/options.ts";
 import { registrationOf } from "../workflow/registration.ts";
-import { executePushed, type Pushed } from "./execute.ts";
+import { executePushed } from "./execute.ts";
 import { readServeOptions, type ServeOptions, type ServeSettings } from "./options.ts";
+import { readPushed } from "./read-pushed.ts";
 
 /** Where the service reaches a handler. */
 export interface RegisterOptions {
@@ -66,12 +67,23 @@ export const ONLY_POST = "Executions come as POST requests.";
 async function answer({ worker, secrets }: ServeSettings, key: KeyState, request: Request): Promise<Response> {
   if (request.method !== "POST") return refusal(405, ONLY_POST);
   const sentMs = Number(request.headers.get(CALLBACK_HEADERS.timestamp)) * 1_000;
-  const pushed = (await verifyCallback(request, secrets)) as unknown as Pushed;
-  if (pushed.kind !== "run" && pushed.kind !== "hook") return refusal(400, "The body is not an execution of a run or a hook.");
+  const read = readPushed(await verifiedBody(request, secrets));
+  if (read.fault !== null) return refusal(400, read.fault);
+  const { pushed } = read;
   if (!worker.workflows.has(pushed.workflowId)) return refusal(404, `This program has no workflow ${JSON.stringify(pushed.workflowId)}.`);
   // By the clock of the service, which may differ from the one of this machine.
   const heldMs = momentMs(pushed.lease_expires_at) - sentMs;
   return json(200, await executePushed({ settings: worker, key }, pushed, request.signal, heldMs));
+}
+
+/** The body of a request that is signed. Undefined: it is not JSON. */
+async function verifiedBody(request: Request, secrets: readonly string[]): Promise<unknown> {
+  try {
+    return await verifyCallback(request, secrets);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
 }
 
 async function register(

@@ -1,3 +1,4 @@
+import { createHmac } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import {
@@ -331,6 +332,41 @@ describe("a request that no handler can take", () => {
   test("has no signature", async () => {
     const [status, message] = await respond(new Request("http://localhost/", { method: "POST", body: "{}" }));
     expect([status, message]).toEqual([401, expect.stringContaining("X-Service-Signature")]);
+  });
+
+  const execution = {
+    kind: "run",
+    runId: "run_1",
+    workflowId: "a",
+    attempt: 1,
+    attempts: 3,
+    journal: [],
+    lease_token: "t",
+    lease_expires_at: new Date(Date.now() + 30_000).toISOString(),
+  };
+  const NO_EXECUTION = "The body is not an execution of a run or a hook.";
+  const lacking = (field: string) => `The body is not an execution: ${field} is missing or wrong.`;
+
+  test.for<[string, string, string]>([
+    ["nothing", "", "The body is not JSON."],
+    ["no JSON", "{", "The body is not JSON."],
+    ["null", "null", NO_EXECUTION],
+    ["a list", "[]", NO_EXECUTION],
+    ["a text", '"run"', NO_EXECUTION],
+    ["no kind", "{}", NO_EXECUTION],
+    ["another kind", '{"kind":"toString"}', NO_EXECUTION],
+    ["no workflow", JSON.stringify({ ...execution, workflowId: undefined }), lacking("workflowId")],
+    ["a journal that is a text", JSON.stringify({ ...execution, journal: "x" }), lacking("journal")],
+    ["a journal that is an object", JSON.stringify({ ...execution, journal: {} }), lacking("journal")],
+    ["no journal", JSON.stringify({ ...execution, journal: undefined }), lacking("journal")],
+    ["a journal of other things", JSON.stringify({ ...execution, journal: [null] }), lacking("journal")],
+    ["a lease without an end", JSON.stringify({ ...execution, lease_expires_at: "soon" }), lacking("lease_expires_at")],
+    ["a hook without a name", JSON.stringify({ ...execution, kind: "hook" }), lacking("hook")],
+  ])("is signed, and its body is %s", async ([, body, message]) => {
+    const at = Math.floor(Date.now() / 1_000);
+    const digest = createHmac("sha256", SECRET).update(`run_1.${at}.${body}`).digest("base64");
+    const headers = { "x-service-job-id": "run_1", "x-service-timestamp": String(at), "x-service-signature": `v1,${digest}` };
+    expect(await respond(new Request("http://localhost/", { method: "POST", body, headers }))).toEqual([400, message]);
   });
 
   test("was parsed by Express before", async () => {
