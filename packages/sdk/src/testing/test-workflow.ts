@@ -21,8 +21,8 @@ export interface TestSettings {
    */
   readonly mocks?: Mocks;
   /**
-   * By the id of a signal: the payload that completes it when the run waits for it. A function is called; `timesOut` lets the wait time
-   * out.
+   * By the id of a signal: the payload that completes it when the run waits for it, or before if `step.signal` has registered it. A
+   * function is called; `timesOut` lets the wait time out.
    */
   readonly signals?: SignalAnswers;
   /**

@@ -39,7 +39,7 @@ export class RunCalls implements Pick<RunHost, "store" | "sendEvent" | "register
     this.#stores = stores;
   }
 
-  store(steps: readonly ReportedStep[]): Promise<void> {
+  store(steps: readonly ReportedStep[]): Promise<readonly string[]> {
     return this.#storing(storeOrOthers(steps, (some) => this.#report({ steps: [...some], ...this.#progress.take() })));
   }
 
@@ -65,7 +65,7 @@ export class RunCalls implements Pick<RunHost, "store" | "sendEvent" | "register
     return this.#progress.end();
   }
 
-  #report(reported: Omit<ReportedSteps, "lease_token">): Promise<void> {
+  #report(reported: Omit<ReportedSteps, "lease_token">): Promise<readonly string[]> {
     return this.#calls.storeSteps(this.#runId, { ...this.#lease, ...reported }, this.#signal);
   }
 

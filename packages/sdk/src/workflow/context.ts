@@ -114,7 +114,8 @@ export interface Step<Signals = NoSignals> {
 
   /**
    * Waits for a signal that is completed over HTTP (`POST /v1/signals/:id/complete`). The worker is free meanwhile. The step registers the
-   * signal, unless `step.signal` has done so.
+   * signal, unless `step.signal` has done so. While other steps are in progress, it has no outcome; if the signal is completed before, it
+   * ends before steps that are requested with it begin.
    *
    * @param name names the step. If the workflow declares a signal of this name in `signals`, the payload has its type
    * @returns the payload of the completion, as sent
