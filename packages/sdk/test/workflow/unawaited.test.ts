@@ -116,7 +116,7 @@ describe("a workflow that returns and did not await", () => {
   test("a step that it returns within an object fails for good, since a result has no promises", async () => {
     const { outcome, unawaited } = await execute(after(({ step }) => ({ sent: step.run("send", () => 1) })));
     expect(unawaited).toEqual([["send"]]);
-    const error = "The result of the workflow has no JSON: sent is a Promise. Await it.";
+    const error = "The result of the workflow has no JSON: sent is a Promise, which would become {}. Await it.";
     expect(outcome).toMatchObject({ outcome: "failed", error, retry: false });
   });
 
