@@ -8,9 +8,9 @@ export interface KnownWorker {
   readonly leaseId: number;
   /** The secret that its tokens contain. */
   readonly secret: string;
-  /** Digest of the queues and workflows that it asked for when this was last written. Empty: not known. */
-  asks: string;
-  /** Whether these are being written. */
+  /** What it has asked for since its calls were last written. */
+  asked: AskedFor;
+  /** Whether something that it began to ask for is being written. */
   isBeingWritten: boolean;
   /** Ids of jobs and runs that were cancelled while it held them, as the API shows them. No response has named them yet. */
   readonly cancelled: Set<string>;
@@ -18,12 +18,20 @@ export interface KnownWorker {
   readonly onCancelled: Set<() => void>;
 }
 
+/** The names of queues and workflows that a worker asked for. */
+export interface AskedFor {
+  /** Calls are written once in each period. */
+  readonly period: number;
+  readonly queues: ReadonlySet<string>;
+  readonly workflows: ReadonlySet<string>;
+}
+
 export const workerOf = ({ workspaceId, name, leaseId, secret }: WorkerLease): KnownWorker => ({
   workspaceId,
   name,
   leaseId,
   secret: secret.toString("base64url"),
-  asks: "",
+  asked: { period: 0, queues: new Set(), workflows: new Set() },
   isBeingWritten: false,
   cancelled: new Set(),
   onCancelled: new Set(),

@@ -1,20 +1,21 @@
-import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { findWorkers, recordCallsAcrossWorkspaces, type WorkerCall, type WorkerLease } from "#engine";
 import { Batcher, type Db, type EmitEvent, MAX_WORKERS, type SharedResource, tolerate, type WorkspaceId } from "#kernel";
 import { growingTo } from "./growing-cache.ts";
-import { type KnownWorker, workerOf } from "./known-worker.ts";
+import { type AskedFor, type KnownWorker, workerOf } from "./known-worker.ts";
 
 const MAX_CANCELLED = 1_000;
 /** The maximum number of calls of a workspace that wait to be written. */
 const MAX_UNWRITTEN = 10_000;
+/** The maximum number of queues and workflows of a worker that are written with what it begins to ask for. */
+const MAX_ASKED = 1_000;
 /** A worker that did not call for this long is forgotten, and looked up again: its lease may be gone. Milliseconds. */
 const FORGET_AFTER_MS = 600_000;
 
 /**
  * The workers that call this node, with their leases. Workspaces share the room for them. When they last called is written from time to
- * time, for all at once, so that a worker that waits costs no statement. Which queues and workflows they ask for is written at once when it
- * changes: `explain` says whether anybody asks.
+ * time, for all at once, so that a worker that waits costs no statement. A queue or workflow that a worker begins to ask for is written at
+ * once: `explain` says whether anybody asks.
  */
 export class KnownWorkers {
   readonly #db: Db;
@@ -26,6 +27,8 @@ export class KnownWorkers {
   readonly #opening: Batcher<WorkerCall, WorkerLease>;
   /** The latest calls that are not written yet, by workspace and name. */
   #calls = new Map<WorkspaceId, Map<string, WorkerCall>>();
+  /** Increases each time that calls are written. */
+  #period = 0;
 
   constructor(db: Db, emit: EmitEvent, share: SharedResource) {
     this.#db = db;
@@ -57,7 +60,7 @@ export class KnownWorkers {
     if (known) {
       this.#record(call);
       const worker = this.#current(await known);
-      this.#writeNewAsks(worker, call);
+      this.#writeNewlyAsked(worker, call);
       return worker;
     }
     this.#share.takeOrRefuse(call.workspaceId);
@@ -73,7 +76,7 @@ export class KnownWorkers {
       if (!this.#byLease.has(lease.leaseId)) this.#byLease.set(lease.leaseId, workerOf(lease));
       else this.#share.release(call.workspaceId);
       const worker = this.#byLease.get(lease.leaseId) as KnownWorker;
-      worker.asks = digestOf(call);
+      worker.asked = this.#askedBy(call);
       return worker;
     } catch (error) {
       this.#share.release(call.workspaceId);
@@ -81,15 +84,27 @@ export class KnownWorkers {
     }
   }
 
-  /** At most one write of a worker is under way, also when several programs call by its name and ask for different queues. */
-  #writeNewAsks(worker: KnownWorker, call: WorkerCall): void {
+  #askedBy({ queues, workflows }: Pick<WorkerCall, "queues" | "workflows">): AskedFor {
+    return { period: this.#period, queues: new Set(queues), workflows: new Set(workflows) };
+  }
+
+  /**
+   * Writes a call that asks for something new, with what the worker asked for before: a worker that is busy asks for some of its queues. At
+   * most one write of a worker is under way.
+   */
+  #writeNewlyAsked(worker: KnownWorker, call: WorkerCall): void {
     if (!asksForWork(call) || worker.isBeingWritten) return;
-    const asks = digestOf(call);
-    if (asks === worker.asks) return;
-    worker.asks = asks;
+    const { period, queues: oldQueues, workflows: oldWorkflows } = worker.asked;
+    const isNew = call.queues.some((name) => !oldQueues.has(name)) || call.workflows.some((name) => !oldWorkflows.has(name));
+    if (!isNew && period === this.#period) return;
+    const keepsOld = period === this.#period && oldQueues.size + oldWorkflows.size <= MAX_ASKED;
+    const queues = keepsOld ? [...new Set([...oldQueues, ...call.queues])] : call.queues;
+    const workflows = keepsOld ? [...new Set([...oldWorkflows, ...call.workflows])] : call.workflows;
+    worker.asked = this.#askedBy({ queues, workflows });
+    if (!isNew) return;
     worker.isBeingWritten = true;
     void tolerate(
-      () => this.#opening.add(call),
+      () => this.#opening.add({ ...call, queues, workflows }),
       (error) => this.#emit("worker_record_failed", { error }),
     ).finally(() => {
       worker.isBeingWritten = false;
@@ -149,6 +164,7 @@ export class KnownWorkers {
     this.#byLease.purgeStale();
     const calls = [...this.#calls.values()].flatMap((ofWorkspace) => [...ofWorkspace.values()]);
     this.#calls = new Map();
+    this.#period += 1;
     for (let from = 0; from < calls.length; from += 1_000) {
       await tolerate(
         () => recordCallsAcrossWorkspaces(this.#db, calls.slice(from, from + 1_000)),
@@ -159,7 +175,5 @@ export class KnownWorkers {
 }
 
 const asksForWork = ({ queues, workflows }: WorkerCall): boolean => queues.length > 0 || workflows.length > 0;
-
-const digestOf = ({ queues, workflows }: WorkerCall): string => hash("sha1", JSON.stringify([queues, workflows]), "base64");
 
 const nameKey = ({ workspaceId, name }: Pick<WorkerCall, "workspaceId" | "name">): string => `${workspaceId}/${name}`;

@@ -73,7 +73,12 @@ test("what a known worker asks for is written at once when it changes, and once 
       return written;
     })
     .toHaveLength(3);
-  expect(written[2]).toContain("c");
+  for (const queue of ["a", "b", "c"]) expect(written[2]).toContain(queue);
+  // A worker that is busy asks for some of its queues only.
+  for (const queue of ["a", "b", "c", "a"]) await ask(queue);
+  await workers.writeCalls();
+  for (const queue of ["a", "b", "a", "b"]) await ask(queue);
+  await expect.poll(() => written).toHaveLength(5);
 });
 
 describe("the room for workers", () => {

@@ -33,8 +33,8 @@ export interface VerifiedReport {
  * Stores steps of a run that a worker executes (I8). Steps that the journal has are left as they are. For a run that has ended, only undos
  * are stored.
  *
- * @returns how many steps the journal has, which waits have their outcome, and the lane in which calls of steps wait; null if the claim no longer holds: then nothing is
- *   stored
+ * @returns how many steps the journal has, which waits have their outcome, and the lane in which calls of steps wait; null if the claim no
+ *   longer holds: then nothing is stored
  */
 export async function reportSteps(
   writer: StepWriter,
