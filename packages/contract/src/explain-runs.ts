@@ -45,9 +45,14 @@ export const ExplainedRunGate = Type.Union(
     Gate("RunDueGate", "due", "Whether the run is due. It is not while its `delay` or the time before its next attempt lasts.", {
       dueAt: Nullable(Moment("RFC 3339 in UTC."), { description: "When it is, or was, due; null while it waits for steps or code." }),
     }),
-    Gate("RunVersionGate", "version", "Whether the run is kept for workers with the version of the code that started it.", {
-      version: Nullable(Type.String(), { description: "That version; null: any worker may have the run." }),
-    }),
+    Gate(
+      "RunVersionGate",
+      "version",
+      "Whether the run is kept for workers of one version: that of the code that started it, or another one if its journal did not fit.",
+      {
+        version: Nullable(Type.String(), { description: "That version; null: any worker may have the run." }),
+      },
+    ),
     Gate("RunPlanGate", "plan", "Whether the workspace's plan allows executions at an endpoint.", {
       plan: PlanName,
       callbacks: Type.Boolean({ description: "Whether the plan has callbacks." }),

@@ -20,7 +20,7 @@ import {
  * append to the audit chains of their workspaces. A count of the jobs of a workspace holds one, on one node at a time.
  */
 const ENGINE_CONNECTIONS = 4;
-/** How many of these wait for no locks. */
+/** How many of these are kept from statements that took too long last. */
 const ENGINE_CONNECTIONS_NOT_WAITING = 2;
 /** A node uses up to two at the same time for its own claims. The third is for workers. */
 const CLAIM_CONNECTIONS = 3;

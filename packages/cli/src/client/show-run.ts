@@ -77,7 +77,7 @@ function describe(waiting: Waiting | undefined): string | undefined {
 function nextOf(run: Run): string[] {
   const { runId, status, attempt, attempts, waitingFor, nextAttemptAt, steps } = run;
   const kept = waitingFor.find(({ type }) => type === "worker");
-  if (kept) return [`It is due, and kept for a worker of version ${kept.version}, which started it.`];
+  if (kept) return [`It is due, and kept for a worker of version ${kept.version}.`];
   switch (status) {
     case "pending":
       return [`To see why it has not started: tidemill run explain ${runId}`];

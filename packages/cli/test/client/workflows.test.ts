@@ -126,7 +126,7 @@ test("a run that waits for other code says why, and a run that is kept for anoth
   const kept = await trigger();
   await end(await take({ version: "v1" }), { outcome: "released" });
   await work({ workflows: [id], version: "v2", limit: 2 });
-  expect(await command.output("run", "get", kept)).toContain("\n\nIt is due, and kept for a worker of version v1, which started it.\n");
+  expect(await command.output("run", "get", kept)).toContain("\n\nIt is due, and kept for a worker of version v1.\n");
 });
 
 test("a run that code without a version tries again says when", async ({ command, service }) => {

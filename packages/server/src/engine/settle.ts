@@ -25,7 +25,7 @@ import {
   writtenBy,
 } from "./settlement.ts";
 import { SettlementStore, type Written } from "./settlement-store.ts";
-import { SlowLanes } from "./slow-lanes.ts";
+import { SlowSettles } from "./slow-settles.ts";
 
 /** What one statement did with a settlement. Unknown: it failed, perhaps after its commit. */
 type SingleStatementResult = "settled" | "left" | "unknown";
@@ -79,7 +79,7 @@ export class Settler {
   readonly #oneStatement: Batcher<Settlement, SingleStatementResult>;
   readonly #singles: Batcher<Single, boolean>;
   readonly #blocked: Batcher<Single, boolean>;
-  readonly #slowLanes = new SlowLanes();
+  readonly #slowLanes = new SlowSettles();
   /** Settlements that are written alone, by the names of their claims. */
   readonly #unwritten = new Map<string, Promise<boolean>>();
   /** A transaction settles what one statement does not. */

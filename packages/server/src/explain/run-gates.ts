@@ -1,4 +1,4 @@
-import { type ExplainedRunGate, type LastError, planHas, RUN_GATES, type RunGateName } from "@tidemill/contract";
+import { type ExplainedRunGate, type LastError, planHas, RUN_GATES, type RunError, type RunGateName } from "@tidemill/contract";
 import { type RunToExplain, showRunId } from "#workflows";
 import { heldMessage, type Quota } from "./gates.ts";
 import { holds, mayProbe, waits } from "./holds.ts";
@@ -59,7 +59,7 @@ const OWN_REASONS: Record<OwnGate, (live: LiveRun) => string> = {
     const again = unfit?.retry_at ? ` and is tried again ${fromNow(unfit.retry_at, now)}` : "";
     return `its journal does not fit the code${version} at step "${unfit?.step}" and it waits for other code${again}`;
   },
-  version: ({ keptFor }) => `it is kept for a worker of version ${keptFor} which started it`,
+  version: ({ keptFor }) => `it is kept for a worker of version ${keptFor}`,
 };
 
 function stepReason(
@@ -75,8 +75,13 @@ function stepReason(
 /** Why a gate holds a run, as part of a sentence. */
 export function runReasonOf(gate: RunGateName, live: LiveRun): string {
   if (gate === "state" || gate === "quota") return "";
-  return isLaneGate(gate) ? reasonOf(JOB_GATES[gate], jobOf(live)) : OWN_REASONS[gate](live);
+  if (!isLaneGate(gate)) return OWN_REASONS[gate](live);
+  const reason = reasonOf(JOB_GATES[gate], jobOf(live));
+  return gate === "due" && live.run.error !== null ? `its last execution failed with ${nameOf(live.run.error)} and ${reason}` : reason;
 }
+
+/** @param error of a run, JSON */
+const nameOf = (error: string): string => (JSON.parse(error) as RunError).name;
 
 /** Describes a run that is executed or has ended. */
 export function describeRun({ status, failures, attempts, ended_at }: RunToExplain["run"], job: ExplainedJob | null): string {
@@ -85,7 +90,7 @@ export function describeRun({ status, failures, attempts, ended_at }: RunToExpla
     case "completed":
       return `Completed at ${ended_at}, on ${attempt}.`;
     case "failed":
-      return `Failed at ${ended_at}, after ${failures} of ${attempts} attempts.`;
+      return `Failed at ${ended_at}, after ${Math.min(failures + 1, attempts)} of ${attempts} attempts.`;
     case "cancelled":
       return `Cancelled at ${ended_at}.`;
     default:

@@ -71,9 +71,9 @@ export interface ExplainedJob extends JobSnapshot {
 }
 
 /**
- * Reads a job of a queue, or the next execution of a run, with the gates of its lane, as a claim would find them now. Jobs before it are counted in claim order, by the index that
- * claims use, up to `MAX_COUNTED` or what the limits need. The `order by` makes a planner without statistics choose that index. Uses
- * indexes job_claimable, job_key, job_active, tally_lane and the primary keys.
+ * Reads a job of a queue, or the next execution of a run, with the gates of its lane, as a claim would find them now. Jobs before it are
+ * counted in claim order, by the index that claims use, up to `MAX_COUNTED` or what the limits need. The `order by` makes a planner without
+ * statistics choose that index. Uses indexes job_claimable, job_key, job_active, tally_lane and the primary keys.
  */
 export const findExplained = (db: Db, { workspaceId, laneId, id }: JobKey): Promise<JobSnapshot | null> =>
   row(

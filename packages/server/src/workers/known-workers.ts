@@ -25,6 +25,8 @@ export class KnownWorkers {
   /** Workers by lease. Each takes one unit of the share. */
   readonly #byLease: LRUCache<number, KnownWorker>;
   readonly #opening: Batcher<WorkerCall, WorkerLease>;
+  /** What known workers begin to ask for. First calls of others do not wait for these. */
+  readonly #asking: Batcher<WorkerCall, WorkerLease>;
   /** The latest calls that are not written yet, by workspace and name. */
   #calls = new Map<WorkspaceId, Map<string, WorkerCall>>();
   /** Increases each time that calls are written. */
@@ -37,16 +39,19 @@ export class KnownWorkers {
     const bounds = { ...growingTo(MAX_WORKERS), ttl: FORGET_AFTER_MS, updateAgeOnGet: true };
     this.#byName = new LRUCache(bounds);
     this.#byLease = new LRUCache({ ...bounds, dispose: ({ workspaceId }) => share.release(workspaceId) });
-    this.#opening = new Batcher({
-      maxWeight: 100,
-      writers: 1,
-      workspaceOf: ({ workspaceId }) => workspaceId,
-      write: async (calls) => {
-        const distinct = new Map(calls.map((call) => [nameKey(call), call]));
-        const opened = new Map((await recordCallsAcrossWorkspaces(db, [...distinct.values()])).map((one) => [nameKey(one), one]));
-        return calls.map((call) => opened.get(nameKey(call)) as WorkerLease);
-      },
-    });
+    const batcher = () =>
+      new Batcher<WorkerCall, WorkerLease>({
+        maxWeight: 100,
+        writers: 1,
+        workspaceOf: ({ workspaceId }) => workspaceId,
+        write: async (calls) => {
+          const distinct = new Map(calls.map((call) => [nameKey(call), call]));
+          const opened = new Map((await recordCallsAcrossWorkspaces(db, [...distinct.values()])).map((one) => [nameKey(one), one]));
+          return calls.map((call) => opened.get(nameKey(call)) as WorkerLease);
+        },
+      });
+    this.#opening = batcher();
+    this.#asking = batcher();
   }
 
   /**
@@ -104,7 +109,7 @@ export class KnownWorkers {
     if (!isNew) return;
     worker.isBeingWritten = true;
     void tolerate(
-      () => this.#opening.add({ ...call, queues, workflows }),
+      () => this.#asking.add({ ...call, queues, workflows }),
       (error) => this.#emit("worker_record_failed", { error }),
     ).finally(() => {
       worker.isBeingWritten = false;

@@ -111,12 +111,24 @@ describe("the explanation of a run", () => {
     const flow = await putWorkflow(service, { attempts: 2, backoff: { type: "exponential", delay: 5_000 } });
     const failed = await flow.trigger();
     await flow.end(await flow.take(), { outcome: "failed", error: "No answer." });
-    expect((await explain(service, failed)).summary).toMatch(/^Not running: attempt 2 of 2 is due in [56] s\.$/);
+    expect((await explain(service, failed)).summary).toMatch(
+      /^Not running: its last execution failed with Error and attempt 2 of 2 is due in [56] s\.$/,
+    );
     const delayed = await flow.trigger({ delay: 29 });
     expect(await explain(service, delayed)).toMatchObject({
       heldBy: ["due"],
       summary: "Not running: it is due in 29 s.",
       estimatedStart: "2026-11-21T12:00:29.000Z",
+    });
+  });
+
+  test("says after how many attempts it has failed", async ({ service }) => {
+    const flow = await putWorkflow(service, { attempts: 1 });
+    const runId = await flow.trigger();
+    await flow.end(await flow.take(), { outcome: "failed", error: "No answer." });
+    expect(await explain(service, runId)).toMatchObject({
+      heldBy: ["state"],
+      summary: expect.stringMatching(/^Failed at .*Z, after 1 of 1 attempts\.$/),
     });
   });
 
@@ -161,7 +173,7 @@ describe("the explanation of a run", () => {
     await flow.work({ worker: "w2", workflows: [flow.id], version: "v2" });
     expect(await explain(service, runId)).toMatchObject({
       heldBy: ["version"],
-      summary: "Not running: it is kept for a worker of version v1 which started it.",
+      summary: "Not running: it is kept for a worker of version v1.",
       estimatedStart: null,
     });
     for (const version of ["v1", "v2"]) {

@@ -276,7 +276,7 @@ test.for([
   await putCircuit(service.database, lane as LaneKey, { inSeconds: 60 });
   answer.resolve(500);
   await until(async () => (await service.jobStates()).waiting === 1, "the run to be held");
-  expect(await workflow.get(runId)).toMatchObject({ status: "running", attempt: 1, nextAttemptAt: null, error: null });
+  expect(await workflow.get(runId)).toMatchObject({ status: "running", attempt: 1, nextAttemptAt: null, error: { name: "HTTP_STATUS" } });
   workflow.program.answers = { status: 200, body: JSON.stringify(COMPLETED) };
   await service.advance(60);
   await workflow.untilStatus(runId, "completed");
@@ -308,6 +308,43 @@ describe("a program at which nobody listens", () => {
     await service.advance(2);
     await until(async () => (await get(runId)).status === "completed", "the run to go on");
     expect(await get(runId)).toMatchObject({ workflowId: id, attempt: 1, error: null, result: 1 });
+  });
+
+  test("is forgotten once an execution has reached it", async ({ service }) => {
+    const port = await freePort();
+    const { trigger, get } = await putWorkflow(service, { endpoint_url: `http://127.0.0.1:${port}/` });
+    const runId = await trigger();
+    await until(async () => (await get(runId)).error !== null, "the run to be tried");
+    const program = await Handler.listen({ status: 200, body: JSON.stringify({ outcome: "suspended", steps: [NAP] }) }, port);
+    onTestFinished(() => program.close());
+    await service.advance(2);
+    await until(async () => (await get(runId)).status === "sleeping", "the run to be suspended");
+    expect(await get(runId)).toMatchObject({ attempt: 1, error: null, nextAttemptAt: null });
+  });
+
+  test("shows when its circuit lets a run through next", async ({ service }) => {
+    const { trigger, get } = await putWorkflow(service, { endpoint_url: `http://127.0.0.1:${await freePort()}/` });
+    const runId = await trigger();
+    await until(async () => (await get(runId)).error !== null, "the run to be tried");
+    const [lane] = await service.database.query<{ workspaceId: WorkspaceId; laneId: LaneId }>(
+      'select workspace_id as "workspaceId", lane_id as "laneId" from run where id = $1',
+      [readRunId(runId)],
+    );
+    await putCircuit(service.database, lane as LaneKey, { inSeconds: 1 });
+    await service.database.query("update circuit set opened_at = moment() - interval '8 minutes' where lane_id = $1", [lane?.laneId]);
+    const job = async () =>
+      (
+        await service.database.query<{ attempt: number; at: string; state: string }>(
+          `select attempt, state, to_char(run_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as at from job where id = $1`,
+          [readRunId(runId)],
+        )
+      )[0];
+    await service.advance(5);
+    await until(async () => {
+      const { attempt = 0, state } = (await job()) ?? {};
+      return attempt > 1 && state === "delayed";
+    }, "the probe to fail");
+    expect((await get(runId)).nextAttemptAt).toBe((await job())?.at);
   });
 
   test("opens the circuit after 20 tries of one run", async ({ service }) => {

@@ -60,9 +60,7 @@ export const runKind = (ids: UuidSource, deliverer: Deliverer, waker: () => Pick
     if (repeated.length > 0) await deleteFailuresAcrossWorkspaces(tx, repeated);
     const unfit = goOn.flatMap(unfitOf);
     if (unfit.length > 0) wake(waker(), await parkUnfitAcrossWorkspaces(tx, unfit));
-    const unfinished = goOn.filter(
-      ({ outcome: { verdict }, report }) => (verdict.kind === "defer" && verdict.waitMs === 0) || (verdict.kind === "release" && !report),
-    );
+    const unfinished = goOn.filter(({ outcome, report }) => outcome.verdict.kind === "release" && !report);
     if (unfinished.length > 0) {
       await closeExecutionsAcrossWorkspaces(
         tx,
@@ -143,12 +141,13 @@ function endOf({ run, outcome: { claim, verdict }, report }: Ended): RunEnd[] {
 }
 
 const failureOf = ({ run, outcome: { claim, verdict }, report }: Ended): RunFailure[] =>
-  verdict.kind === "retry" || (verdict.kind === "defer" && verdict.waitMs > 0)
+  verdict.kind === "retry" || verdict.kind === "defer"
     ? [
         {
           ...run,
+          laneId: claim.laneId,
           error: errorOf(report, verdict.error),
-          waitMs: verdict.waitMs,
+          waitMs: null,
           usesAttempt: verdict.kind === "retry",
           reported: report && claim.attempt,
         },

@@ -4,7 +4,7 @@ import type { LaneId } from "#lanes";
  * Lanes in which a settlement timed out: another transaction may have locked a row for long. A lane stays slow until a settlement of it is written
  * alone in time, while none is blocked.
  */
-export class SlowLanes {
+export class SlowSettles {
   /** How many settlements of each slow lane are blocked. */
   readonly #blocked = new Map<LaneId, number>();
 
