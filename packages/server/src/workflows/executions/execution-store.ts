@@ -44,10 +44,10 @@ interface ExecutionToBegin {
 const NO_ROOM = journalTooLargeError([{ key: "%s" }]);
 
 /**
- * Begins executions that have not lost their jobs. Waits that are over end, in the order in which they were over. A step fails if the journal
- * has no room for what it has waited for. The runs get the status `running`, also those that waited for other code, and from now on an earlier
- * execution may not add to their journals. Returns the runs that have not ended in the meantime. The job of a run that waits for more than time
- * is locked: if the execution lost it meanwhile, nothing would wake the run. Uses the primary keys.
+ * Begins executions. Waits that are over end, in the order in which they were over. A step fails if the journal has no room for what it has
+ * waited for. The runs get the status `running`, also those that waited for other code, and from now on an earlier execution may not add to
+ * their journals. Returns the runs that have not ended in the meantime. An execution that waited for long may have lost its job: it does not
+ * begin if its run waits for more than time, because nothing would wake the run. Uses the primary keys.
  */
 export async function beginExecutions(
   database: Transactional,
@@ -104,19 +104,12 @@ function begin(
   version: string | null,
   all: boolean,
 ): Promise<BegunRun[]> {
+  const ids = plainArray(executions.map(({ id }) => id));
   return rows(
     db,
     sql`
-      with execution as (
-        select * from unnest(${plainArray(executions.map((one) => one.laneId))}::bigint[], ${plainArray(executions.map(({ id }) => id))}::uuid[],
-          ${plainArray(executions.map((one) => one.leaseId))}::bigint[], ${plainArray(executions.map((one) => one.execution))}::int[])
-          as e (lane_id, run_id, lease_id, execution)
-      ), begun as (
-        select workspace_id, id, status, last_seq, journal_bytes from run where workspace_id = ${workspaceId} and id = any(array(
-            select e.run_id from execution e cross join lateral (
-              select from job j
-              where j.workspace_id = any(array[${workspaceId}::uuid]) and j.lane_id = e.lane_id and j.id = e.run_id and j.lease_id = e.lease_id
-                and j.attempt = e.execution offset 0) held)) and ${LIVE}
+      with begun as (
+        select workspace_id, id, status, last_seq, journal_bytes from run where workspace_id = ${workspaceId} and id = any(${ids}::uuid[]) and ${LIVE}
           and (${all}::boolean or not exists (
             select from run_step s
             where s.workspace_id = run.workspace_id and s.run_id = run.id and s.status = 'waiting' and s.type <> 'sleep' offset 0))
@@ -211,7 +204,8 @@ function begin(
         open_lease_id = case when e.execution < r.last_execution then r.open_lease_id else e.lease_id end,
         next_attempt_at = null, last_seq = last_seq + (select count(*) from over where over.run_id = r.id),
         journal_bytes = r.journal_bytes + coalesce((select sum(bytes) filter (where fits) from placed where placed.run_id = r.id), 0)
-      from execution e
+      from unnest(${ids}::uuid[], ${plainArray(executions.map((one) => one.execution))}::int[],
+        ${plainArray(executions.map((one) => one.leaseId))}::bigint[]) as e (run_id, execution, lease_id)
       where workspace_id = ${workspaceId} and id = any(array(select id from begun)) and id = e.run_id
       returning id, version, failures, attempts, trigger, created_at, ${INPUT_AND_SIZE}`,
   );
