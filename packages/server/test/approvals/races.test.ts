@@ -92,13 +92,13 @@ describe("decisions at the same moment", () => {
     "a decision at the same moment as the timeout, which would %s, has one winner",
     async (onTimeout, { service, engine }) => {
       const jobs = await held(service, { approval: { timeout: 60, on_timeout: onTimeout } });
-      await service.clock.advance(60);
       const decide = (index: number) => (index % 2 ? approve : reject)(service, jobs[index] as Held, { by: "somebody" });
       const decisions: Promise<Reply>[] = [];
-      // Whoever decides waits to write it down, with the job in hand: somebody has the first job, and the timeout has the second.
+      // Whoever decides waits to write it down, with the job in hand: somebody has the first job, and the timeout has the second. Before that,
+      // the node could see the timeout by itself.
       await inTurn(engine, sql`lock table audit_event in share mode`, [
         () => (decisions[0] = decide(0)),
-        () => service.node.wake(),
+        () => service.advance(60),
         () => (decisions[1] = decide(1)),
       ]);
       for (let index = 2; index < jobs.length; index += 1) decisions[index] = decide(index);
