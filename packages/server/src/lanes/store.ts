@@ -1,4 +1,5 @@
 import { type Db, type Fragment, fragment, plainArray, row, rows, sql, type WorkspaceId } from "#kernel";
+import type { WhichLanes } from "./failed-lanes.ts";
 import type { LaneId, LaneKey, LaneKind, LaneSettings } from "./lane.ts";
 
 /** Creates a lane. Returns null when the workspace already has one of that kind and name. Uses index lane_name. */
@@ -100,14 +101,8 @@ export const markLateLanesDeletedAcrossWorkspaces = (db: Db): Promise<unknown> =
       where w.deleted_at is not null and l.workspace_id = w.id and l.deleted_at is null`,
   );
 
-/**
- * Some deleted lanes, oldest first: either those of `ids`, or all others. Uses index lane_deleted.
- */
-export const findDeletedLanesAcrossWorkspaces = (
-  db: Db,
-  { ids, among }: { readonly ids: readonly LaneId[]; readonly among: boolean },
-  limit: number,
-): Promise<LaneKey[]> =>
+/** Some deleted lanes, oldest first. Uses index lane_deleted. */
+export const findDeletedLanesAcrossWorkspaces = (db: Db, { ids, among }: WhichLanes, limit: number): Promise<LaneKey[]> =>
   rows(
     db,
     sql`

@@ -1,14 +1,12 @@
 import { sweepLaneJobs } from "#jobs";
-import { type EmitEvent, isAway, isTimeout, type Transactional } from "#kernel";
-import { findAgain, findDeletedLanesAcrossWorkspaces, type LaneId, type LaneKey, moveToEnd, removeEmptyLane } from "#lanes";
+import type { EmitEvent, Transactional } from "#kernel";
+import { findDeletedLanesAcrossWorkspaces, findInTurns, type LaneId, type LaneKey, removeEmptyLane, tryEach } from "#lanes";
 import { removeSchedulesOf } from "#schedules";
 import { sweepLaneDeliveries } from "#webhooks";
 import { sweepLaneRuns } from "#workflows";
 
 /** The maximum number of lanes per pass. */
 const MAX_LANES = 100;
-/** The maximum number of lanes of a pass that may take too long. */
-const MAX_TIMEOUTS = 2;
 
 /**
  * Deletes the jobs, runs and deliveries of deleted lanes and their idempotency keys, then the lanes. Schedules are deleted with their
@@ -27,24 +25,14 @@ export async function sweepDeletedLanesAcrossWorkspaces(
   emit: EmitEvent = () => {},
   failed = new Set<LaneId>(),
 ): Promise<number | undefined> {
-  const failures: unknown[] = [];
-  const others = await findDeletedLanesAcrossWorkspaces(db, { ids: [...failed], among: false }, MAX_LANES);
-  const again = await findAgain(failed, MAX_LANES, (ids) => findDeletedLanesAcrossWorkspaces(db, { ids, among: true }, MAX_LANES));
-  let timeouts = 0;
-  for (const lane of [...others, ...again]) {
-    if (timeouts === MAX_TIMEOUTS) break;
-    try {
-      if (await sweepLane(db, lane, onWoken)) return 0;
-      failed.delete(lane.laneId);
-    } catch (error) {
-      if (isTimeout(error)) timeouts += 1;
-      else if (isAway(error)) throw error;
-      // A lane that fails does not keep the others from being swept.
-      emit("lane_sweep_failed", { ...lane, error });
-      failures.push(error);
-      moveToEnd(failed, lane.laneId);
-    }
-  }
+  const { others, again } = await findInTurns(failed, MAX_LANES, (which, limit) => findDeletedLanesAcrossWorkspaces(db, which, limit));
+  const { hasEnded, failures } = await tryEach(
+    [...others, ...again],
+    failed,
+    (lane) => sweepLane(db, lane, onWoken),
+    (lane, error) => emit("lane_sweep_failed", { ...lane, error }),
+  );
+  if (hasEnded) return 0;
   if (failures.length > 0) throw failures[0];
   return undefined;
 }

@@ -1,6 +1,6 @@
 import type { AuditLog } from "#audit";
-import { type EmitEvent, isAway, isTimeout } from "#kernel";
-import { findAgain, type LaneId, moveToEnd } from "#lanes";
+import type { EmitEvent } from "#kernel";
+import { findInTurns, type LaneId, tryEach } from "#lanes";
 import { lockWorkspace, SYSTEM } from "#workspaces";
 import { webhookEvent } from "./audit.ts";
 import { type EndingDeliveries, endFirstDeliveries } from "./end-deliveries.ts";
@@ -8,9 +8,6 @@ import { disableIfFailing, findFailingAcrossWorkspaces, type NamedWebhook } from
 import { refreshTopics } from "./topics.ts";
 
 const CHUNK = 100;
-
-/** The maximum number of webhooks of a pass that may take too long. */
-const MAX_TIMEOUTS = 2;
 
 interface Disabling extends EndingDeliveries {
   readonly audit: AuditLog;
@@ -32,24 +29,16 @@ interface DisablingAll extends Disabling {
  */
 export async function disableFailingAcrossWorkspaces({ failed, ...disabling }: DisablingAll): Promise<number | undefined> {
   const { db, emit } = disabling;
-  const others = await findFailingAcrossWorkspaces(db, { ids: [...failed], among: false }, CHUNK);
-  const again = await findAgain(failed, CHUNK, (ids) => findFailingAcrossWorkspaces(db, { ids, among: true }, CHUNK));
-  const failures: unknown[] = [];
-  let timeouts = 0;
-  for (const webhook of [...others, ...again]) {
-    if (timeouts === MAX_TIMEOUTS) break;
-    const { workspaceId, laneId, name } = webhook;
-    try {
+  const { others, again } = await findInTurns(failed, CHUNK, (which, limit) => findFailingAcrossWorkspaces(db, which, limit));
+  const { failures } = await tryEach(
+    [...others, ...again],
+    failed,
+    async (webhook) => {
       await disable(disabling, webhook);
-      failed.delete(laneId);
-    } catch (error) {
-      if (isTimeout(error)) timeouts += 1;
-      else if (isAway(error)) throw error;
-      emit("webhook_disable_failed", { workspaceId, webhook: name, error });
-      moveToEnd(failed, laneId);
-      failures.push(error);
-    }
-  }
+      return false;
+    },
+    ({ workspaceId, name }, error) => emit("webhook_disable_failed", { workspaceId, webhook: name, error }),
+  );
   if (others.length === CHUNK) return 0;
   if (failures.length > 0) throw failures[0];
   return undefined;

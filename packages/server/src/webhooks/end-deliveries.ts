@@ -1,6 +1,6 @@
 import { removeUnlocked, removeWhenUnlocked } from "#jobs";
 import { type EmitEvent, isAway, isTimeout, type JobId, type Transactional } from "#kernel";
-import { type Aborter, findAgain, type LaneId, type LaneKey, moveToEnd } from "#lanes";
+import { type Aborter, findInTurns, type LaneId, type LaneKey, MAX_TIMEOUTS, moveToEnd } from "#lanes";
 import { cancelSomeDeliveries } from "./delivery-store.ts";
 import { findCancellingAcrossWorkspaces, lockCancelling, markCancelled, type NamedWebhook } from "./store.ts";
 
@@ -19,8 +19,6 @@ interface Portions {
 /** A webhook that has failed for days may have a million deliveries. 10,000 take a tenth of a second. */
 const PORTIONS: Portions = { chunk: 5_000, ofPass: 50_000 };
 const MAX_WEBHOOKS = 100;
-/** The maximum number of webhooks of a pass that may take too long. */
-const MAX_TIMEOUTS = 2;
 
 /** Cancels the first portion only. `endDeliveriesAcrossWorkspaces` cancels the others. None of them is sent in the meantime. */
 export const endFirstDeliveries = async (ending: EndingDeliveries, lane: LaneKey): Promise<void> =>
@@ -47,9 +45,8 @@ export async function endDeliveriesAcrossWorkspaces(
   portions: Portions = PORTIONS,
 ): Promise<number | undefined> {
   const { failed } = ending;
-  const others = await findCancellingAcrossWorkspaces(ending.db, { ids: [...failed], among: false }, MAX_WEBHOOKS);
-  const again = await findAgain(failed, MAX_WEBHOOKS, (ids) =>
-    findCancellingAcrossWorkspaces(ending.db, { ids, among: true }, MAX_WEBHOOKS),
+  const { others, again } = await findInTurns(failed, MAX_WEBHOOKS, (which, limit) =>
+    findCancellingAcrossWorkspaces(ending.db, which, limit),
   );
   const failures: unknown[] = [];
   let timeouts = 0;

@@ -1,6 +1,6 @@
 import type { WebhookEvent } from "@tidemill/contract";
 import { type Db, fragment, plainArray, row, rows, sql, textArray, type WorkspaceId } from "#kernel";
-import { findRecordsAcrossWorkspaces, insertLane, type LaneId, type LaneKey, type LaneSettings, updateLane } from "#lanes";
+import { findRecordsAcrossWorkspaces, insertLane, type LaneId, type LaneKey, type LaneSettings, updateLane, type WhichLanes } from "#lanes";
 import type { Webhook } from "./webhook.ts";
 
 const RECORDS = fragment`webhook_record`;
@@ -102,14 +102,8 @@ export interface NamedWebhook extends LaneKey {
   readonly name: string;
 }
 
-/** Which webhooks a pass finds: either those of `ids`, or all others. */
-interface Which {
-  readonly ids: readonly LaneId[];
-  readonly among: boolean;
-}
-
 /** Some webhooks that have failed for five days, longest first. Uses index webhook_failing. */
-export const findFailingAcrossWorkspaces = (db: Db, { ids, among }: Which, limit: number): Promise<NamedWebhook[]> =>
+export const findFailingAcrossWorkspaces = (db: Db, { ids, among }: WhichLanes, limit: number): Promise<NamedWebhook[]> =>
   rows(
     db,
     sql`
@@ -124,7 +118,7 @@ export const findFailingAcrossWorkspaces = (db: Db, { ids, among }: Which, limit
  * Some webhooks with deliveries to cancel, longest first, without those whose deliveries another transaction is cancelling. Uses index
  * webhook_cancelling.
  */
-export const findCancellingAcrossWorkspaces = (db: Db, { ids, among }: Which, limit: number): Promise<NamedWebhook[]> =>
+export const findCancellingAcrossWorkspaces = (db: Db, { ids, among }: WhichLanes, limit: number): Promise<NamedWebhook[]> =>
   rows(
     db,
     sql`
