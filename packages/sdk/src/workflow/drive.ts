@@ -22,8 +22,8 @@ interface DriveOptions {
  *    are stored before the steps beside them begin. If the outcome of one is there already, and no step is in progress, none begins: the
  *    execution is suspended, and the next one begins with the outcome.
  * 3. In development, a replay of the journal so far must ask for the same steps, before they begin. This check needs an idle program.
- * 4. The execution is suspended when no step is in progress, the program waits for a step that waits, and it is idle and has asked for
- *    nothing more for a turn of the event loop.
+ * 4. The execution is suspended when no step is in progress and the program waits for a step that waits. It must be idle, and have asked
+ *    for nothing more for a turn of the event loop.
  * 5. An idle program that has not asked for all steps of the journal gets some time. Then it does not fit the journal.
  * 6. In an execution that only undoes, no step begins. It is suspended when the program has asked for all steps to undo, or can go no
  *    further.
