@@ -269,7 +269,7 @@ const STATEMENTS_OF_RUNS: Record<string, (db: Db) => Promise<unknown>> = {
   "complete runs": (db) => completeRunsAcrossWorkspaces(db, [{ ...RUN, claim: SETTLED as never, result: "1", steps: [] }]),
   "end runs": (db) => markEndedAcrossWorkspaces(db, [{ ...RUN, status: "completed", result: "1", executions: 1 }]),
   "record failures of runs": (db) =>
-    recordFailuresAcrossWorkspaces(db, [{ ...RUN, laneId: LANE.laneId, error: "{}", waitMs: null, usesAttempt: true, reported: 1 }]),
+    recordFailuresAcrossWorkspaces(db, [{ ...RUN, laneId: LANE.laneId, error: "{}", usesAttempt: true, reported: 1 }]),
   "lock an execution": (db) => lockExecution(db, RUN, SETTLED as never),
   "find reported executions": (db) => findReportedAcrossWorkspaces(db, [SETTLED]),
   "record reported executions": (db) => recordReportedAcrossWorkspaces(db, [{ ...RUN, execution: 1 }]),

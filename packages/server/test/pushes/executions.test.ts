@@ -322,6 +322,29 @@ describe("a program at which nobody listens", () => {
     expect(await get(runId)).toMatchObject({ attempt: 1, error: null, nextAttemptAt: null });
   });
 
+  test.for([
+    { what: "does not fit", ends: { outcome: "unfit", step: "load", error: "It does not fit." } },
+    { what: "is released", ends: { outcome: "released", retry_in: 60 } },
+    { what: "is suspended", ends: { outcome: "suspended", steps: [NAP] } },
+  ])("hides the error of the run's last attempt until an execution has reached it: one that $what", async ({ ends }, { service }) => {
+    const port = await freePort();
+    const workflow = await putWorkflow(service, { endpoint_url: `http://127.0.0.1:${port}/`, attempts: 5 });
+    const before = await Handler.listen(
+      { status: 200, body: JSON.stringify({ outcome: "failed", error: "It broke.", error_name: "Broken" }) },
+      port,
+    );
+    const runId = await workflow.trigger();
+    await until(async () => (await workflow.get(runId)).error?.name === "Broken", "the first attempt to fail");
+    await before.close();
+    await service.advance(11);
+    await until(async () => (await workflow.get(runId)).error?.name === "CONNECTION", "an execution to be refused");
+    const program = await Handler.listen({ status: 200, body: JSON.stringify(ends) }, port);
+    onTestFinished(() => program.close());
+    await service.advance(11);
+    await until(async () => (await workflow.get(runId)).error?.name === "Broken", "the other error to be gone");
+    expect(await workflow.get(runId)).toMatchObject({ attempt: 2 });
+  });
+
   test("shows when its circuit lets a run through next", async ({ service }) => {
     const { trigger, get } = await putWorkflow(service, { endpoint_url: `http://127.0.0.1:${await freePort()}/` });
     const runId = await trigger();

@@ -1,4 +1,5 @@
 import { describe, expect } from "vitest";
+import { readRunId } from "../../src/workflows/runs/run.ts";
 import { limitedTo } from "../harness/limits.ts";
 import { type Service, test, until } from "../harness/service.ts";
 import { Receiver } from "../harness/webhooks.ts";
@@ -195,6 +196,25 @@ describe("the events of a webhook", () => {
     await flow.end(await flow.take(), { outcome: "unfit", step: "load after a registration", error: "It does not fit." });
     await receiver.untilReceived(2);
     expect(receiver.events.map(({ data }) => data.waitingFor[0].step)).toEqual(["load", "load after a registration"]);
+  });
+
+  test("run.waiting_for_code comes of a run that was given to other code, also if a node of an earlier version says so", async ({
+    service,
+    onTestFinished,
+  }) => {
+    const receiver = await Receiver.create(service, onTestFinished, { events: ["run.waiting_for_code"] });
+    const flow = await putWorkflow(service);
+    const runId = await flow.trigger();
+    const { lease_token } = await flow.take({ version: "v1" });
+    await flow.work({ version: "v1", settle: [{ id: runId, lease_token, outcome: "unfit", step: "load", error: "It does not fit." }] });
+    await flow.take({ version: "v2" });
+    // That version does not know the other columns.
+    await service.database.query(
+      "update run_unfit set step = 'load again', version = 'v2', tried = array_append(tried, 'v2'), parked = true where run_id = $1",
+      [readRunId(runId)],
+    );
+    await receiver.untilReceived(2);
+    expect(receiver.events.map(({ data }) => data.waitingFor[0].step)).toEqual(["load", "load again"]);
   });
 
   test("nothing is stored for workspaces and types that no webhook wants", async ({ service, onTestFinished }) => {

@@ -1,7 +1,10 @@
 import { describe, expect } from "vitest";
+import type { RunId } from "#kernel";
 import { CodeVersions } from "../../src/workers/code-versions.ts";
+import { beginExecutions } from "../../src/workflows/executions/execution-store.ts";
+import { readRunId } from "../../src/workflows/runs/run.ts";
 import { test as base } from "../harness/engine.ts";
-import type { Service } from "../harness/service.ts";
+import { type Service, until } from "../harness/service.ts";
 import { laneOfWorkflow, putWorkflow, type TestWorkflow } from "../harness/workflows.ts";
 
 const REASON = 'The journal has step "load", but the code does not reach it.';
@@ -302,10 +305,62 @@ describe("a run whose journal does not fit the code", () => {
     expect(await takenBy(flow, null)).toEqual([runId]);
   });
 
+  test("does not begin with a claim that was lost meanwhile, and goes on when other code comes", async ({
+    service,
+    flow,
+    runId,
+    engine,
+  }) => {
+    await misfits(flow, "v2");
+    const { workspaceId, laneId } = await laneOfWorkflow(service, flow.id);
+    const lost = { id: readRunId(runId) as RunId, laneId, execution: 1, leaseId: 999_999 };
+    expect(await beginExecutions(engine, workspaceId, [lost], "v2")).toEqual([]);
+    expect(await flow.get(runId)).toMatchObject({ status: "waiting", waitingFor: [{ type: "code" }] });
+    expect(await takenBy(flow, "v3")).toEqual([runId]);
+  });
+
   test("goes on behind many that were cancelled meanwhile", async ({ service, flow, runId }) => {
     await misfits(flow, "v2");
     await waitForCode(service, flow, 600, "v2");
     expect(await takenBy(flow, "v3")).toEqual([runId]);
+  });
+});
+
+describe("a run that an earlier version of a node has tried again", () => {
+  /** Its journal did not fit, and now it is being executed. The earlier version has left the record of that as it was. */
+  async function taken(service: Service, flow: TestWorkflow) {
+    await misfits(flow, null);
+    await service.advance(30);
+    const run = await flow.take();
+    await service.database.query("update run_unfit set parked = true where run_id = $1", [readRunId(run.runId)]);
+    return run;
+  }
+
+  test("waits for its signal, and is woken by that", async ({ service, flow, runId }) => {
+    const run = await taken(service, flow);
+    const wait = { key: "approval", type: "wait", status: "waiting", signal: "approve.old", timeout: 100_000_000 };
+    await flow.end(run, { outcome: "suspended", steps: [wait] });
+    expect((await flow.get(runId)).waitingFor).toMatchObject([{ type: "signal" }]);
+    await service.ok("POST", "/v1/signals/approve.old/complete", "true");
+    expect(await takenBy(flow, null)).toEqual([runId]);
+  });
+
+  test("waits for the run that it has invoked, and is woken by that", async ({ service, flow, runId }) => {
+    const child = await putWorkflow(service);
+    const { lease_token } = await taken(service, flow);
+    const invocation = { lease_token, key: "bill", workflow: child.id, input: null, timeout: 1_000_000 };
+    await service.ok("POST", `/v1/runs/${runId}/invocations`, invocation);
+    await flow.work({ settle: [{ id: runId, lease_token, outcome: "suspended" }] });
+    await child.end(await child.take(), { outcome: "completed", result: 7 });
+    expect(await takenBy(flow, null)).toEqual([runId]);
+  });
+
+  test("waits for its call, and is woken by that", async ({ service, flow, runId }) => {
+    const run = await taken(service, flow);
+    const target = await service.handler();
+    const call = { key: "call", type: "http", status: "waiting", http: { url: target.url } };
+    await flow.end(run, { outcome: "suspended", steps: [call] });
+    await until(async () => (await takenBy(flow, null))[0] === runId, "the run to go on");
   });
 });
 

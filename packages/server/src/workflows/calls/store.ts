@@ -2,7 +2,7 @@ import type { Plan } from "@tidemill/contract";
 import type { JobKey } from "#jobs";
 import { binaryTextArray, type Db, type JobId, plainArray, type RunId, row, rows, sql, textArray, type WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
-import type { PendingCall, RunKey } from "../runs/run.ts";
+import { type PendingCall, type RunKey, WAITS_FOR_CODE } from "../runs/run.ts";
 
 /** Where the calls of a run wait. */
 export interface CallLane {
@@ -126,5 +126,5 @@ export const storeCallOutcomesAcrossWorkspaces = (
       select distinct r.workspace_id as "workspaceId", r.lane_id as "laneId", r.id as "runId"
       from gone join run r on r.workspace_id = any(array[gone.workspace_id]) and r.id = gone.run_id
       where r.status in ('sleeping', 'waiting')
-        and not exists (select from run_unfit u where u.workspace_id = any(array[r.workspace_id]) and u.run_id = r.id and u.parked)`,
+        and not ${WAITS_FOR_CODE}`,
   );

@@ -76,24 +76,25 @@ export interface RunFailure extends RunKey {
   /** JSON text. */
   readonly error: string;
   readonly laneId: LaneId;
-  /** When the next execution comes, in milliseconds from now. Null: as its job says. */
-  readonly waitMs: number | null;
+  /** False: the execution reached no program (decision 80). */
   readonly usesAttempt: boolean;
   /** The execution whose program has reported the failure. Null: none has. */
   readonly reported: number | null;
 }
 
-/** Uses the primary keys. */
+/** The jobs say when the next executions come. Uses the primary keys. */
 export const recordFailuresAcrossWorkspaces = (tx: Db, failures: readonly RunFailure[]): Promise<unknown> =>
   rows(
     tx,
     sql`
-      update run r set failures = r.failures + f.uses_attempt::int, error = f.error, next_attempt_at = coalesce(moment() + f.wait_ms * interval '1 millisecond', (
-            select j.run_at from job j where j.workspace_id = any(array[f.workspace_id]) and j.lane_id = f.lane_id and j.id = f.id and j.state = 'delayed')),
+      update run r set failures = r.failures + f.uses_attempt::int, error = case when f.uses_attempt then f.error else r.error end,
+        unsent_error = case when not f.uses_attempt then f.error end,
+        next_attempt_at = (
+          select j.run_at from job j where j.workspace_id = any(array[f.workspace_id]) and j.lane_id = f.lane_id and j.id = f.id and j.state = 'delayed'),
         reported_execution = coalesce(f.reported, r.reported_execution), open_lease_id = null
       from unnest(${plainArray(failures.map((one) => one.workspaceId))}::uuid[], ${plainArray(failures.map((one) => one.id))}::uuid[],
-        ${binaryTextArray(failures.map((one) => one.error))}::text[], ${plainArray(failures.map((one) => one.waitMs))}::float8[],
-        ${plainArray(failures.map((one) => one.laneId))}::bigint[], ${plainArray(failures.map((one) => one.usesAttempt))}::bool[], ${plainArray(failures.map((one) => one.reported))}::int[])
-        as f (workspace_id, id, error, wait_ms, lane_id, uses_attempt, reported)
+        ${binaryTextArray(failures.map((one) => one.error))}::text[], ${plainArray(failures.map((one) => one.laneId))}::bigint[],
+        ${plainArray(failures.map((one) => one.usesAttempt))}::bool[], ${plainArray(failures.map((one) => one.reported))}::int[])
+        as f (workspace_id, id, error, lane_id, uses_attempt, reported)
       where r.workspace_id = any(array[f.workspace_id]) and r.id = f.id and r.${LIVE}`,
   );

@@ -6,6 +6,7 @@ import { LIVE, type RunKey } from "../runs/run.ts";
 import { RUN_BYTES } from "../runs/run-store.ts";
 import { lockAwaitedSignals } from "../signals/signal-store.ts";
 import { lockRunsAcrossWorkspaces } from "../steps/wait-store.ts";
+import { endWaitForCode } from "./unfit-store.ts";
 
 /** A run whose execution begins. Input and trigger are JSON texts. */
 export interface BegunRun {
@@ -69,6 +70,7 @@ export async function beginExecutions(
     );
     // A statement after the locks sees what their previous holders have committed.
     await lockAwaitedSignals(tx, workspaceId, ids);
+    await endWaitForCode(tx, workspaceId, ids);
     return begin(tx, workspaceId, held, version, true);
   });
   return [...begun, ...others];
@@ -96,7 +98,7 @@ async function lockClaims(tx: Db, workspaceId: WorkspaceId, executions: readonly
   return executions.filter(({ id }) => held.has(id));
 }
 
-/** @param all whether to include runs with a step that waits for more than time. The caller has then locked their signals */
+/** @param all whether to include runs that wait for more than time. The caller has then locked their jobs and signals */
 function begin(
   db: Db,
   workspaceId: WorkspaceId,
@@ -109,8 +111,8 @@ function begin(
     db,
     sql`
       with begun as (
-        select workspace_id, id, status, last_seq, journal_bytes from run where workspace_id = ${workspaceId} and id = any(${ids}::uuid[]) and ${LIVE}
-          and (${all}::boolean or not exists (
+        select workspace_id, id, last_seq, journal_bytes from run where workspace_id = ${workspaceId} and id = any(${ids}::uuid[]) and ${LIVE}
+          and (${all}::boolean or status <> 'waiting' and not exists (
             select from run_step s
             where s.workspace_id = run.workspace_id and s.run_id = run.id and s.status = 'waiting' and s.type <> 'sleep' offset 0))
         order by id for no key update
@@ -195,9 +197,6 @@ function begin(
           and not g.registered and g.payload is null
           and ((g.run_id, g.id) in (
             select run_id, signal from over where signal is not null and has_failed and not is_lost and error is null and none_waits)) is true
-      ), tried_again as (
-        update run_unfit set parked = false
-        where workspace_id = ${workspaceId} and run_id = any(array(select id from begun where status = 'waiting')) and parked is not distinct from true
       )
       update run r set status = 'running', started_at = coalesce(started_at, moment()), version = case when started_at is null then ${version}::text else version end,
         last_execution = greatest(r.last_execution, e.execution),
@@ -216,7 +215,7 @@ export const closeExecutionsAcrossWorkspaces = (tx: Db, runs: readonly RunKey[])
   rows(
     tx,
     sql`
-      update run r set open_lease_id = null
+      update run r set open_lease_id = null, unsent_error = null
       from unnest(${plainArray(runs.map((one) => one.workspaceId))}::uuid[], ${plainArray(runs.map((one) => one.id))}::uuid[]) as e (workspace_id, id)
       where r.workspace_id = any(array[e.workspace_id]) and r.id = e.id and r.open_lease_id is not null`,
   );

@@ -147,7 +147,6 @@ const failureOf = ({ run, outcome: { claim, verdict }, report }: Ended): RunFail
           ...run,
           laneId: claim.laneId,
           error: errorOf(report, verdict.error),
-          waitMs: null,
           usesAttempt: verdict.kind === "retry",
           reported: report && claim.attempt,
         },

@@ -5,7 +5,7 @@ import type { ExecutionOfRun } from "../steps/reported-store.ts";
 /**
  * Sets the status of runs according to what they wait for. Returns when the first wait of each run ends; null: it waits for nothing. A wait
  * has ended if its signal was completed in the meantime, if the run may not have the signal, or if the run that it waits for has ended.
- * The error of an execution that used no attempt is forgotten. Uses the primary keys.
+ * Uses the primary keys.
  */
 export async function suspendAcrossWorkspaces(tx: Db, runs: readonly ExecutionOfRun[]): Promise<ReadonlyMap<RunId, Timestamp | null>> {
   const suspended = await rows<{ id: RunId; at: Timestamp | null }>(
@@ -26,7 +26,7 @@ export async function suspendAcrossWorkspaces(tx: Db, runs: readonly ExecutionOf
         ) p
       )
       update run r set status = case when p.at is null then 'running' when p.for_others then 'waiting' else 'sleeping' end::run_status,
-        error = case when r.failures > 0 then r.error end, reported_execution = p.execution, open_lease_id = null
+        unsent_error = null, reported_execution = p.execution, open_lease_id = null
       from pending p where r.workspace_id = any(array[p.workspace_id]) and r.id = p.id and r.${LIVE}
       returning r.id, p.at`,
   );

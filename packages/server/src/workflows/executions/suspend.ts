@@ -47,10 +47,8 @@ export async function suspendRuns(tx: Db, suspended: readonly SuspendedRun[]): P
     const verdict = judge({ kind: "workerFailed", code: "WORKER_FAILED", message, retryAfterSeconds: null, forGood: false }, claim, 0);
     const error = JSON.stringify(NOTHING_AWAITED);
     if (verdict.kind === "retry") {
-      await recordFailuresAcrossWorkspaces(tx, [
-        { ...run, laneId: claim.laneId, error, waitMs: verdict.waitMs, usesAttempt: true, reported: null },
-      ]);
       due.push(...(await countAttemptsAcrossWorkspaces(tx, [{ ...claim, waitMs: verdict.waitMs }])));
+      await recordFailuresAcrossWorkspaces(tx, [{ ...run, laneId: claim.laneId, error, usesAttempt: true, reported: null }]);
     } else {
       await removeUnrecorded(tx, claim);
       failed.push({ ...run, status: "failed", error, executions: claim.attempt });

@@ -1,4 +1,4 @@
-import { type Db, plainArray, type RunId, row, rows, sql, type Timestamp, textArray } from "#kernel";
+import { type Db, plainArray, type RunId, row, rows, sql, type Timestamp, textArray, type WorkspaceId } from "#kernel";
 import type { LaneKey } from "#lanes";
 import { LIVE, type ParkedRow, type RunKey, type UnfitRow } from "../runs/run.ts";
 import type { ExecutionOfRun } from "../steps/reported-store.ts";
@@ -55,7 +55,7 @@ export const recordUnfitAcrossWorkspaces = (tx: Db, unfit: readonly UnfitRun[]):
         ) n on true
       ), moved as (
         update run r set status = case when u.next is null then 'waiting' else 'running' end::run_status,
-          reported_execution = u.execution, open_lease_id = null
+          reported_execution = u.execution, unsent_error = null, open_lease_id = null
         from unfit u where r.workspace_id = any(array[u.workspace_id]) and r.id = u.id and r.${LIVE}
         returning r.id
       ), recorded as (
@@ -71,7 +71,7 @@ export const recordUnfitAcrossWorkspaces = (tx: Db, unfit: readonly UnfitRun[]):
       from unfit where id in (select id from moved)`,
   );
 
-/** Why a run waits for other code. Null: it does not. Uses the primary keys. */
+/** Why a run waits for other code. Null: it does not, or a node of an earlier version has tried it again meanwhile. Uses the primary keys. */
 export const findParked = (db: Db, { workspaceId, id }: RunKey): Promise<ParkedRow | null> =>
   row(
     db,
@@ -80,7 +80,8 @@ export const findParked = (db: Db, { workspaceId, id }: RunKey): Promise<ParkedR
         select nullif(j.run_at, ${NEVER}::timestamptz) from job j
         where j.workspace_id = ${workspaceId} and j.lane_id = u.lane_id and j.id = u.run_id
       ) as retry_at
-      from run_unfit u where u.workspace_id = ${workspaceId} and u.run_id = ${id} and u.parked`,
+      from run_unfit u join run r on r.workspace_id = ${workspaceId} and r.id = u.run_id
+      where u.workspace_id = ${workspaceId} and u.run_id = ${id} and u.parked and coalesce(u.execution = r.last_execution, true)`,
   );
 
 /**
@@ -123,6 +124,15 @@ export const unpark = async (tx: Db, { workspaceId, laneId }: LaneKey, ids: read
   );
   return live.map(({ id }) => id);
 };
+
+/** Records that runs whose executions begin wait for code no longer. Uses the primary key: the comparison keeps the planner from index run_unfit_parked. */
+export const endWaitForCode = (tx: Db, workspaceId: WorkspaceId, ids: readonly RunId[]): Promise<unknown> =>
+  rows(
+    tx,
+    sql`
+      update run_unfit set parked = false
+      where workspace_id = ${workspaceId} and run_id = any(${plainArray(ids)}::uuid[]) and parked is not distinct from true`,
+  );
 
 /** Deletes the records of which versions a run did not fit. Uses the primary key. */
 export const forgetUnfit = (tx: Db, { workspaceId, id }: RunKey): Promise<unknown> =>

@@ -1,7 +1,7 @@
 import type { Claim, JobKey } from "#jobs";
 import { type Db, type JobId, plainArray, type RunId, rows, sql } from "#kernel";
 import type { LaneId } from "#lanes";
-import type { RunKey } from "./run.ts";
+import { LIVE, type RunKey, WAITS_FOR_CODE } from "./run.ts";
 
 /** The run whose step started a run, and waits for it. */
 export interface Parent {
@@ -30,23 +30,23 @@ export async function findAwaitingParents(tx: Db, children: readonly RunKey[], s
   const found = await rows<{ workspace_id: JobKey["workspaceId"]; lane_id: LaneId; id: JobId }>(
     tx,
     sql`
-      select distinct p.workspace_id, p.lane_id, p.id
+      select distinct r.workspace_id, r.lane_id, r.id
       from unnest(${plainArray(children.map((one) => one.workspaceId))}::uuid[], ${plainArray(children.map((one) => one.id))}::uuid[])
         as u (workspace_id, id)
       cross join lateral (
         select c.parent_run_id from run c where c.workspace_id = any(array[u.workspace_id]) and c.id = u.id and c.parent_run_id is not null offset 0
       ) c
       cross join lateral (
-        select p.workspace_id, p.lane_id, p.id from run p
-        where p.workspace_id = any(array[u.workspace_id]) and p.id = c.parent_run_id and p.ended_at is null
-          and (not ${suspended}::boolean or p.status in ('sleeping', 'waiting'))
-          and not exists (select from run_unfit f where f.workspace_id = p.workspace_id and f.run_id = p.id and f.parked offset 0)
+        select r.workspace_id, r.lane_id, r.id from run r
+        where r.workspace_id = any(array[u.workspace_id]) and r.id = c.parent_run_id and r.${LIVE}
+          and (not ${suspended}::boolean or r.status in ('sleeping', 'waiting'))
+          and not ${WAITS_FOR_CODE}
           and exists (
             select from run_step s
-            where s.workspace_id = any(array[u.workspace_id]) and s.child_run_id = u.id and s.run_id is not distinct from p.id and s.status = 'waiting'
+            where s.workspace_id = any(array[u.workspace_id]) and s.child_run_id = u.id and s.run_id is not distinct from r.id and s.status = 'waiting'
             offset 0)
         offset 0
-      ) p`,
+      ) r`,
   );
   return found.map(({ workspace_id: workspaceId, lane_id: laneId, id }) => ({ workspaceId, laneId, id }));
 }

@@ -21,6 +21,14 @@ import type { LaneId } from "#lanes";
  */
 export const LIVE = fragment`ended_at is null`;
 
+/**
+ * Whether run `r` waits for other code: its last execution did not fit. A node of an earlier version leaves `parked` as it is when it tries the
+ * run again. Uses the primary key.
+ */
+export const WAITS_FOR_CODE = fragment`exists (
+  select from run_unfit u
+  where u.workspace_id = any(array[r.workspace_id]) and u.run_id = r.id and u.parked and u.execution = r.last_execution offset 0)`;
+
 /** Whether a job is an execution of a run: of its workflow, or to undo its steps. Such a job has the id of the run. */
 export const isOfRun = ({ kind }: { readonly kind: string }): boolean => kind === "run" || kind === "undo";
 

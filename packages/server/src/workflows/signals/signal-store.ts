@@ -1,6 +1,6 @@
 import { type Db, fragment, plainArray, type RunId, row, rows, sql, textArray, type WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
-import type { RunKey } from "../runs/run.ts";
+import { type RunKey, WAITS_FOR_CODE } from "../runs/run.ts";
 import type { StepOfRun } from "../steps/wait-store.ts";
 
 /** A signal that a run requests. */
@@ -148,9 +148,7 @@ export const findSignal = (db: Db, workspaceId: WorkspaceId, id: string): Promis
     db,
     sql`
       select g.run_id, r.lane_id, g.payload is not null as has_payload, r.ended_at is not null as has_ended,
-        r.status = 'waiting' and not exists (
-          select from run_unfit u where u.workspace_id = ${workspaceId} and u.run_id = g.run_id and u.parked
-        ) and exists (
+        r.status = 'waiting' and not ${WAITS_FOR_CODE} and exists (
           select from run_step s
           where s.workspace_id = ${workspaceId} and s.run_id = g.run_id and s.status = 'waiting' and s.signal = ${id}) as is_awaited
       from signal g join run r on r.workspace_id = ${workspaceId} and r.id = g.run_id
