@@ -203,6 +203,33 @@ describe("a run whose journal does not fit the code", () => {
     expect(await takenBy(flow, null)).toEqual([runId]);
   });
 
+  test("goes on with code without a version that is registered, if only code that has a version did not fit", async ({
+    service,
+    flow,
+    runId,
+  }) => {
+    await misfits(flow, "v2");
+    await service.advance(1_000);
+    expect(await takenBy(flow, "v2")).toEqual([]);
+    await service.ok("PUT", `/v1/workflows/${flow.id}`, {});
+    expect(await takenBy(flow, null)).toEqual([runId]);
+  });
+
+  test("goes on with code without a version that begins to ask, if only code that has a version did not fit", async ({ flow, runId }) => {
+    await misfits(flow, "v2");
+    expect(await takenBy(flow, null)).toEqual([runId]);
+  });
+
+  test("goes on after a pause with code without a version that asked meanwhile", async ({ service, flow, runId }) => {
+    const as = { worker: "w-v2", version: "v2" };
+    const run = await flow.take(as);
+    expect(await takenBy(flow, null)).toEqual([]);
+    await flow.work({ ...as, settle: [{ id: run.runId, lease_token: run.lease_token, ...unfit }] });
+    expect(await takenBy(flow, null)).toEqual([]);
+    await service.advance(30);
+    expect(await takenBy(flow, null)).toEqual([runId]);
+  });
+
   test("can be cancelled while it is due again", async ({ service, flow, runId }) => {
     await misfits(flow, null);
     await service.advance(30);

@@ -21,7 +21,7 @@ export interface RecordedUnfit {
   readonly next: string | null;
   /** Whether the version that the journal did not fit had tried the run before. */
   readonly again: boolean;
-  /** Whether code without a version has tried the run. It may be other code the next time. */
+  /** Whether code without a version has tried the run, or polls for runs. It may be other code the next time. */
   readonly mayChange: boolean;
   /** For how long the run has waited for code, though it was tried again meanwhile. Seconds. */
   readonly waitedSeconds: number;
@@ -66,7 +66,11 @@ export const recordUnfitAcrossWorkspaces = (tx: Db, unfit: readonly UnfitRun[]):
         on conflict (workspace_id, run_id) do update set step = excluded.step, reason = excluded.reason, version = excluded.version,
           tried = excluded.tried, parked = excluded.parked, waiting_since = excluded.waiting_since, execution = excluded.execution
       )
-      select id, next, version = any(before) as again, '' = version or '' = any(before) as "mayChange",
+      select id, next, version = any(before) as again, '' = version or '' = any(before) or exists (
+          select from workflow_version v
+          where v.workspace_id = any(array[unfit.workspace_id]) and v.lane_id = unfit.lane_id and v.version = ''
+            and v.last_asked_at > moment() - ${VERSION_GONE_SECONDS} * interval '1 second'
+        ) as "mayChange",
         extract(epoch from moment() - since)::float8 as "waitedSeconds"
       from unfit where id in (select id from moved)`,
   );
@@ -86,7 +90,7 @@ export const findParked = (db: Db, { workspaceId, id }: RunKey): Promise<ParkedR
 
 /**
  * Finds runs that wait for other code and have not tried this version, in the order of their ids. An empty version stands for any code
- * without one. Uses index run_unfit_parked.
+ * without one: it may be other code if it was the last to try. Uses index run_unfit_parked.
  *
  * @param after the id before the first one
  */
@@ -103,7 +107,7 @@ export const findParkedUntried = async (
       sql`
         select run_id from run_unfit
         where workspace_id = ${workspaceId} and lane_id = ${laneId} and parked and run_id > ${after}
-          and case when ${version} = '' then version = '' else not ${version} = any(tried) end
+          and (not ${version} = any(tried) or ${version} = '' and version = '')
         order by run_id limit ${limit}`,
     )
   ).map(({ run_id }) => run_id);

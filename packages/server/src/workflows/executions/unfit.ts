@@ -24,7 +24,7 @@ const jobOf = ({ workspaceId, laneId }: LaneKey, id: RunId) => ({ workspaceId, l
 
 /**
  * Lets runs whose journals did not fit wait for other code, or gives them to a version that has not tried them. This uses no attempt. Runs
- * that code without a version has tried are also due from time to time, because nobody can tell when it is other code (decision 81). The
+ * that code without a version has tried or may try are also due from time to time, as nobody can tell when it is other code (decision 81). The
  * jobs of the runs are locked.
  *
  * @returns when the runs are due
@@ -54,7 +54,7 @@ const retryAfterSeconds = (waitedSeconds: number): number =>
   Math.round(Math.min(Math.max(waitedSeconds, RETRY_AFTER_SECONDS.min), RETRY_AFTER_SECONDS.max));
 
 /**
- * Lets runs of a workflow that wait for other code resume with a version that has not tried them. Without a version: the runs that code
+ * Lets runs of a workflow that wait for other code resume with a version that has not tried them. Without a version: also those that code
  * without a version has tried last, because it may be other code now.
  *
  * @returns how many runs resume
