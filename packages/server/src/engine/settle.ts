@@ -86,6 +86,9 @@ export class Settler {
   readonly #oneStatementFirst: Adder = { addAll: (settlements) => this.#addForOneStatement(settlements) };
   readonly #report: ReportChange;
   #givenUp = false;
+  #needsTurns = true;
+  /** Lets the blocked settlement that waits for a turn be tried without it. */
+  #skipTurn = () => {};
   /** Writes of outcomes that are not finished yet, by the names of their claims. */
   readonly #pending = new Map<string, Promise<unknown>>();
 
@@ -202,9 +205,15 @@ export class Settler {
     return this.#pending.has(nameOf(claim));
   }
 
+  /**
+   * Waits until all outcomes of a stopping node are written. Settlements that timed out alone come last. From then on they need no turns, which
+   * others may hold for longer than the node waits.
+   */
   async settled(): Promise<void> {
     await this.#oneStatement.settled();
     await Promise.all([this.#plain, this.#keyed, this.#withEffects, this.#lockingOthers].map((batcher) => batcher.settled()));
+    this.#needsTurns = false;
+    this.#skipTurn();
     while (this.#unwritten.size > 0) await Promise.all(this.#unwritten.values());
   }
 
@@ -278,7 +287,15 @@ export class Settler {
   }
 
   async #tryBlocked({ settlement, writer }: Single): Promise<Valid[]> {
-    const valid = await this.#lockWaits.run("settle", () => this.#writeTogether([settlement], writer));
+    const turn = Promise.withResolvers<void>();
+    this.#skipTurn = turn.resolve;
+    const written = turn.promise.then(() => this.#writeTogether([settlement], writer));
+    if (!this.#needsTurns) turn.resolve();
+    const inTurn = this.#lockWaits.run("settle", () => {
+      turn.resolve();
+      return written;
+    });
+    const valid = await Promise.race([written, inTurn]);
     this.#slowLanes.unblock(settlement.claim.laneId);
     return valid;
   }

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import type { CircuitEffect } from "#circuits";
 import { type JobKind, JobKinds, Settler } from "#engine";
 import type { Claim } from "#jobs";
@@ -144,6 +144,30 @@ describe("what became of attempts", () => {
     turn.resolve();
     expect(await blocked).toBe(true);
     expect(written).toEqual([[jobId(2)], [jobId(1)]]);
+  });
+
+  test("one that timed out alone is tried at a stop without a turn, after all that was written together", async () => {
+    fault = (ids) => (ids.includes(jobId(1)) ? Object.assign(unavailable(), { cause: { code: "57014" } }) : null);
+    const others = Promise.withResolvers<void>();
+    const due = shared.run("due", () => others.promise);
+    const turns = vi.spyOn(shared, "run");
+    const blocked = [add(1), add(2, COMPLETE, claimed(2, 2))];
+    await blocked[1];
+    await until(() => turns.mock.calls.length === 1, "it to wait for its turn");
+    const write = Promise.withResolvers<null>();
+    hang = (ids) => (ids.includes(jobId(3)) ? write.promise : Promise.resolve(null));
+    blocked.push(add(3, COMPLETE, claimed(3, 2)));
+    fault = () => null;
+    const settled = settler.settled();
+    await new Promise(setImmediate);
+    expect(written).toEqual([[jobId(2)]]);
+    write.resolve(null);
+    await settled;
+    expect(await Promise.all(blocked)).toEqual([true, true, true]);
+    expect(written).toEqual([2, 3, 1].map((id) => [jobId(id)]));
+    others.resolve();
+    await due;
+    expect(written).toHaveLength(3);
   });
 
   test("what took too long to write is given up with the node", async () => {
