@@ -49,8 +49,8 @@ import { Settler } from "./settle.ts";
 import { WorkScan } from "./work-scan.ts";
 
 const HOUR_MS = 3_600_000;
-/** How long a stopping node waits for an unavailable database. After that, other nodes take its claims back. */
-const GIVE_UP_SECONDS = 5;
+/** How long a stopping node waits for aborted attempts to end, and then for outcomes to be written. After that, it releases their claims. */
+const SETTLE_AT_STOP_SECONDS = 5;
 
 export interface EngineOptions {
   readonly config: Config;
@@ -296,12 +296,12 @@ export function createEngine(options: EngineOptions): Engine {
       dispatcher.stopClaiming();
       await dispatcher.idle(Math.max(0, (drainUntilMs - clock.elapsedMs()) / 1000));
       dispatcher.endAttempts();
-      await dispatcher.idle(GIVE_UP_SECONDS);
+      await dispatcher.idle(SETTLE_AT_STOP_SECONDS);
       const late = Promise.withResolvers<void>();
       const timer = setTimeout(() => {
         settler.giveUp();
         late.resolve();
-      }, GIVE_UP_SECONDS * 1000).unref();
+      }, SETTLE_AT_STOP_SECONDS * 1000).unref();
       await Promise.race([settler.settled(), late.promise]).finally(() => clearTimeout(timer));
     },
   };

@@ -23,8 +23,8 @@ const MAX_SETTLE_MS = 2_000;
 const LOCKED_MS = 1_000;
 /** The maximum number of lanes of which a stopping node releases jobs with locked keys at the same time. */
 const MAX_LANES = 2;
-/** For how long a stopping node begins to wait for locked keys. Others take back what is left, and count a node loss. Milliseconds. */
-const GIVE_UP_MS = 5_000;
+/** For how long a stopping node begins to release lanes with locked keys. Others take back what is left, and count a node loss. Milliseconds. */
+const RELEASE_LOCKED_FOR_MS = 5_000;
 
 const NODE_LOST: LastError = { code: "NODE_LOST", message: "The node that made the attempt was lost.", status: null };
 const LEASE_EXPIRED = {
@@ -132,7 +132,7 @@ export async function releaseAll(rescue: TakingBackAll & { readonly clock: Pick<
     takeBackAll(rescue, { leaseId, outcome: "released", error: null, plainKinds: [], lane }, (count) => emit("jobs_released", { count }));
   const turns = new FairQueue({ maxConcurrent: MAX_LANES });
   const locked = await release(null);
-  const untilMs = clock.elapsedMs() + GIVE_UP_MS;
+  const untilMs = clock.elapsedMs() + RELEASE_LOCKED_FOR_MS;
   const releaseLocked = async (lane: LaneKey) => void (clock.elapsedMs() < untilMs && (await release(lane)));
   const releaseInTurn = (lane: LaneKey) =>
     tolerate(
