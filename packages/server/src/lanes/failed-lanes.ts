@@ -2,7 +2,7 @@ import { isAway, isTimeout } from "#kernel";
 import type { LaneId, LaneKey } from "./lane.ts";
 
 /** The maximum number of lanes of a pass that may take too long: then it may be the table that is slow. */
-export const MAX_TIMEOUTS = 2;
+const MAX_TIMEOUTS = 2;
 
 /** Which lanes are found: either those of `ids`, or all others. */
 export interface WhichLanes {
@@ -31,44 +31,38 @@ export async function findInTurns<Lane extends LaneKey>(
   return { others, again: ids.flatMap((id) => found.get(id) ?? []) };
 }
 
-/** What became of a pass: whether a lane ended it, and what went wrong. */
-interface TriedLanes {
-  readonly hasEnded: boolean;
-  readonly failures: readonly unknown[];
-}
+/** Tries the lanes of a pass. One that fails is reported, and keeps no other from being tried. */
+export class LaneTries<Lane extends LaneKey> {
+  readonly failures: unknown[] = [];
+  readonly #failed: Set<LaneId>;
+  readonly #onFailed: (lane: Lane, error: unknown) => void;
+  #timeouts = 0;
 
-/**
- * Tries lanes one after the other. A lane that fails is reported, and keeps no other from being tried.
- *
- * @param work returns whether it ends the pass
- * @throws UNAVAILABLE when the database is unavailable
- */
-export async function tryEach<Lane extends LaneKey>(
-  lanes: readonly Lane[],
-  failed: Set<LaneId>,
-  work: (lane: Lane) => Promise<boolean>,
-  onFailed: (lane: Lane, error: unknown) => void,
-): Promise<TriedLanes> {
-  const failures: unknown[] = [];
-  let timeouts = 0;
-  for (const lane of lanes) {
-    if (timeouts === MAX_TIMEOUTS) break;
+  /** @param failed lanes that failed, the longest ago first. This one is added when it fails, and removed when it does not. */
+  constructor(failed: Set<LaneId>, onFailed: (lane: Lane, error: unknown) => void) {
+    this.#failed = failed;
+    this.#onFailed = onFailed;
+  }
+
+  /**
+   * @returns the result of `work`, or null if it failed
+   * @throws UNAVAILABLE when the database is unavailable, or too slow for several lanes
+   */
+  async try<Done>(lane: Lane, work: () => Promise<Done>): Promise<Done | null> {
     try {
-      if (await work(lane)) return { hasEnded: true, failures };
-      failed.delete(lane.laneId);
+      const done = await work();
+      this.#failed.delete(lane.laneId);
+      return done;
     } catch (error) {
-      if (isTimeout(error)) timeouts += 1;
+      if (isTimeout(error)) this.#timeouts += 1;
       else if (isAway(error)) throw error;
-      onFailed(lane, error);
-      moveToEnd(failed, lane.laneId);
-      failures.push(error);
+      this.#onFailed(lane, error);
+      this.failures.push(error);
+      // It is tried again after the others that failed.
+      this.#failed.delete(lane.laneId);
+      this.#failed.add(lane.laneId);
+      if (this.#timeouts === MAX_TIMEOUTS) throw error;
+      return null;
     }
   }
-  return { hasEnded: false, failures };
-}
-
-/** A lane has failed: it is tried again after the others that have. */
-export function moveToEnd(failed: Set<LaneId>, laneId: LaneId): void {
-  failed.delete(laneId);
-  failed.add(laneId);
 }

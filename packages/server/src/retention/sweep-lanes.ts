@@ -1,6 +1,6 @@
 import { sweepLaneJobs } from "#jobs";
 import type { EmitEvent, Transactional } from "#kernel";
-import { findDeletedLanesAcrossWorkspaces, findInTurns, type LaneId, type LaneKey, removeEmptyLane, tryEach } from "#lanes";
+import { findDeletedLanesAcrossWorkspaces, findInTurns, type LaneId, type LaneKey, LaneTries, removeEmptyLane } from "#lanes";
 import { removeSchedulesOf } from "#schedules";
 import { sweepLaneDeliveries } from "#webhooks";
 import { sweepLaneRuns } from "#workflows";
@@ -17,7 +17,7 @@ const MAX_LANES = 100;
  * @param emit reports each lane that fails
  * @param failed the lanes that failed in earlier passes: they come last, in turns
  * @returns 0 when there may be more to do, in milliseconds
- * @throws the first failure, when only lanes are left that fail
+ * @throws the first failure, when only lanes are left that fail; UNAVAILABLE when the database is too slow for several
  */
 export async function sweepDeletedLanesAcrossWorkspaces(
   db: Transactional,
@@ -26,14 +26,9 @@ export async function sweepDeletedLanesAcrossWorkspaces(
   failed = new Set<LaneId>(),
 ): Promise<number | undefined> {
   const { others, again } = await findInTurns(failed, MAX_LANES, (which, limit) => findDeletedLanesAcrossWorkspaces(db, which, limit));
-  const { hasEnded, failures } = await tryEach(
-    [...others, ...again],
-    failed,
-    (lane) => sweepLane(db, lane, onWoken),
-    (lane, error) => emit("lane_sweep_failed", { ...lane, error }),
-  );
-  if (hasEnded) return 0;
-  if (failures.length > 0) throw failures[0];
+  const tries = new LaneTries<LaneKey>(failed, (lane, error) => emit("lane_sweep_failed", { ...lane, error }));
+  for (const lane of [...others, ...again]) if (await tries.try(lane, () => sweepLane(db, lane, onWoken))) return 0;
+  if (tries.failures.length > 0) throw tries.failures[0];
   return undefined;
 }
 

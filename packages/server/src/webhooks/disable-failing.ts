@@ -1,6 +1,6 @@
 import type { AuditLog } from "#audit";
 import type { EmitEvent } from "#kernel";
-import { findInTurns, type LaneId, tryEach } from "#lanes";
+import { findInTurns, type LaneId, LaneTries } from "#lanes";
 import { lockWorkspace, SYSTEM } from "#workspaces";
 import { webhookEvent } from "./audit.ts";
 import { type EndingDeliveries, endFirstDeliveries } from "./end-deliveries.ts";
@@ -25,22 +25,17 @@ interface DisablingAll extends Disabling {
  * is reported. From then on it comes last, in turns with others, so that it keeps none of these on. Source: contract §14.
  *
  * @returns 0 when there may be more to do, in milliseconds
- * @throws the first failure, when only webhooks are left that fail
+ * @throws the first failure, when only webhooks are left that fail; UNAVAILABLE when the database is too slow for several
  */
 export async function disableFailingAcrossWorkspaces({ failed, ...disabling }: DisablingAll): Promise<number | undefined> {
   const { db, emit } = disabling;
   const { others, again } = await findInTurns(failed, CHUNK, (which, limit) => findFailingAcrossWorkspaces(db, which, limit));
-  const { failures } = await tryEach(
-    [...others, ...again],
-    failed,
-    async (webhook) => {
-      await disable(disabling, webhook);
-      return false;
-    },
-    ({ workspaceId, name }, error) => emit("webhook_disable_failed", { workspaceId, webhook: name, error }),
+  const tries = new LaneTries<NamedWebhook>(failed, ({ workspaceId, name }, error) =>
+    emit("webhook_disable_failed", { workspaceId, webhook: name, error }),
   );
+  for (const webhook of [...others, ...again]) await tries.try(webhook, () => disable(disabling, webhook));
   if (others.length === CHUNK) return 0;
-  if (failures.length > 0) throw failures[0];
+  if (tries.failures.length > 0) throw tries.failures[0];
   return undefined;
 }
 

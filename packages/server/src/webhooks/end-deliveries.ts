@@ -1,6 +1,6 @@
 import { removeUnlocked, removeWhenUnlocked } from "#jobs";
-import { type EmitEvent, isAway, isTimeout, type JobId, type Transactional } from "#kernel";
-import { type Aborter, findInTurns, type LaneId, type LaneKey, MAX_TIMEOUTS, moveToEnd } from "#lanes";
+import type { EmitEvent, JobId, Transactional } from "#kernel";
+import { type Aborter, findInTurns, type LaneId, type LaneKey, LaneTries } from "#lanes";
 import { cancelSomeDeliveries } from "./delivery-store.ts";
 import { findCancellingAcrossWorkspaces, lockCancelling, markCancelled, type NamedWebhook } from "./store.ts";
 
@@ -38,7 +38,7 @@ interface EndingAllDeliveries extends EndingDeliveries {
  * may take long.
  *
  * @returns 0 when there may be more to do, in milliseconds
- * @throws the first failure, when only webhooks are left that fail
+ * @throws the first failure, when only webhooks are left that fail; UNAVAILABLE when the database is too slow for several
  */
 export async function endDeliveriesAcrossWorkspaces(
   ending: EndingAllDeliveries,
@@ -48,26 +48,10 @@ export async function endDeliveriesAcrossWorkspaces(
   const { others, again } = await findInTurns(failed, MAX_WEBHOOKS, (which, limit) =>
     findCancellingAcrossWorkspaces(ending.db, which, limit),
   );
-  const failures: unknown[] = [];
-  let timeouts = 0;
-  const cancelPortion: CancelPortion = async ({ name, ...lane }, after, limit) => {
-    try {
-      const last = await endPortion(ending, lane, after, limit);
-      failed.delete(lane.laneId);
-      return last;
-    } catch (error) {
-      if (isTimeout(error)) timeouts += 1;
-      else if (isAway(error)) throw error;
-      ending.emit("delivery_cancel_failed", { webhook: name, error });
-      moveToEnd(failed, lane.laneId);
-      failures.push(error);
-      // It may be the table that is slow, and not a webhook.
-      if (timeouts === MAX_TIMEOUTS) throw error;
-      return null;
-    }
-  };
+  const tries = new LaneTries<NamedWebhook>(failed, ({ name }, error) => ending.emit("delivery_cancel_failed", { webhook: name, error }));
+  const cancelPortion: CancelPortion = (webhook, after, limit) => tries.try(webhook, () => endPortion(ending, webhook, after, limit));
   for (const group of [others, again]) if (await endPortions(group, portions, cancelPortion)) return 0;
-  if (failures.length > 0) throw failures[0];
+  if (tries.failures.length > 0) throw tries.failures[0];
   return others.length === MAX_WEBHOOKS ? 0 : undefined;
 }
 
