@@ -1,4 +1,4 @@
-import { type EmitEvent, isTimeout, type LockWaits, type Service } from "#kernel";
+import { type EmitEvent, isTimeout, type LockWaits, type Service, SlowRetries } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 
 export interface LockedLanesOptions<Left extends LaneKey> {
@@ -17,16 +17,14 @@ export interface LockedLanesOptions<Left extends LaneKey> {
  */
 export class LockedLanes<Left extends LaneKey> implements Service {
   readonly #options: LockedLanesOptions<Left>;
-  /** Lanes that took too long last. The longest waiting first. */
-  readonly #slow = new Map<LaneId, Left>();
+  readonly #slow: SlowRetries<LaneId, Left>;
   #moving: Promise<void> | null = null;
-  #movingSlow: Promise<void> | null = null;
-  #isMovingSlowOnes = false;
   #last = 0;
   #isStopped = false;
 
   constructor(options: LockedLanesOptions<Left>) {
     this.#options = options;
+    this.#slow = new SlowRetries({ ...options, retry: (lane) => this.#move(lane) });
   }
 
   start(): void {}
@@ -34,48 +32,37 @@ export class LockedLanes<Left extends LaneKey> implements Service {
   /** Moves no more lanes, and waits for those that are being moved. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    await Promise.all([this.#moving, this.#movingSlow]);
+    await Promise.all([this.#moving, this.#slow.stop()]);
   }
 
   /** Moves one of these lanes, in turns, unless one is being moved. Lanes that took too long have turns of their own. */
   add(left: readonly Left[]): void {
-    for (const lane of left) if (this.#slow.has(lane.laneId)) this.#slow.set(lane.laneId, lane);
+    for (const lane of left) this.#slow.replace(lane.laneId, lane);
     if (this.#moving || this.#isStopped) return;
     const inOrder = left.filter(({ laneId }) => !this.#slow.has(laneId)).toSorted((one, other) => one.laneId - other.laneId);
     const lane = inOrder.find(({ laneId }) => laneId > this.#last) ?? inOrder[0];
     if (!lane) return;
     this.#last = lane.laneId;
-    this.#moving = this.#move(lane).finally(() => {
+    this.#moving = this.#moveFirst(lane).finally(() => {
       this.#moving = null;
     });
   }
 
-  async #move(lane: Left): Promise<void> {
+  async #moveFirst(lane: Left): Promise<void> {
+    if (!(await this.#move(lane))) return;
+    this.#slow.add(lane.laneId, lane);
+    void this.#slow.run();
+  }
+
+  /** Returns whether it took too long. */
+  async #move(lane: Left): Promise<boolean> {
     const { move, emit } = this.#options;
-    const { workspaceId, laneId } = lane;
-    const error = await move(lane).then(
-      () => null,
-      (error: unknown) => error,
-    );
-    this.#slow.delete(laneId);
-    if (error === null) return;
-    emit("locked_jobs_retried", { workspaceId, laneId, error });
-    if (!isTimeout(error)) return;
-    this.#slow.set(laneId, lane);
-    void this.#moveSlowOnes();
-  }
-
-  async #moveSlowOnes(): Promise<void> {
-    if (this.#isMovingSlowOnes) return;
-    this.#isMovingSlowOnes = true;
-    while (this.#slow.size > 0 && !this.#isStopped) await this.#options.lockWaits.run(this.#options.name, () => this.#moveSlowOne());
-    this.#isMovingSlowOnes = false;
-  }
-
-  async #moveSlowOne(): Promise<void> {
-    const [lane] = this.#slow.values();
-    if (!lane || this.#isStopped) return;
-    this.#movingSlow = this.#move(lane);
-    await this.#movingSlow;
+    try {
+      await move(lane);
+      return false;
+    } catch (error) {
+      emit("locked_jobs_retried", { workspaceId: lane.workspaceId, laneId: lane.laneId, error });
+      return isTimeout(error);
+    }
   }
 }

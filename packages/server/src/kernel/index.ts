@@ -65,6 +65,7 @@ export * from "./shares/round-robin-queue.ts";
 export * from "./shares/shared-cache.ts";
 export * from "./shares/shared-resource.ts";
 export * from "./shares/shares.ts";
+export * from "./slow-retries.ts";
 export * from "./stall-tolerant-timeout.ts";
 export * from "./system-error.ts";
 export * from "./tolerate.ts";

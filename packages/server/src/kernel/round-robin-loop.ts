@@ -5,6 +5,7 @@ import type { WorkspaceId } from "./ids.ts";
 import type { LockWaits } from "./lock-waits.ts";
 import { isAway } from "./problem.ts";
 import type { Service } from "./service.ts";
+import { SlowRetries } from "./slow-retries.ts";
 
 /** The wait when other nodes have locked all that is due. Milliseconds. */
 const LOCKED_MS = 50;
@@ -60,22 +61,19 @@ export interface DueWork {
  */
 export class RoundRobinLoop implements Service {
   readonly #work: DueWork;
-  /** Workspaces that took too long alone. The longest waiting first. */
-  readonly #slow = new Set<WorkspaceId>();
-  #tryingSlow: Promise<unknown> | null = null;
-  #isTryingSlowOnes = false;
-  #isStopped = false;
+  /** Workspaces that took too long alone, as batches of one. */
+  readonly #slow: SlowRetries<WorkspaceId, readonly WorkspaceId[]>;
 
   constructor(work: DueWork) {
     this.#work = work;
+    this.#slow = new SlowRetries({ ...work, retry: (batch) => this.#isSlow(batch) });
   }
 
   start(): void {}
 
   /** Begins no more tries beside the rounds, and waits for one that is under way. */
-  async stop(): Promise<void> {
-    this.#isStopped = true;
-    await this.#tryingSlow;
+  stop(): Promise<void> {
+    return this.#slow.stop();
   }
 
   /**
@@ -88,8 +86,8 @@ export class RoundRobinLoop implements Service {
     if (inMs === null) return undefined;
     if (inMs > 0) return Math.max(1, inMs);
     const found = new Set(await findWorkspaces());
-    for (const workspaceId of this.#slow) if (!found.has(workspaceId)) this.#slow.delete(workspaceId);
-    void this.#trySlowOnes();
+    this.#slow.keepOnly(found);
+    void this.#slow.run();
     const line = [...found].filter((workspaceId) => !this.#slow.has(workspaceId));
     let untilMs = clock.elapsedMs() + roundMs;
     let [hasServed, hasFailed] = [false, false];
@@ -107,26 +105,10 @@ export class RoundRobinLoop implements Service {
     return hasServed ? 0 : hasFailed ? FAILED_MS : idleMs;
   }
 
-  /** Tries the slow workspaces one after the other, until one takes too long again. Never rejects. */
-  async #trySlowOnes(): Promise<void> {
-    if (this.#isTryingSlowOnes) return;
-    this.#isTryingSlowOnes = true;
-    const { name, lockWaits } = this.#work;
-    let isSlow = false;
-    while (this.#slow.size > 0 && !isSlow && !this.#isStopped) isSlow = await lockWaits.run(name, () => this.#trySlow());
-    this.#isTryingSlowOnes = false;
-  }
-
-  /** Returns whether it took too long, or failed: the next round finds out if the database is unavailable. */
-  async #trySlow(): Promise<boolean> {
-    const [workspaceId] = this.#slow;
-    if (workspaceId === undefined || this.#isStopped) return false;
-    const turn = this.#serveOrSplit([workspaceId]).catch(() => null);
-    this.#tryingSlow = turn;
-    const result = await turn;
-    const isSlow = !result || result.timedOut === true;
-    if (!isSlow) this.#slow.delete(workspaceId);
-    return isSlow;
+  /** Whether a workspace took too long again. If the database is unavailable, the next round finds that out. */
+  async #isSlow(batch: readonly WorkspaceId[]): Promise<boolean> {
+    const turn = await this.#serveOrSplit(batch).catch(() => null);
+    return turn?.timedOut === true;
   }
 
   async #serveOrSplit(batch: readonly WorkspaceId[]): Promise<Turn> {
@@ -149,10 +131,7 @@ export class RoundRobinLoop implements Service {
   }
 
   #failed(workspaceId: WorkspaceId, timedOut: boolean): Turn {
-    if (timedOut) {
-      this.#slow.delete(workspaceId);
-      this.#slow.add(workspaceId);
-    }
+    if (timedOut) this.#slow.add(workspaceId, [workspaceId]);
     return { served: false, more: [], failed: true, timedOut };
   }
 }

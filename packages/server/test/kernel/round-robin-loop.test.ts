@@ -14,7 +14,7 @@ interface Options extends Partial<Omit<DueWork, "serve">> {
 /** Work of workspaces named by letters: `due` says how many shares each has. Each batch takes 100 ms. */
 function dueWork(due: Record<string, number>, options: Options = {}) {
   /** Batches with one of these take too long. */
-  const locks = { of: "", until: Promise.resolve() };
+  const locks = { of: "", until: Promise.resolve(), error: TIMEOUT as Error };
   const left = { ...due };
   const batches: string[] = [];
   const failures: string[] = [];
@@ -26,7 +26,7 @@ function dueWork(due: Record<string, number>, options: Options = {}) {
     batches.push(names(batch));
     if (batch.some((id) => locks.of.includes(id))) {
       await locks.until;
-      throw TIMEOUT;
+      throw locks.error;
     }
     if (options.bad !== undefined && names(batch).includes(options.bad)) throw options.error ?? new Error("bad row");
     const served = batch.filter((id) => (left[id] ?? 0) > 0);
@@ -133,6 +133,18 @@ test("a workspace that took too long has turns again after a try that did not", 
   expect([left, batches]).toEqual([{ a: 0, b: 0 }, ["a", "b", "a", "b", "a", "b", "a"]]);
 });
 
+test("a try beside rounds that finds the database away is the last: the next round finds that out", async () => {
+  const { work, batches, locks } = dueWork({ a: 1 }, { maxBatch: 1 });
+  const turns = new RoundRobinLoop(work);
+  locks.of = "a";
+  await turns.round();
+  locks.error = unavailable("The database is away.");
+  await turns.round();
+  await new Promise(setImmediate);
+  expect(batches).toEqual(["a", "a"]);
+  await expect(turns.round()).rejects.toMatchObject({ code: "UNAVAILABLE" });
+});
+
 test("tries beside rounds have the turns of what waits for locks", async () => {
   const shared = lockWaits();
   const { work, batches, locks } = dueWork({ a: 1, b: 1 }, { maxBatch: 1, lockWaits: shared });
@@ -143,6 +155,7 @@ test("tries beside rounds have the turns of what waits for locks", async () => {
   const waiting = shared.run("settle", () => other.promise);
   await turns.round();
   expect(batches).toEqual(["a", "b", "b"]);
+  locks.of = "";
   other.resolve();
   await waiting;
   await turns.stop();
