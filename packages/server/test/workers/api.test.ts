@@ -156,6 +156,12 @@ describe("the list of workers", () => {
     expect(await listed()).toMatchObject({ queues: [], workflows: [other.id], in_flight: 0 });
   });
 
+  test("does not name queues and workflows that do not exist", async ({ service }) => {
+    const settled = [{ id: "job_01kajv3k4ve6nsd9z5kgtzx0rw", lease_token: "wrong", outcome: "completed" }];
+    expect(await work(service, { queues: ["none"], workflows: ["none"], settle: settled })).toMatchObject({ jobs: [], runs: [] });
+    expect((await service.ok("GET", "/v1/workers")).data).toMatchObject([{ name: "w1", queues: [], workflows: [] }]);
+  });
+
   test("keeps the queues of a worker when it only settles", async ({ service }) => {
     const queue = await service.queue();
     await service.enqueue({ queue });
