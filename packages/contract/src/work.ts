@@ -385,8 +385,8 @@ export const WorkerRecord = Type.Object(
   {
     name: WorkerName,
     version: Nullable(Type.String(), { description: "Version of its code, as the worker reported it." }),
-    queues: Type.Array(QueueName, { description: "Queues whose jobs its last call asked for." }),
-    workflows: Type.Array(WorkflowId, { description: "Workflows whose runs its last call asked for." }),
+    queues: Type.Array(QueueName, { description: "Queues whose jobs it asked for lately." }),
+    workflows: Type.Array(WorkflowId, { description: "Workflows whose runs it asked for lately." }),
     in_flight: Type.Integer({ description: "Jobs, runs and hooks that it holds." }),
     last_seen_at: Moment("When it last called, accurate to half a minute. RFC 3339 in UTC."),
   },

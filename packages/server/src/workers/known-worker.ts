@@ -1,5 +1,6 @@
-import type { WorkerLease } from "#engine";
+import type { WorkerCall, WorkerLease } from "#engine";
 import type { WorkspaceId } from "#kernel";
+import type { LaneId } from "#lanes";
 
 /** A worker that this node knows. */
 export interface KnownWorker {
@@ -8,8 +9,10 @@ export interface KnownWorker {
   readonly leaseId: number;
   /** The secret that its tokens contain. */
   readonly secret: string;
-  /** What it has asked for since its calls were last written. */
-  asked: AskedFor;
+  /** The lanes that it asked for lately, with the period in which it last did (`RecentLanes`). */
+  readonly asked: Map<LaneId, number>;
+  /** Its last call that asked for something new, unless that has been written or is being written. */
+  unwritten: SeenCall | null;
   /** Whether something that it began to ask for is being written. */
   isBeingWritten: boolean;
   /** Ids of jobs and runs that were cancelled while it held them, as the API shows them. No response has named them yet. */
@@ -18,20 +21,16 @@ export interface KnownWorker {
   readonly onCancelled: Set<() => void>;
 }
 
-/** The names of queues and workflows that a worker asked for. */
-export interface AskedFor {
-  /** Calls are written once in each period. */
-  readonly period: number;
-  readonly queues: ReadonlySet<string>;
-  readonly workflows: ReadonlySet<string>;
-}
+/** What is recorded of a call beside its lanes. */
+export type SeenCall = Pick<WorkerCall, "version" | "seenAt">;
 
 export const workerOf = ({ workspaceId, name, leaseId, secret }: WorkerLease): KnownWorker => ({
   workspaceId,
   name,
   leaseId,
   secret: secret.toString("base64url"),
-  asked: { period: 0, queues: new Set(), workflows: new Set() },
+  asked: new Map(),
+  unwritten: null,
   isBeingWritten: false,
   cancelled: new Set(),
   onCancelled: new Set(),

@@ -2,15 +2,20 @@ import { LRUCache } from "lru-cache";
 import { findWorkers, recordCallsAcrossWorkspaces, type WorkerCall, type WorkerLease } from "#engine";
 import { Batcher, type Db, type EmitEvent, MAX_WORKERS, type SharedResource, tolerate, type WorkspaceId } from "#kernel";
 import { growingTo } from "./growing-cache.ts";
-import { type AskedFor, type KnownWorker, workerOf } from "./known-worker.ts";
+import { type KnownWorker, type SeenCall, workerOf } from "./known-worker.ts";
+import { namesOf, type RecentLane, RecentLanes } from "./recent-lanes.ts";
 
 const MAX_CANCELLED = 1_000;
 /** The maximum number of calls of a workspace that wait to be written. */
 const MAX_UNWRITTEN = 10_000;
-/** The maximum number of queues and workflows of a worker that are written with what it begins to ask for. */
-const MAX_ASKED = 1_000;
 /** A worker that did not call for this long is forgotten, and looked up again: its lease may be gone. Milliseconds. */
 const FORGET_AFTER_MS = 600_000;
+
+/** A call of a worker. */
+export interface CallOfWorker extends Omit<WorkerCall, "queues" | "workflows"> {
+  /** Empty for a call that only settles. */
+  readonly lanes: readonly RecentLane[];
+}
 
 /**
  * The workers that call this node, with their leases. Workspaces share the room for them. When they last called is written from time to
@@ -28,9 +33,9 @@ export class KnownWorkers {
   /** What known workers begin to ask for. First calls of others do not wait for these. */
   readonly #asking: Batcher<WorkerCall, WorkerLease>;
   /** The latest calls that are not written yet, by workspace and name. */
-  #calls = new Map<WorkspaceId, Map<string, WorkerCall>>();
-  /** Increases each time that calls are written. */
-  #period = 0;
+  #calls = new Map<WorkspaceId, Map<string, [KnownWorker, SeenCall]>>();
+  /** Its periods end when calls are written. */
+  readonly #recent = new RecentLanes();
 
   constructor(db: Db, emit: EmitEvent, share: SharedResource) {
     this.#db = db;
@@ -59,13 +64,13 @@ export class KnownWorkers {
    *
    * @throws UNAVAILABLE when the workspace has used its share of the room for workers
    */
-  async calls(call: WorkerCall): Promise<KnownWorker> {
+  async calls(call: CallOfWorker): Promise<KnownWorker> {
     const key = nameKey(call);
     const known = this.#byName.get(key);
     if (known) {
-      this.#record(call);
       const worker = this.#current(await known);
-      this.#writeNewlyAsked(worker, call);
+      this.#keepCall(worker, call);
+      if (this.#recent.add(worker, call.lanes)) void this.#writeAtOnce(worker, call);
       return worker;
     }
     this.#share.takeOrRefuse(call.workspaceId);
@@ -75,13 +80,14 @@ export class KnownWorkers {
     return opening;
   }
 
-  async #open(call: WorkerCall): Promise<KnownWorker> {
+  async #open({ lanes, ...call }: CallOfWorker): Promise<KnownWorker> {
     try {
-      const lease = await this.#opening.add(call);
+      const lease = await this.#opening.add({ ...call, ...namesOf(lanes) });
       if (!this.#byLease.has(lease.leaseId)) this.#byLease.set(lease.leaseId, workerOf(lease));
       else this.#share.release(call.workspaceId);
       const worker = this.#byLease.get(lease.leaseId) as KnownWorker;
-      worker.asked = this.#askedBy(call);
+      worker.asked.clear();
+      this.#recent.add(worker, lanes);
       return worker;
     } catch (error) {
       this.#share.release(call.workspaceId);
@@ -89,31 +95,25 @@ export class KnownWorkers {
     }
   }
 
-  #askedBy({ queues, workflows }: Pick<WorkerCall, "queues" | "workflows">): AskedFor {
-    return { period: this.#period, queues: new Set(queues), workflows: new Set(workflows) };
+  /** Writes a call that asks for something new. At most one write of a worker is under way. */
+  async #writeAtOnce(worker: KnownWorker, { version, seenAt }: CallOfWorker): Promise<void> {
+    worker.unwritten = { version, seenAt };
+    if (worker.isBeingWritten) return;
+    worker.isBeingWritten = true;
+    while (worker.unwritten) {
+      const call = this.#recordOf(worker, worker.unwritten);
+      worker.unwritten = null;
+      await tolerate(
+        () => this.#asking.add(call),
+        (error) => this.#emit("worker_record_failed", { error }),
+      );
+    }
+    worker.isBeingWritten = false;
   }
 
-  /**
-   * Writes a call that asks for something new, with what the worker asked for before: a worker that is busy asks for some of its queues. At
-   * most one write of a worker is under way.
-   */
-  #writeNewlyAsked(worker: KnownWorker, call: WorkerCall): void {
-    if (!asksForWork(call) || worker.isBeingWritten) return;
-    const { period, queues: oldQueues, workflows: oldWorkflows } = worker.asked;
-    const isNew = call.queues.some((name) => !oldQueues.has(name)) || call.workflows.some((name) => !oldWorkflows.has(name));
-    if (!isNew && period === this.#period) return;
-    const keepsOld = period === this.#period && oldQueues.size + oldWorkflows.size <= MAX_ASKED;
-    const queues = keepsOld ? [...new Set([...oldQueues, ...call.queues])] : call.queues;
-    const workflows = keepsOld ? [...new Set([...oldWorkflows, ...call.workflows])] : call.workflows;
-    worker.asked = this.#askedBy({ queues, workflows });
-    if (!isNew) return;
-    worker.isBeingWritten = true;
-    void tolerate(
-      () => this.#asking.add({ ...call, queues, workflows }),
-      (error) => this.#emit("worker_record_failed", { error }),
-    ).finally(() => {
-      worker.isBeingWritten = false;
-    });
+  #recordOf(worker: KnownWorker, { version, seenAt }: SeenCall): WorkerCall {
+    const { workspaceId, name } = worker;
+    return { workspaceId, name, version, seenAt, ...this.#recent.namesOf(worker) };
   }
 
   /**
@@ -131,13 +131,11 @@ export class KnownWorkers {
   }
 
   /** When more of a workspace's workers call than are written at a time, the others are written after their next calls. */
-  #record(call: WorkerCall): void {
-    const { workspaceId, name } = call;
-    const calls = this.#calls.get(workspaceId) ?? new Map<string, WorkerCall>();
+  #keepCall(worker: KnownWorker, { version, seenAt }: CallOfWorker): void {
+    const { workspaceId, name } = worker;
+    const calls = this.#calls.get(workspaceId) ?? new Map<string, [KnownWorker, SeenCall]>();
     if (calls.size >= MAX_UNWRITTEN && !calls.has(name)) return;
-    // A call that only settles does not say which queues the worker serves.
-    const { queues, workflows } = asksForWork(call) ? call : (calls.get(name) ?? call);
-    calls.set(name, { ...call, queues, workflows });
+    calls.set(name, [worker, { version, seenAt }]);
     this.#calls.set(workspaceId, calls);
   }
 
@@ -169,16 +167,15 @@ export class KnownWorkers {
     this.#byLease.purgeStale();
     const calls = [...this.#calls.values()].flatMap((ofWorkspace) => [...ofWorkspace.values()]);
     this.#calls = new Map();
-    this.#period += 1;
+    this.#recent.beginPeriod();
     for (let from = 0; from < calls.length; from += 1_000) {
+      const records = calls.slice(from, from + 1_000).map(([worker, call]) => this.#recordOf(worker, call));
       await tolerate(
-        () => recordCallsAcrossWorkspaces(this.#db, calls.slice(from, from + 1_000)),
+        () => recordCallsAcrossWorkspaces(this.#db, records),
         (error) => this.#emit("worker_record_failed", { error }),
       );
     }
   }
 }
-
-const asksForWork = ({ queues, workflows }: WorkerCall): boolean => queues.length > 0 || workflows.length > 0;
 
 const nameKey = ({ workspaceId, name }: Pick<WorkerCall, "workspaceId" | "name">): string => `${workspaceId}/${name}`;

@@ -2,7 +2,6 @@ import type { Settled, WorkRequest } from "@tidemill/contract";
 import { mayServe, type OverLimit, type Principal } from "#http";
 import { findTakenBy, type TakenRow } from "#jobs";
 import { type Clock, type Db, isAway, momentMs, type Transactional, toMoment, type WorkspaceId } from "#kernel";
-import type { LaneKind } from "#lanes";
 import { askedLanes } from "./asked-lanes.ts";
 import {
   buildResponse,
@@ -77,15 +76,8 @@ export async function work(
     if (settle.length === 0) throw error;
     return [];
   });
-  const worker = await deps.workers.calls({
-    workspaceId,
-    name: body.worker,
-    version: body.version ?? null,
-    // Only what exists is kept in memory.
-    queues: namesOf(lanes, "queue"),
-    workflows: namesOf(lanes, "workflow"),
-    seenAt: toMoment(deps.clock.nowMs()),
-  });
+  const call = { workspaceId, name: body.worker, version: body.version ?? null, lanes, seenAt: toMoment(deps.clock.nowMs()) };
+  const worker = await deps.workers.calls(call);
   const asking = deps.versions.asks(
     lanes.filter(({ kind }) => kind === "workflow"),
     worker.leaseId,
@@ -131,9 +123,6 @@ export async function work(
     signal.removeEventListener("abort", stopWaiting);
   }
 }
-
-const namesOf = (lanes: readonly PolledLane[], kind: LaneKind): string[] =>
-  lanes.filter((lane) => lane.kind === kind).map(({ name }) => name);
 
 /** How long a key is still valid. Jobs that a call takes after that could not be reported with the key. Milliseconds. */
 const validMs = ({ expiresAt }: Principal, clock: Pick<Clock, "nowMs">): number =>

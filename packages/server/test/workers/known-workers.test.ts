@@ -1,10 +1,13 @@
 import { describe, expect, test, vi } from "vitest";
 import { type Db, type JobId, SharedResource, toMoment, type WorkspaceId } from "#kernel";
+import type { LaneId } from "#lanes";
 import { KnownWorkers } from "../../src/workers/known-workers.ts";
 
 const WORKSPACE = "00000000-0000-7000-8000-000000000001" as WorkspaceId;
 const JOB = "00000000-0000-7000-8000-000000000002" as JobId;
-const CALL = { workspaceId: WORKSPACE, name: "w1", version: null, queues: ["emails"], workflows: [], seenAt: toMoment(0) };
+/** The queue of a name that is a letter or a number. */
+const queue = (name: string) => ({ laneId: Number.parseInt(name, 36) as LaneId, kind: "queue" as const, name });
+const CALL = { workspaceId: WORKSPACE, name: "w1", version: null, lanes: [queue("a")], seenAt: toMoment(0) };
 
 /** A database in which the worker has the lease 1. */
 const db: Db = {
@@ -44,41 +47,67 @@ test("a worker that has only waited for a long time is notified of a cancelled j
   expect((await workers.withLeases(db, WORKSPACE, new Set([1]))).get(1)).toBe(worker);
 });
 
-test("what a known worker asks for is written at once when it changes, and once at a time", async () => {
-  const written: unknown[] = [];
-  let open = Promise.withResolvers<void>();
-  open.resolve();
-  const recording: Db = {
-    query: async (statement) => {
-      written.push(statement.values[3]);
-      await open.promise;
-      return db.query(statement);
-    },
-  };
-  const workers = new KnownWorkers(recording, () => {}, shareOf(10));
-  const ask = (...queues: string[]) => workers.calls({ ...CALL, queues });
-  await ask("a");
-  await ask("a");
-  await ask();
-  expect(written).toHaveLength(1);
-  open = Promise.withResolvers();
-  await ask("b");
-  await ask("c");
-  await expect.poll(() => written).toHaveLength(2);
-  expect(written[1]).toContain("b");
-  open.resolve();
-  await expect
-    .poll(async () => {
-      await ask("c");
-      return written;
-    })
-    .toHaveLength(3);
-  for (const queue of ["a", "b", "c"]) expect(written[2]).toContain(queue);
-  // A worker that is busy asks for some of its queues only.
-  for (const queue of ["a", "b", "c", "a"]) await ask(queue);
-  await workers.writeCalls();
-  for (const queue of ["a", "b", "a", "b"]) await ask(queue);
-  await expect.poll(() => written).toHaveLength(5);
+describe("what a known worker asks for", () => {
+  /** A worker, with a database that responds when it may. */
+  function setUp() {
+    const written: string[][] = [];
+    const respond = { when: Promise.resolve() };
+    const recording: Db = {
+      query: async (statement) => {
+        written.push(...JSON.parse(`[${String(statement.values[3]).slice(1, -1)}]`).map(JSON.parse));
+        await respond.when;
+        return db.query(statement);
+      },
+    };
+    const workers = new KnownWorkers(recording, () => {}, shareOf(10));
+    const ask = (...names: string[]) => workers.calls({ ...CALL, lanes: names.map(queue) });
+    return { workers, written, respond, ask };
+  }
+
+  test("is written at once when it asks for something new, and once at a time", async () => {
+    const { written, respond, ask } = setUp();
+    await ask("a");
+    await ask("a");
+    await ask();
+    expect(written).toEqual([["a"]]);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    respond.when = promise;
+    for (const name of ["b", "c", "d"]) await ask(name);
+    await expect.poll(() => written).toEqual([["a"], ["a", "b"]]);
+    resolve();
+    await expect.poll(() => written).toEqual([["a"], ["a", "b"], ["a", "b", "c", "d"]]);
+  });
+
+  test("is all that it asked for lately, some of it at a time, and costs no further writes", async () => {
+    const { workers, written, ask } = setUp();
+    await ask("a", "b", "c");
+    for (let period = 0; period < 3; period += 1) {
+      for (const name of ["a", "b", "a"]) await ask(name);
+      await workers.writeCalls();
+    }
+    expect(written).toEqual([
+      ["a", "b", "c"],
+      ["a", "b", "c"],
+      ["a", "b", "c"],
+      ["a", "b"],
+    ]);
+    await ask("c");
+    await expect.poll(() => written.slice(4)).toEqual([["a", "b", "c"]]);
+  });
+
+  test("is bounded, and what it no longer asks for makes room", async () => {
+    const { workers, written, ask } = setUp();
+    const names = (from: number) => Array.from({ length: 100 }, (_, n) => `${from + n}`);
+    await ask();
+    for (let from = 100; from < 600; from += 100) await ask(...names(from));
+    await workers.writeCalls();
+    expect(written.at(-1)).toEqual([...names(100), ...names(200)]);
+    for (let period = 0; period < 3; period += 1) {
+      await ask(...names(600));
+      await workers.writeCalls();
+    }
+    expect(written.at(-1)).toEqual(names(600));
+  });
 });
 
 describe("the room for workers", () => {

@@ -8,7 +8,7 @@ export interface WorkerCall {
   readonly workspaceId: WorkspaceId;
   readonly name: string;
   readonly version: string | null;
-  /** Both are empty for a call that only settles. */
+  /** What it asked for lately. Both are empty if it only settled. */
   readonly queues: readonly string[];
   readonly workflows: readonly string[];
   readonly seenAt: Timestamp;
@@ -22,7 +22,7 @@ export interface WorkerLease {
   readonly secret: Buffer;
 }
 
-/** Writes when workers called, and the queues and workflows that they asked for last. A new worker gets a lease. Uses index lease_worker. */
+/** Writes when workers called, and the queues and workflows that they asked for lately. A new worker gets a lease. Uses index lease_worker. */
 export const recordCallsAcrossWorkspaces = (db: Db, calls: readonly WorkerCall[]): Promise<WorkerLease[]> =>
   rows(
     db,
