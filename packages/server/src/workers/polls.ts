@@ -51,7 +51,7 @@ export class Polls {
   readonly #ends: PollEnds;
   #claiming = false;
   #again = false;
-  readonly #slow = new SlowLanes();
+  readonly #slow = new SlowLanes(this.lanes);
   #closed = false;
   #retryTimer: NodeJS.Timeout | undefined;
   #roomTimer: NodeJS.Timeout | undefined;
@@ -167,10 +167,7 @@ export class Polls {
 
   /** The lane was deleted, or workers no longer serve it. Polls that wait for its jobs end, and the next calls look it up. */
   forget(laneId: LaneId): void {
-    for (const lane of this.lanes.delete(laneId)) {
-      this.#slow.delete(lane);
-      for (const poll of [...lane.polls]) this.#end(poll, this.#nothing());
-    }
+    for (const lane of this.lanes.delete(laneId)) for (const poll of [...lane.polls]) this.#end(poll, this.#nothing());
   }
 
   /** Ends the polls of a workspace, or of one of its keys: the next calls of the workers are authenticated again. */

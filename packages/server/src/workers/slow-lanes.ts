@@ -1,5 +1,6 @@
 import type { Ask } from "./plan-claim.ts";
 import type { PolledLane } from "./poll.ts";
+import type { PolledLanes } from "./polled-lanes.ts";
 
 /** How to claim from a slow lane. */
 interface SlowClaim {
@@ -13,9 +14,14 @@ interface SlowClaim {
  * that a slow lane delays no other lane.
  */
 export class SlowLanes {
+  readonly #polled: Pick<PolledLanes, "has">;
   /** The lane to claim from next is the first. */
   readonly #lanes = new Set<PolledLane>();
   #isClaiming = false;
+
+  constructor(polled: Pick<PolledLanes, "has">) {
+    this.#polled = polled;
+  }
 
   has(lane: PolledLane): boolean {
     return this.#lanes.has(lane);
@@ -23,10 +29,6 @@ export class SlowLanes {
 
   add(lane: PolledLane): void {
     this.#lanes.add(lane);
-  }
-
-  delete(lane: PolledLane): void {
-    this.#lanes.delete(lane);
   }
 
   /**
@@ -51,9 +53,10 @@ export class SlowLanes {
     return true;
   }
 
-  /** What to claim: one job, for the poll that has waited longest, in a claim of its own. */
+  /** What to claim: one job, for the poll that has waited longest, in a claim of its own. Removes lanes that were forgotten. */
   #plan(hasRoom: SlowClaim["hasRoom"]): Ask | null {
     for (const lane of this.#lanes) {
+      if (!this.#polled.has(lane)) this.#lanes.delete(lane);
       const poll = lane.mayHaveJobs && hasRoom(lane) && [...lane.polls].find(({ claiming }) => !claiming);
       if (poll) return { poll, lane, take: 1, wakes: lane.wakes };
     }
