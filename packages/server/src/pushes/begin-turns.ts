@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import { FairQueue, isTimeout, type LockWaits, type WorkspaceId } from "#kernel";
 
 /**
@@ -5,6 +6,8 @@ import { FairQueue, isTimeout, type LockWaits, type WorkspaceId } from "#kernel"
  * others, such as settles.
  */
 const MAX_GROUPS = 2;
+/** The maximum number of slow groups that are known. Others take too long once more before they begin beside the turns. */
+const MAX_SLOW = 1_000;
 
 /** Executions of a workflow that begin together. */
 interface Group {
@@ -21,8 +24,8 @@ export class BeginTurns {
   readonly #lockWaits: LockWaits;
   readonly #turns = new FairQueue({ maxConcurrent: MAX_GROUPS });
   readonly #slowTurns = new FairQueue({ maxConcurrent: 1 });
-  /** The names of groups that took too long last. */
-  readonly #slow = new Set<string>();
+  /** The names of groups that took too long last. Those of deleted workflows and replaced versions do not come again. */
+  readonly #slow = new LRUCache<string, true>({ max: MAX_SLOW });
 
   constructor(lockWaits: LockWaits) {
     this.#lockWaits = lockWaits;
@@ -38,7 +41,7 @@ export class BeginTurns {
     if (this.isSlow(group.name)) return this.#runSlow(group, begin);
     return this.#turns.run(group.workspaceId, async () => {
       const begun = begin();
-      if (await timesOut(begun)) this.#slow.add(group.name);
+      if (await timesOut(begun)) this.#slow.set(group.name, true);
       return begun;
     });
   }
@@ -46,7 +49,8 @@ export class BeginTurns {
   #runSlow<Begun>({ workspaceId, name }: Group, begin: () => Promise<Begun>): Promise<Begun> {
     const beginSlow = async () => {
       const begun = begin();
-      if (!(await timesOut(begun))) this.#slow.delete(name);
+      if (await timesOut(begun)) this.#slow.set(name, true);
+      else this.#slow.delete(name);
       return begun;
     };
     return this.#slowTurns.run(workspaceId, () => this.#lockWaits.run("begin", beginSlow));

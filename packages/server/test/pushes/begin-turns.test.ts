@@ -83,3 +83,15 @@ test("a workspace that no longer takes too long has its turns again", async () =
   await timeOut("b");
   await last;
 });
+
+test("workflows whose executions took too long are forgotten after many others, the one that did so longest ago first", async () => {
+  const turns = new BeginTurns(lockWaits());
+  const timeOut = (n: number) =>
+    expect(turns.run({ workspaceId: "a" as WorkspaceId, name: `${n}` }, () => Promise.reject(TIMEOUT))).rejects.toBe(TIMEOUT);
+  for (let n = 0; n < 1_000; n += 1) await timeOut(n);
+  expect(turns.isSlow("0")).toBe(true);
+  await timeOut(0);
+  for (let n = 1_000; n < 1_500; n += 1) await timeOut(n);
+  const slow = Array.from({ length: 1_500 }, (_, n) => n).filter((n) => turns.isSlow(`${n}`));
+  expect(slow).toEqual([0, ...Array.from({ length: 999 }, (_, n) => n + 501)]);
+});
