@@ -65,6 +65,28 @@ describe("a worker that cannot reach the service", () => {
     );
   });
 
+  test("says so if its process did nothing for so long that the lease has ended", async ({ service, clients: { proxy }, ahead, loop }) => {
+    const queue = await service.queue();
+    const started = Promise.withResolvers<void>();
+    const aborted = Promise.withResolvers<unknown>();
+    const handler = async ({ signal }: WorkerJob) => {
+      started.resolve();
+      aborted.resolve(await untilAborted(signal));
+    };
+    const log = new Log();
+    loop({ [queue]: handler }, { url: proxy.url, leaseSeconds: 2, stopTimeoutMs: 100, logger: log });
+    await service.enqueue({ queue });
+    await started.promise;
+    proxy.faultOf = () => "cut before";
+    ahead.ms += 3_600_000;
+    await aborted.promise;
+    expect(log.lines.map(({ message }) => message)).toContainEqual(
+      expect.stringMatching(
+        /^The lease on a job ended: this process did nothing for 360\d s, because its event loop was blocked or it was stopped\.$/,
+      ),
+    );
+  });
+
   test("goes on with a job whose lease it extends in time", async ({ service, worker }) => {
     const queue = await service.queue();
     let calls = 0;

@@ -5,12 +5,12 @@ import type { HeldLeases, Lease } from "./held-leases.ts";
 export class LeaseWatch {
   readonly #held: HeldLeases;
   readonly #elapsedMs: () => number;
-  readonly #onEnd: (lease: Lease) => void;
+  readonly #onEnd: (lease: Lease, lateMs: number) => void;
   #timer: StallTolerantTimeout | undefined;
   #nextMs = Number.POSITIVE_INFINITY;
 
-  /** @param onEnd called with each lease that has ended */
-  constructor(held: HeldLeases, elapsedMs: () => number, onEnd: (lease: Lease) => void) {
+  /** @param onEnd called with each lease that has ended, and how late the process notices. Milliseconds */
+  constructor(held: HeldLeases, elapsedMs: () => number, onEnd: (lease: Lease, lateMs: number) => void) {
     this.#held = held;
     this.#elapsedMs = elapsedMs;
     this.#onEnd = onEnd;
@@ -30,10 +30,11 @@ export class LeaseWatch {
 
   #look(): void {
     const nowMs = this.#elapsedMs();
+    const lateMs = nowMs - this.#nextMs;
     this.#nextMs = Number.POSITIVE_INFINITY;
     for (const { lease, endsMs } of [...this.#held]) {
       if (endsMs > nowMs) this.expect(endsMs);
-      else this.#onEnd(lease);
+      else this.#onEnd(lease, lateMs);
     }
   }
 }

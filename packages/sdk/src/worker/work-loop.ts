@@ -25,6 +25,8 @@ const MAX_WAIT_SECONDS_UNKNOWN = 20;
 const BEGIN_MS = 2;
 /** The shortest pause before an outcome is reported again that the service could not store. Milliseconds. */
 const LATER_MS = 500;
+/** If the process notices this late that a lease has ended, it did nothing in the meantime. Timers may be a second late by themselves. */
+const STOPPED_MS = 2_000;
 /** The part of a lease that must be left when its job or run begins. */
 const MIN_LEFT = 1 / 3;
 
@@ -75,7 +77,7 @@ export class WorkLoop {
         else this.#log("error", "Leases could not be extended.", { error: String(error) });
       },
     });
-    this.#watch = new LeaseWatch(this.#held, settings.elapsedMs, (lease) => this.#lose(lease));
+    this.#watch = new LeaseWatch(this.#held, settings.elapsedMs, (lease, lateMs) => this.#lose(lease, lateMs));
     this.ended = new Promise((resolve, reject) => {
       this.#end = resolve;
       this.#endWith = reject;
@@ -303,9 +305,13 @@ export class WorkLoop {
     this.#pumpSoon();
   }
 
-  #lose({ id, lease_token }: Lease): void {
+  #lose({ id, lease_token }: Lease, lateMs: number): void {
     const kind = kindOf({ id });
-    this.#log("warn", `The lease on a ${kind} ended: the service could not be reached in time to extend it.`, { [kind]: id });
+    const cause =
+      lateMs < STOPPED_MS
+        ? "the service could not be reached in time to extend it"
+        : `this process did nothing for ${Math.round(lateMs / 1_000)} s, because its event loop was blocked or it was stopped`;
+    this.#log("warn", `The lease on a ${kind} ended: ${cause}.`, { [kind]: id });
     this.#held.lose(id, "lease_lost", lease_token);
   }
 
