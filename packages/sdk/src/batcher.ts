@@ -16,7 +16,7 @@ export interface BatcherOptions<Item, Result, Unit extends string> {
   readonly sizeOf: (item: Item) => Size<Unit>;
   /** Whether an item may be in the batch of `first`. Otherwise it waits for another batch. Default: any item may. */
   readonly goesWith?: (first: Item, item: Item) => boolean;
-  /** Sends a batch, and settles all of its items. Must not reject. */
+  /** Sends a batch, and settles all of its items. Those that it has not settled when it resolves let other batches leave. Must not reject. */
   readonly send: (batch: readonly Batched<Item, Result>[]) => Promise<void>;
   /** Called when no item waits and no batch is in flight. */
   readonly onIdle?: () => void;

@@ -10,7 +10,7 @@ import { KeyState } from "./key-state.ts";
 import type { WorkerSettings } from "./options.ts";
 import type { WorkOutcome } from "./outcomes.ts";
 import { refusedSource } from "./sources.ts";
-import { StepReports, type StoredReport } from "./step-reports.ts";
+import { StepReports, type StoredReport, type Tries } from "./step-reports.ts";
 import { type CallTimes, whenLeasesEnd } from "./when-leases-end.ts";
 
 /** What a worker asks for in a call. */
@@ -51,7 +51,7 @@ interface TimedResponse extends CallTimes {
   readonly response: unknown;
 }
 
-interface Call {
+interface Call extends Partial<Pick<Tries, "failed" | "beforeNext">> {
   readonly method?: "GET" | "POST" | "PUT";
   readonly path: string;
   /** Makes the body of the first try, or of a repeated one. A GET has none. */
@@ -71,8 +71,8 @@ export class WorkerCalls {
   /** Distinguishes the calls from those of an earlier process with the same name. */
   readonly #process = randomName();
   readonly #reports = new StepReports({
-    one: (runId, body, signal) => this.#storeStepsOf(runId, body, signal),
-    many: (body, signal) => this.#storeReports(body, signal),
+    one: (runId, body, tries) => this.#storeStepsOf(runId, body, tries),
+    many: (body, tries) => this.#storeReports(body, tries),
   });
   #count = 0;
   #wasAnswered = false;
@@ -145,13 +145,13 @@ export class WorkerCalls {
     return this.#reports.add(runId, reported, signal);
   }
 
-  async #storeStepsOf(runId: string, body: string, signal: AbortSignal): Promise<contract.StepsStored> {
-    const call = { path: pathOf("runs", runId, "steps"), encode: () => body, isFinal: isOfRun, shape: STEPS };
+  async #storeStepsOf(runId: string, body: string, { signal, ...tries }: Tries): Promise<contract.StepsStored> {
+    const call = { path: pathOf("runs", runId, "steps"), encode: () => body, isFinal: isOfRun, shape: STEPS, ...tries };
     return (await this.#send(call, signal)).response as contract.StepsStored;
   }
 
-  async #storeReports(body: string, signal: AbortSignal): Promise<readonly StoredReport[] | null> {
-    const call = { path: "/v1/work/steps", encode: () => body, isFinal: isOfRun, shape: REPORTS };
+  async #storeReports(body: string, { signal, ...tries }: Tries): Promise<readonly StoredReport[] | null> {
+    const call = { path: "/v1/work/steps", encode: () => body, isFinal: isOfRun, shape: REPORTS, ...tries };
     try {
       return ((await this.#send(call, signal)).response as { reports: StoredReport[] }).reports;
     } catch (error) {
@@ -208,13 +208,15 @@ export class WorkerCalls {
       shape,
       timeoutMs = (tries) => reportTimeoutMs(this.#settings, tries),
       maxPauseMs = reportTimeoutMs(this.#settings, 1),
+      failed = 0,
+      beforeNext = (pauseMs) => wait(pauseMs, signal),
     }: Call,
     signal: AbortSignal,
   ): Promise<TimedResponse> {
     const { elapsedMs } = this.#settings;
     const retries = new CallRetries(this.#settings, this.#key, { isFinal, maxPauseMs });
     const firstSentMs = elapsedMs();
-    for (let tries = 1; ; tries += 1) {
+    for (let tries = failed + 1; ; tries += 1) {
       const lastSentMs = elapsedMs();
       try {
         const request = { method, path, ...(encode && { body: encode(tries > 1) }), repeatable: true, shape };
@@ -223,7 +225,7 @@ export class WorkerCalls {
         return { response, firstSentMs, lastSentMs, respondedMs: elapsedMs() };
       } catch (error) {
         if (signal.aborted || !(error instanceof TidemillError)) throw error;
-        await wait(retries.pauseAfter(error, tries), signal);
+        await beforeNext(retries.pauseAfter(error, tries));
       }
     }
   }

@@ -272,6 +272,25 @@ describe("a worker that executes many runs at once", () => {
     expect(service.storedTogether.length).toBeGreaterThan(0);
   });
 
+  test("goes on with the others while the steps of some cannot be stored", async ({ service, worker }) => {
+    const tried = new Set<unknown>();
+    let isAway = true;
+    service.onStore = async (run) => {
+      if (!isAway || !stuck.includes(run)) return undefined;
+      tried.add(run);
+      return [503, { error: { code: "UNAVAILABLE", message: "Later.", details: {} } }];
+    };
+    const stuck = [1, 2].map((number) => service.trigger("onboard", number));
+    worker(twoSteps, { concurrency: MANY });
+    await expect.poll(() => tried.size).toBe(2);
+    for (const number of [3, 4, 5]) {
+      const run = service.trigger("onboard", number);
+      await expect.poll(() => run.settled).toMatchObject([{ outcome: "completed", result: number }]);
+    }
+    isAway = false;
+    for (const run of stuck) await expect.poll(() => run.settled, { timeout: 10_000 }).toMatchObject([{ outcome: "completed" }]);
+  });
+
   test("reports one by one to a service that does not have the call", async ({ service, worker }) => {
     service.storesMany = false;
     const runs = start(service);
