@@ -139,7 +139,7 @@ async function send(execution: Execution): Promise<void> {
   } catch (error) {
     if (execution.host.signal.aborted || isLeaseLost(error)) {
       execution.finish({ kind: "aborted" });
-    } else execution.finish({ kind: "threw", error: notStored(steps, error) });
+    } else execution.failToStore(notStored(steps, error));
   }
 }
 

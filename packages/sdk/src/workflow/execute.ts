@@ -31,6 +31,8 @@ export async function executeRun(workflow: AnyWorkflow, run: TakenRun, needed: N
   const check = host.replayEachStep && !onlyUndoes ? new ReplayCheck(workflow, run) : null;
   startProgram(workflow, execution, run);
   await drive(execution, { check, onlyUndoes });
+  // A step whose outcome is being stored may still be refused.
+  if (execution.end?.kind === "returned") await execution.outbox.sent();
   const reached = execution.end ?? ABORTED;
   const end = onlyUndoes ? reached : await checkedEnd(execution, run, reached, check);
   const outcome = onlyUndoes && end.kind !== "aborted" ? await undoRun(execution, run, end) : await conclude(execution, run, end);

@@ -77,6 +77,12 @@ export class Execution {
     this.changes.notify();
   }
 
+  /** Ends the execution because outcomes could not be stored, even if the program has returned meanwhile. */
+  failToStore(error: Error): void {
+    if (this.#end?.kind === "returned") this.#end = null;
+    this.finish({ kind: "threw", error });
+  }
+
   /** All requests of the program, in order. */
   get requests(): readonly StepRequest[] {
     return this.#requests;

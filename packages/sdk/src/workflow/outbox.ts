@@ -42,7 +42,7 @@ export class Outbox {
   #released = 0;
   /** How many of the first items are being stored. */
   #sending = 0;
-  #call: Promise<unknown> = Promise.resolve();
+  #sent: Promise<unknown> = Promise.resolve();
 
   /** @param release called with each outcome that the program may see */
   constructor(store: (steps: readonly ReportedStep[]) => Promise<void>, release: (step: ReportedStep) => void) {
@@ -114,8 +114,14 @@ export class Outbox {
    * dropped, and so is everything after them except the results of completed steps. Returns whether anything was stored. While another call
    * is under way, nothing is.
    */
-  async send(): Promise<boolean> {
-    if (this.#sending > 0 || this.#items.length === 0) return false;
+  send(): Promise<boolean> {
+    if (this.#sending > 0 || this.#items.length === 0) return Promise.resolve(false);
+    const sent = this.#send();
+    this.#sent = sent;
+    return sent;
+  }
+
+  async #send(): Promise<true> {
     const what = this.#items[0]?.what;
     try {
       await (typeof what === "function" ? this.#sendCall(what) : this.#sendBatch());
@@ -140,24 +146,21 @@ export class Outbox {
 
   async #sendBatch(): Promise<void> {
     this.#sending = this.#batchSize();
-    this.#call = this.#store(stepsOf(this.#items.slice(0, this.#sending)));
-    await this.#call;
+    await this.#store(stepsOf(this.#items.slice(0, this.#sending)));
     this.#items.splice(0, this.#sending);
     this.#released -= this.#sending;
   }
 
   async #sendCall(call: StepCall): Promise<void> {
     this.#sending = 1;
-    const called = call();
-    this.#call = called;
-    const { step, isStored } = await called;
+    const { step, isStored } = await call();
     this.#items.splice(0, 1, ...(isStored ? [] : [{ key: step.key, what: step, isProvisional: true }]));
     if (isStored) this.#release(step);
   }
 
-  /** Resolves when the call under way has ended, if there is one. */
+  /** Resolves when the call under way has ended, if there is one, and who has sent it knows how. */
   async sent(): Promise<void> {
-    await this.#call.catch(() => {});
+    await this.#sent.catch(() => {});
   }
 
   /** Stores all outcomes that count even if the execution is given up, once no call is under way. */

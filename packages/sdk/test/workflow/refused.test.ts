@@ -74,6 +74,68 @@ test("of a step that is stored beside another, and refused when that has ended, 
   });
 });
 
+describe("a run whose workflow returns while a step is stored", () => {
+  /** Executes a run that stores a step, whose workflow then returns, and whose store ends by `end` after that. */
+  async function returnsBefore(end: (run: MemoryRun) => void) {
+    const stores = Promise.withResolvers<void>();
+    const run = new MemoryRun(async ({ step }) => {
+      await Promise.all([step.run("charge", () => 1), step.run("other", () => stores.promise)]);
+      return "done";
+    });
+    let calls = 0;
+    const store = async (steps: readonly ReportedStep[]) => {
+      calls += 1;
+      if (calls === 1) {
+        stores.resolve();
+        for (let turns = 0; turns < 5; turns += 1) await nextTurn();
+        end(run);
+      }
+      run.append(steps);
+      return [];
+    };
+    return { run, outcome: await run.execute({ store }) };
+  }
+  const full = new TidemillError({
+    code: "PAYLOAD_TOO_LARGE",
+    status: 413,
+    message: "The journal has no room.",
+    details: { limit_steps: 10_000, limit_bytes: 1 },
+  });
+  const refuse = (error: TidemillError) => () => {
+    throw error;
+  };
+
+  test("completes when it has been stored", async () => {
+    const { run, outcome } = await returnsBefore(() => {});
+    expect(outcome).toMatchObject({ outcome: "completed", result: "done" });
+    expect(run.keys).toEqual(["charge", "other"]);
+  });
+
+  test("fails when there is no room for it, and keeps what completed beside it", async () => {
+    const { run, outcome } = await returnsBefore(refuse(full));
+    expect(outcome).toMatchObject({ outcome: "failed", error_name: "JournalTooLargeError", retry: false });
+    expect(run.keys).toEqual(["other"]);
+  });
+
+  test("fails when it is refused", async () => {
+    const error = new TidemillError({ code: "VALIDATION_ERROR", message: "steps[0].output is nested too deep.", status: 400 });
+    const { outcome } = await returnsBefore(refuse(error));
+    expect(outcome).toMatchObject({
+      ...failed('The service refused step "charge": output is nested too deep.'),
+      error_name: "NonRetryableError",
+    });
+  });
+
+  test("is not failed by this worker when it is lost", async () => {
+    const lost = new TidemillError({ code: "LEASE_LOST", message: "The lease is lost.", status: 409 });
+    const { outcome } = await returnsBefore((run) => {
+      run.controller.abort(lost);
+      throw lost;
+    });
+    expect(outcome).not.toMatchObject({ outcome: "failed" });
+  });
+});
+
 test("what the workflow asked for because of an outcome is forgotten with it, when that is refused", async () => {
   const asked = Promise.withResolvers<void>();
   const run = new MemoryRun(async ({ step, run: { now } }) => {
