@@ -141,7 +141,8 @@ function failed(execution: Execution, run: TakenRun, error: unknown): RunOutcome
   const steps = kept.length > 0 && { steps: kept };
   const retry = retryOfRun(execution, error);
   const said = { outcome: "failed", error: message || name, error_name: name, ...retry, ...steps } as const;
-  const stored = execution.failures.stepsToRepeat.filter((key) => !execution.outbox.isProvisional(key));
+  const { provisional } = execution.outbox;
+  const stored = execution.failures.stepsToRepeat.filter((key) => !provisional.has(key));
   if (stored.length > 0 && hasNextAttempt(execution, run, error))
     return { ...said, retry: true, retry_steps: stored.slice(0, LIMITS.retrySteps) };
   // An empty list is sent, too: without one, the service would take failures with the same message for the steps that a retry executes
@@ -167,7 +168,7 @@ const repeatsOther = ({ outbox, failures }: Execution, { step }: StepError): boo
 
 function retryOfStep({ outbox, failures }: Execution, { step }: StepError): Retry {
   // A replay throws a remembered failure again.
-  const isForgotten = outbox.isProvisional(step) || failures.stepsToRepeat.includes(step);
+  const isForgotten = outbox.provisional.has(step) || failures.stepsToRepeat.includes(step);
   return isForgotten ? retryOf(failures.thrownBy(step)) : { retry: false };
 }
 

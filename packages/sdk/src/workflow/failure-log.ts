@@ -93,7 +93,8 @@ export class FailureLog {
    */
   stepsToRetry(error: unknown): string[] {
     const behind = new Set(stepErrorsBehind(error).map(({ step }) => step));
-    const isRepeatable = ({ key, type }: StepRequest) => type === "value" || this.#seen.has(key) || this.#cancels.includes(key);
+    const cancelled = new Set(this.#cancels);
+    const isRepeatable = ({ key, type }: StepRequest) => type === "value" || this.#seen.has(key) || cancelled.has(key);
     const kept = collectsFailures(error) ? this.#requests.findLastIndex((one) => !isRepeatable(one)) : -1;
     const isLast = ({ requests }: DoneBefore) => requests === this.#requests.length;
     const failed = [...this.#seen].filter(([key, before]) => (behind.has(key) && before.requests > kept) || isLast(before));

@@ -101,12 +101,8 @@ export class Outbox {
   }
 
   /** Keys of the steps whose failures do not count if the execution ends now. */
-  get provisional(): string[] {
-    return this.#items.flatMap(({ key, isProvisional }) => (isProvisional ? [key] : []));
-  }
-
-  isProvisional(key: string): boolean {
-    return this.provisional.includes(key);
+  get provisional(): ReadonlySet<string> {
+    return new Set(this.#items.flatMap(({ key, isProvisional }) => (isProvisional ? [key] : [])));
   }
 
   /**

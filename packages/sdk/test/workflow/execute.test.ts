@@ -7,10 +7,11 @@ import {
   type WorkflowContext,
   workflow,
 } from "@tidemill/sdk";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { Deadline } from "../../src/deadline.ts";
 import { ExecutingSteps } from "../../src/workflow/executing-steps.ts";
 import { liveHost, type NeededHost, type RunHost } from "../../src/workflow/host.ts";
+import { Outbox } from "../../src/workflow/outbox.ts";
 import type { RunOutcome } from "../../src/workflow/run-outcome.ts";
 import { stepSettings } from "../../src/workflow/step-settings.ts";
 import { done, MemoryRun } from "./memory-journal.ts";
@@ -419,6 +420,26 @@ describe("steps at the same time", () => {
 });
 
 describe("failures of steps", () => {
+  test("are looked for among the unsent outcomes a few times, no matter how many steps have failed", async () => {
+    const provisional = vi.spyOn(Outbox.prototype, "provisional", "get");
+    onTestFinished(() => provisional.mockRestore());
+    const run = new MemoryRun(async ({ step }: Context) => {
+      const fails = (key: number) =>
+        step.run(
+          "mail",
+          () => {
+            throw new Error("Down.");
+          },
+          { key },
+        );
+      const settled = await Promise.allSettled(Array.from({ length: 100 }, (_, key) => fails(key)));
+      throw new AggregateError(settled.flatMap((one) => (one.status === "rejected" ? [one.reason] : [])));
+    });
+    const outcome = await run.execute();
+    expect(outcome.outcome === "failed" && outcome.retry_steps).toHaveLength(100);
+    expect(provisional.mock.calls.length).toBeLessThan(10);
+  });
+
   test("one that is caught is remembered, by name and message", async () => {
     let executed = 0;
     const run = new MemoryRun(async ({ step }: Context) => {
