@@ -133,7 +133,11 @@ export function stepsOf(execution: Execution, runId: string): Step {
     const foreign = all.flatMap(([name, step]) => (StepPromise.stepsOf(step).length === 0 ? [name] : []));
     if (host.checksRaces && foreign.length > 0 && !execution.end) execution.finish({ kind: "threw", error: new RaceError(foreign) });
     if (wrong !== null) reject(new NonRetryableError(wrong));
+    let hasWinner = false;
     const cancelOthers = (winner: unknown) => {
+      // A step that is cancelled settles, too.
+      if (hasWinner) return;
+      hasWinner = true;
       const losers = all.filter(([, step]) => step !== winner);
       for (const [, loser] of losers) StepPromise.lose(loser);
       for (const step of losers.flatMap(([, loser]) => StepPromise.stepsOf(loser))) execution.cancel(step);

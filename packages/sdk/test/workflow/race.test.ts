@@ -1,6 +1,7 @@
 import { type WorkflowContext, workflow } from "@tidemill/sdk";
 import { testWorkflow, timesOut } from "@tidemill/sdk/testing";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { Execution } from "../../src/workflow/execution.ts";
 import { MemoryRun } from "./memory-journal.ts";
 
 const nothing = () => {};
@@ -40,6 +41,17 @@ test("a race of steps, of what then makes of them and of races is one of steps",
     return (await step.race({ first: first.then((n) => n + 1).finally(nothing), inner, late: step.sleep("late", "1h") })).value;
   };
   expect(await testWorkflow(workflow({ id: "tested" }, program), {})).toMatchObject({ status: "completed", result: 2 });
+});
+
+test("a race cancels each of its losers once", async () => {
+  const cancel = vi.spyOn(Execution.prototype, "cancel");
+  onTestFinished(() => cancel.mockRestore());
+  const run = new MemoryRun(({ step }) => {
+    const sleeps = Array.from({ length: 50 }, (_, key) => [`sleep ${key}`, step.sleep("sleep", "1h", { key })]);
+    return step.race({ work: step.run("work", nothing), ...Object.fromEntries(sleeps) });
+  });
+  expect(await run.execute()).toMatchObject({ outcome: "completed" });
+  expect(cancel).toHaveBeenCalledTimes(50);
 });
 
 describe("a race of a wait and a step", () => {
