@@ -1,7 +1,7 @@
 import type { ReportedSteps, StepReportsStored, StepsStored } from "@tidemill/contract";
 import { LIMITS } from "@tidemill/contract/limits";
 import { type Batched, Batcher, MAX_CHARACTERS } from "../batcher.ts";
-import { TidemillError } from "../error.ts";
+import { itemError } from "../item-error.ts";
 import { wait } from "../wait.ts";
 import { type Release, Semaphore } from "./semaphore.ts";
 
@@ -43,8 +43,6 @@ const MAX_CALL = { reports: LIMITS.stepReports, steps: LIMITS.stepsOfReports, ch
 
 /** How many calls at a time repeat reports that could not be stored at the moment. */
 const MAX_REPEATS = 4;
-
-const STATUS: Readonly<Record<string, number>> = { LEASE_LOST: 409, PAYLOAD_TOO_LARGE: 413 };
 
 /** Ends a call whose reports are sent again after a pause. */
 class Postponed extends Error {
@@ -128,11 +126,10 @@ export class StepReports {
 
   #settle(batch: readonly Waiting[], stored: readonly StoredReport[], failed: number): void {
     for (const [at, one] of batch.entries()) {
-      const { ok = false, ready = [], code = null, message = null, details } = stored[at] ?? {};
-      const facts = { message: message ?? "", status: STATUS[code ?? ""] ?? 400, details: (details ?? {}) as Record<string, unknown> };
-      if (ok) one.resolve(ready);
-      else if (code === "UNAVAILABLE") void this.#repeat([one], failed, 0);
-      else one.reject(new TidemillError({ code: code ?? "UNEXPECTED_RESPONSE", ...facts }));
+      const report = stored[at];
+      if (report?.ok) one.resolve(report.ready ?? []);
+      else if (report?.code === "UNAVAILABLE") void this.#repeat([one], failed, 0);
+      else one.reject(itemError(report));
     }
   }
 

@@ -3,6 +3,7 @@ import { LIMITS } from "@tidemill/contract/limits";
 import { type Batched, Batcher, MAX_CHARACTERS } from "../batcher.ts";
 import { encodeJson } from "../encode-json.ts";
 import { TidemillError } from "../error.ts";
+import { itemError } from "../item-error.ts";
 
 /** How triggers of one workflow reach the service, as JSON. */
 export interface TriggerCalls {
@@ -14,8 +15,6 @@ export interface TriggerCalls {
 type Waiting = Batched<string, Triggered>;
 
 const MAX_CALL = { triggers: LIMITS.triggers, characters: MAX_CHARACTERS };
-
-const STATUS: Readonly<Record<string, number>> = { QUOTA_EXCEEDED: 402, PAYLOAD_TOO_LARGE: 413 };
 
 /** Sends triggers of one workflow together if they come at the same time. */
 export class TriggerBatcher {
@@ -58,17 +57,6 @@ export class TriggerBatcher {
 }
 
 function settle({ resolve, reject }: Waiting, outcome: TriggeredMany["triggered"][number] | undefined): void {
-  const { runIds = [], duplicate = false, code = "UNEXPECTED_RESPONSE", message, details } = outcome ?? {};
-  if (code === null) {
-    resolve({ runIds, duplicate });
-    return;
-  }
-  reject(
-    new TidemillError({
-      code: code as ConstructorParameters<typeof TidemillError>[0]["code"],
-      message: message ?? "The response did not come from Tidemill: fields are missing.",
-      status: STATUS[code] ?? 400,
-      details: (details ?? {}) as Record<string, unknown>,
-    }),
-  );
+  if (outcome?.code === null) resolve({ runIds: outcome.runIds, duplicate: outcome.duplicate });
+  else reject(itemError(outcome));
 }
