@@ -223,8 +223,16 @@ export class MemoryRun {
       stuck = keys;
       crash.abort(new RunAbortedError("lease_lost"));
     };
-    const outcome = await executeRun(this.#workflow, this.#taken(), {
+    let failUnstopped: (error: Error) => void = () => {};
+    const unstopped = new Promise<never>((_, reject) => {
+      failUnstopped = reject;
+    });
+    const execution = executeRun(this.#workflow, this.#taken(), {
       ...host,
+      onUnstopped: (key) => {
+        failUnstopped(new Error(unstoppedStep(key)));
+        crash.abort(new RunAbortedError("lease_lost"));
+      },
       progress: (value) => this.#say(value),
       store,
       sendEvent,
@@ -235,6 +243,7 @@ export class MemoryRun {
       checksRaces: true,
       replace: (step, fn) => this.#timed(step.key, replace(step, fn)),
     });
+    const outcome = await Promise.race([execution, unstopped]);
     if (stuck.length > 0) throw new Error(neverEnding(stuck));
     const { steps = [] } = outcome as { readonly steps?: readonly ReportedStep[] };
     const ended = steps.flatMap(({ key, status }) => (status === "waiting" ? [] : [key]));
@@ -376,6 +385,9 @@ export class MemoryRun {
 
 const neverEnding = (keys: readonly string[]): string =>
   `Step ${keys.map((key) => `"${key}"`).join(", ")} does not end, as its mock says, and the run waits for no sleep or timeout that could end beside it. Signals and calls by the service end when no step is in progress.`;
+
+const unstoppedStep = (key: string): string =>
+  `Step "${key}" is still running although its signal was aborted. The execution of the run cannot end before it. Let the step heed its signal, give it a timeout, or mock it.`;
 
 /** The mock of a step that the service executes. */
 function outputOf(key: string, mocked: unknown): unknown {

@@ -90,10 +90,10 @@ async function conclude(execution: Execution, run: TakenRun, end: End): Promise<
 
 /**
  * Lets steps in progress end by themselves, and asks them to when that takes too long. The next attempt gets their outcomes, and must not
- * execute them beside themselves.
+ * execute them beside themselves. It may also execute those again that were cancelled, and so have been asked to end already.
  */
 async function endSteps({ executing, host }: Execution): Promise<void> {
-  if (executing.size === 0) return;
+  if (executing.size === 0) return executing.ended();
   const grace = host.deadline(host.graceMs, host.signal, () => new Error("The attempt of the run has failed."));
   grace.signal.addEventListener("abort", () => executing.abortAll(grace.signal.reason), { once: true });
   await executing.ended();

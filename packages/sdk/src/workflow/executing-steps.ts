@@ -4,9 +4,9 @@ import type { RunHost } from "./host.ts";
 
 interface Executing {
   readonly controller: AbortController;
-  /** Ends the watch for a step that goes on after its signal is aborted. */
-  readonly watch: AbortController;
   readonly done: Promise<void>;
+  /** Ends the watch for a step that goes on after its signal is aborted. */
+  watch?: AbortController;
 }
 
 /** The steps of an execution whose functions run. */
@@ -14,6 +14,8 @@ export class ExecutingSteps {
   readonly #host: RunHost;
   readonly #onEnd: (key: string, outcome: StepOutcome | null) => void;
   readonly #steps = new Map<string, Executing>();
+  /** Cancelled steps whose functions still run. */
+  readonly #leaving = new Map<string, Executing>();
 
   /** @param onEnd called when a step has ended that was not cancelled. Null: it was aborted, and has no outcome */
   constructor(host: RunHost, onEnd: (key: string, outcome: StepOutcome | null) => void) {
@@ -21,6 +23,7 @@ export class ExecutingSteps {
     this.#onEnd = onEnd;
   }
 
+  /** How many there are, without those that were cancelled. */
   get size(): number {
     return this.#steps.size;
   }
@@ -28,22 +31,24 @@ export class ExecutingSteps {
   start(call: StepCall): void {
     const controller = new AbortController();
     const done = this.#attempt(call, controller.signal);
-    this.#steps.set(call.key, { controller, watch: new AbortController(), done });
+    this.#steps.set(call.key, { controller, done });
   }
 
   async #attempt(call: StepCall, signal: AbortSignal): Promise<void> {
     // The function begins after the step is in the list, so that it can be aborted from the start.
     await Promise.resolve();
     const outcome = await attemptStep(this.#host, call, signal);
+    this.#leaving.delete(call.key);
     if (this.#steps.delete(call.key)) this.#onEnd(call.key, outcome);
   }
 
   /** Aborts a step, whose outcome no longer counts. */
   cancel(key: string, reason: Error): void {
     const step = this.#steps.get(key);
+    if (!step) return;
     this.#steps.delete(key);
-    step?.watch.abort();
-    step?.controller.abort(reason);
+    this.#leaving.set(key, step);
+    step.controller.abort(reason);
   }
 
   /** Aborts a step, which stays in the list until it ends. An outcome that it has all the same counts. */
@@ -51,15 +56,13 @@ export class ExecutingSteps {
     const step = this.#steps.get(key);
     if (!step || step.controller.signal.aborted) return;
     step.controller.abort(reason);
-    void step.done.then(() => step.watch.abort());
-    wait(this.#host.stopsWithinMs, step.watch.signal).then(
-      () => this.#host.onUnstopped(key),
-      () => {},
-    );
+    this.#watch(key, step);
   }
 
+  /** Cancels all steps of an execution that ends without them: no step is reported any more. */
   cancelAll(reason: (key: string) => Error): void {
     for (const key of this.#steps.keys()) this.cancel(key, reason(key));
+    for (const { watch } of this.#leaving.values()) watch?.abort();
   }
 
   /** Aborts all steps. If one of them still has an outcome, it counts. */
@@ -67,8 +70,21 @@ export class ExecutingSteps {
     for (const key of this.#steps.keys()) this.abort(key, reason);
   }
 
-  /** Resolves when all have ended. */
+  /** Resolves when all have ended, and also those that were cancelled: their functions may still do something. */
   async ended(): Promise<void> {
-    await Promise.all([...this.#steps.values()].map(({ done }) => done));
+    for (const [key, step] of this.#leaving) this.#watch(key, step);
+    await Promise.all([...this.#steps.values(), ...this.#leaving.values()].map(({ done }) => done));
+  }
+
+  /** Reports a step that goes on for too long after its signal is aborted. */
+  #watch(key: string, step: Executing): void {
+    if (step.watch) return;
+    const watch = new AbortController();
+    step.watch = watch;
+    void step.done.then(() => watch.abort());
+    wait(this.#host.stopsWithinMs, watch.signal).then(
+      () => this.#host.onUnstopped(key),
+      () => {},
+    );
   }
 }

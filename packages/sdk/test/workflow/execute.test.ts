@@ -688,20 +688,77 @@ describe("failures of steps", () => {
     expect(unstopped).toEqual(["listen"]);
   });
 
-  test("a step that does not heed its signal is not reported if it is cancelled afterwards", async ({ onTestFinished }) => {
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    onTestFinished(() => void vi.useRealTimers());
-    const reported: string[] = [];
-    const host = liveHost({ onUnstopped: (key: string) => reported.push(key) } as unknown as NeededHost);
-    const steps = new ExecutingSteps(host, () => {});
-    const settings = stepSettings({});
-    steps.start({ key: "listen", fn: () => new Promise(() => {}), settings, undoable: true, idempotencyKey: "i" });
-    steps.abort("listen", new Error("lost"));
-    expect(vi.getTimerCount()).toBe(1);
-    steps.cancel("listen", new Error("The run has ended."));
-    expect(vi.getTimerCount()).toBe(0);
-    await vi.runAllTimersAsync();
-    expect(reported).toEqual([]);
+  test.for(["abort", "cancel"] as const)(
+    "a step that does not heed its signal is not reported if the execution ends without it: %s",
+    async (how, { onTestFinished }) => {
+      vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+      onTestFinished(() => void vi.useRealTimers());
+      const reported: string[] = [];
+      const host = liveHost({ onUnstopped: (key: string) => reported.push(key) } as unknown as NeededHost);
+      const steps = new ExecutingSteps(host, () => {});
+      const settings = stepSettings({});
+      steps.start({ key: "listen", fn: () => new Promise(() => {}), settings, undoable: true, idempotencyKey: "i" });
+      steps[how]("listen", new Error("lost"));
+      void steps.ended();
+      expect(vi.getTimerCount()).toBe(1);
+      steps.cancelAll(() => new Error("The run has ended."));
+      expect(vi.getTimerCount()).toBe(0);
+      await vi.runAllTimersAsync();
+      expect(reported).toEqual([]);
+    },
+  );
+
+  /** In the first attempt, a step loses a race to one that fails, and ignores its signal until its key is reported. */
+  function loser(check: () => unknown) {
+    const log: string[] = [];
+    const reported = Promise.withResolvers<void>();
+    const upload = async ({ signal }: StepContext) => {
+      log.push("upload begins");
+      await reported.promise;
+      log.push(`upload ends, aborted: ${signal.aborted}`);
+    };
+    const run = new MemoryRun(async ({ step }: Context) => {
+      await step.run("reserve", () => {}, { undo: () => void log.push("undone") });
+      await step.race({ upload: step.run("upload", upload), check: step.run("check", check) });
+      await step.run("tell", () => {});
+    });
+    const onUnstopped = (key: string) => {
+      log.push(`${key} is reported`);
+      reported.resolve();
+    };
+    run.host = { ...run.host, stopsWithinMs: 0, onUnstopped };
+    return { run, log };
+  }
+  const lateLoser = ["upload begins", "upload is reported", "upload ends, aborted: true"];
+
+  test("a step that lost a race ends before the next attempt, which may execute it again", async () => {
+    let checks = 0;
+    const { run, log } = loser(() => (++checks === 1 ? Promise.reject(new Error("no connection")) : "free"));
+    expect(await run.execute()).toMatchObject({ outcome: "failed", error: "no connection" });
+    expect([run.keys, log]).toEqual([["reserve"], lateLoser]);
+    run.attempt = 2;
+    expect(await run.execute()).toMatchObject({ outcome: "completed" });
+  });
+
+  test("a step that lost a race ends before the undos of others: it may use what they did", async () => {
+    const { run, log } = loser(() => Promise.reject(new NonRetryableError("full")));
+    expect(await run.execute()).toMatchObject({ outcome: "failed", error: "full", retry: false });
+    expect(log).toEqual([...lateLoser, "undone"]);
+    expect(run.keys).toEqual(["reserve", "check", "undo()", "undo(reserve)"]);
+  });
+
+  test("a step that lost a race ends before a worker that stops releases the run", async () => {
+    const { run, log } = loser(() => "free");
+    run.host = {
+      ...run.host,
+      store: async (steps) => {
+        run.append(steps);
+        if (run.keys.includes("check")) run.controller.abort(new RunAbortedError("shutdown"));
+        return [];
+      },
+    };
+    expect(await run.execute()).toEqual({ outcome: "released" });
+    expect([run.keys, log]).toEqual([["reserve", "check"], lateLoser]);
   });
 
   test("a step in progress beside it that does not heed its signal ends with its timeout", async () => {

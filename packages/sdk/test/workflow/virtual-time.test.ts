@@ -1,6 +1,6 @@
-import { type WorkflowContext, workflow } from "@tidemill/sdk";
+import { NonRetryableError, type WorkflowContext, workflow } from "@tidemill/sdk";
 import { neverEnds, testWorkflow } from "@tidemill/sdk/testing";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 
 /** A workflow without input. */
 const of = <Result>(program: (context: WorkflowContext) => Result) => workflow({ id: "tested", attempts: 1 }, program);
@@ -74,6 +74,33 @@ describe("a step that never ends", () => {
     const tells = of(({ step }) => step.sendEvent("tell", { name: "told" }));
     const message = 'neverEnds is for step.run and step.http, and not for step "tell".';
     expect(await testWorkflow(tells, { mocks: { tell: neverEnds } })).toMatchObject({ status: "failed", error: { message } });
+  });
+});
+
+describe("a step that lost a race when the run fails", () => {
+  const undone: string[] = [];
+  const failing = of(async ({ step }) => {
+    await step.run("reserve", () => 1, { undo: () => void undone.push("reserve") });
+    const check = step.run("check", () => Promise.reject(new NonRetryableError("full")));
+    await step.race({ upload: step.run("upload", () => new Promise<never>(() => {})), check });
+  });
+
+  test.for(CRASHES)("ends when its signal is aborted, if its mock never ends: %s", async (crash) => {
+    undone.length = 0;
+    const run = await testWorkflow(failing, { mocks: { upload: neverEnds }, ...crashed(crash) });
+    expect(run).toMatchObject({ status: "failed", error: { message: "full" }, undoErrors: [], elapsedMs: 0 });
+    expect(new Set(undone)).toEqual(new Set(["reserve"]));
+  });
+
+  test("fails the test if it does not end, in place of holding it up", async ({ onTestFinished }) => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    undone.length = 0;
+    const tested = expect(testWorkflow(failing, {})).rejects.toThrow('Step "upload" is still running although its signal was aborted.');
+    await expect.poll(() => vi.getTimerCount()).toBe(1);
+    await vi.runAllTimersAsync();
+    await tested;
+    expect(undone).toEqual([]);
   });
 });
 

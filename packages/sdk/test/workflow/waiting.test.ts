@@ -219,6 +219,20 @@ describe("step.race", () => {
     expect(await run.execute()).toEqual({ outcome: "completed", result: "timeout" });
   });
 
+  test("does not let a step that lost and goes on keep the run from being suspended", async () => {
+    const unstopped: string[] = [];
+    const run = new MemoryRun(async (context: Context) => {
+      const { winner } = await race(context);
+      await context.step.sleep("rest", "1h");
+      return winner;
+    });
+    expect(await run.execute({ onUnstopped: (key) => unstopped.push(key) })).toMatchObject({ outcome: "suspended" });
+    expect(run.journal.filter(({ status }) => status === "waiting")).toMatchObject([{ key: "rest" }]);
+    run.wake("rest");
+    expect(await run.execute()).toEqual({ outcome: "completed", result: "work" });
+    expect(unstopped).toEqual([]);
+  });
+
   test("cancels stored sleeps and waits that lost, once", async () => {
     const wait = (step: Context["step"], name: string) => step.waitForSignal(name, { signal: "s", timeout: "2h" });
     const run = new MemoryRun(async ({ step }: Context) => {
