@@ -5,6 +5,7 @@ import { momentMs, momentText } from "../clock.ts";
 import type { StepOutcome } from "./attempt-step.ts";
 import { Changes } from "./changes.ts";
 import type { StepKey } from "./context.ts";
+import { copyOf } from "./copy-of.ts";
 import { DuplicateStepError, InvalidStepError, JournalMismatchError, NestedStepError, StepCancelledError } from "./errors.ts";
 import { ExecutingSteps } from "./executing-steps.ts";
 import { FailureLog } from "./failure-log.ts";
@@ -360,9 +361,6 @@ export class Execution {
     this.changes.notify();
   }
 }
-
-/** The program may change the value that it gets. That must not change what is stored, passed to the undo, or replayed. */
-const copyOf = (output: unknown): unknown => (typeof output === "object" && output !== null ? structuredClone(output) : output);
 
 /** Prepares a step. @throws {NonRetryableError} for invalid arguments: another attempt would pass the same */
 function checked<Begin>(name: string, prepare: () => Begin): Begin {

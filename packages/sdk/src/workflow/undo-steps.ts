@@ -3,6 +3,7 @@ import { UNDO_BEGUN, undoKey } from "@tidemill/contract/journal";
 import { momentText } from "../clock.ts";
 import { attemptStep } from "./attempt-step.ts";
 import type { StepContext } from "./context.ts";
+import { copyOf } from "./copy-of.ts";
 import { JournalMismatchError } from "./errors.ts";
 import type { End, Execution } from "./execution.ts";
 import { failureOf } from "./failure.ts";
@@ -79,7 +80,7 @@ async function undoOne(execution: Execution, { runId, attempts }: TakenRun, step
     const error = { name: "UndoError", message };
     return { key, type: "undo", status: "failed", error, attempt: 1, startedAt: momentText(host.nowMs()) };
   }
-  const call = (context: StepContext) => undo.fn(output, context);
+  const call = (context: StepContext) => undo.fn(copyOf(output), context);
   const replaced = host.replace?.({ name: key, key }, call) ?? call;
   // What an undo returns is not stored, so it need not have JSON.
   const fn = async (context: StepContext) => void (await replaced(context));

@@ -187,6 +187,25 @@ describe("undo", () => {
     expect(undosOf(run)).toEqual(["undo(car) completed", "undo(hotel) failed", "undo(flight) completed"]);
   });
 
+  test("that changes the output and fails gets the output as it was in its next attempt", async () => {
+    const undone: string[] = [];
+    const tested = workflow({ id: "tested", attempts: 1 }, async ({ step }) => {
+      const undo = ({ rooms }: { rooms: string[] }) => {
+        undone.push(rooms.join());
+        rooms.pop();
+        if (undone.length === 1) throw new Error("no connection");
+      };
+      await step.run("book", () => ({ rooms: ["a", "b"] }), { undo, attempts: 2 });
+      throw new Error("no");
+    });
+    expect(await testWorkflow(tested, {})).toMatchObject({
+      status: "failed",
+      undoErrors: [],
+      steps: [{ output: { rooms: ["a", "b"] } }, {}, {}],
+    });
+    expect(undone).toEqual(["a,b", "a,b"]);
+  });
+
   test.for([undefined, "afterEveryStep"] as const)("runs when the run is cancelled, and no other step does (crash: %s)", async (crash) => {
     const { tested, undone } = booking();
     const run = await testWorkflow(tested, { cancelAfter: "mail", ...(crash && { crash }) });
