@@ -25,9 +25,16 @@ export type Remembered<T> = unknown extends T
             ? Members<T, "stack" | "cause">
             : [LostName<T>] extends [never]
               ? T extends readonly unknown[]
-                ? { [K in keyof T]: Remembered<T[K]> }
+                ? RememberedList<T>
                 : Members<T>
               : NotRemembered<LostName<T>>;
+
+/** A list is not mapped, as a tuple is: the compiler would not come to an end with a type such as `Json`, which has lists of itself. */
+type RememberedList<T extends readonly unknown[]> = T[number][] extends T
+  ? T extends unknown[]
+    ? Remembered<T[number]>[]
+    : readonly Remembered<T[number]>[]
+  : { [K in keyof T]: Remembered<T[K]> };
 
 /** What has a name and a message is no Error for that, nor if it always has a stack. */
 type IsError<T> = [T, "stack"] extends [Error, keyof T] ? (Record<never, never> extends Pick<T, "stack" & keyof T> ? true : false) : false;

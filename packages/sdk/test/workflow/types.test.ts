@@ -98,6 +98,31 @@ test("a step returns what comes back from JSON", () => {
   });
 });
 
+// As Supabase generates it.
+type Json = string | number | boolean | null | { [key: string]: Json | undefined } | Json[];
+
+interface Tree {
+  readonly at: Date;
+  readonly pair: [Date, 1];
+  readonly rest: readonly [Date, ...number[]];
+  readonly children: readonly Tree[];
+  readonly rows?: Tree[][];
+}
+
+test("a step may return a value of a type that contains itself", () => {
+  unread(async (step) => {
+    expectTypeOf(await step.run("a", async () => null as Json)).toEqualTypeOf<Json>();
+    const { children, rows } = await step.run("a", () => ({}) as Tree);
+    expectTypeOf(children[0]?.rows?.[0]?.[0]?.at).toEqualTypeOf<string | undefined>();
+    expectTypeOf(children[0]?.pair).toEqualTypeOf<[string, 1] | undefined>();
+    expectTypeOf(children[0]?.rest).toEqualTypeOf<readonly [string, ...number[]] | undefined>();
+    rows?.push([]);
+    // @ts-expect-error: that list is readonly.
+    void children.push;
+    expectTypeOf(await step.run("a", () => [] as (Date | undefined)[])).toEqualTypeOf<(string | null)[]>();
+  });
+});
+
 test("what JSON does not keep cannot be used", () => {
   unread(async (step) => {
     const response = await step.run("a", () => fetch("https://example.com"));
