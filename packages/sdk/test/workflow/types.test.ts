@@ -1,4 +1,4 @@
-import { cron, event, type Step, Tidemill, Worker, type WorkflowContext, workflow } from "@tidemill/sdk";
+import { cron, event, type Remembered, type Step, Tidemill, Worker, type WorkflowContext, workflow } from "@tidemill/sdk";
 import { testWorkflow } from "@tidemill/sdk/testing";
 import { expectTypeOf, test } from "vitest";
 import { z } from "zod";
@@ -120,6 +120,18 @@ test("a step may return a value of a type that contains itself", () => {
     // @ts-expect-error: that list is readonly.
     void children.push;
     expectTypeOf(await step.run("a", () => [] as (Date | undefined)[])).toEqualTypeOf<(string | null)[]>();
+  });
+});
+
+test("a generic function around a step returns what comes back from JSON", () => {
+  const timed = async <T>(step: Step, work: () => Promise<T>) => ({ value: await step.run("a", work), ms: 1 });
+  const named = async <T>(step: Step, work: () => Promise<T>) => {
+    const { value } = (await step.run("a", async () => ({ value: await work(), ms: 1 }))) as { value: Remembered<T> };
+    return value;
+  };
+  unread(async (step) => {
+    expectTypeOf(await timed(step, async () => new Date())).toEqualTypeOf<{ value: string; ms: number }>();
+    expectTypeOf(await named(step, async () => [new Date()])).toEqualTypeOf<string[]>();
   });
 });
 
