@@ -1,6 +1,5 @@
-import { LIMITS } from "@tidemill/contract/limits";
 import { type JsonFault, jsonFaultOf } from "./json-fault.ts";
-import { lossesIn, withErrors } from "./lost-in-json.ts";
+import { jsonOrLoss } from "./lost-in-json.ts";
 
 /**
  * The JSON of a value that a program returns or sends. An Error becomes its name and message, with the members that were added to it.
@@ -10,20 +9,15 @@ import { lossesIn, withErrors } from "./lost-in-json.ts";
  * @returns undefined for what JSON leaves out, such as a function
  */
 export function jsonText(value: unknown, path: string, refuse: (fault: JsonFault, cause?: unknown) => Error): string | undefined {
-  const reading = <T>(read: () => T): T => {
-    try {
-      return read();
-    } catch (error) {
-      throw refuse(jsonFaultOf(value, path, error), error);
-    }
-  };
-  const text = reading(() => JSON.stringify(value));
-  if (text === undefined || typeof value !== "object") return text;
-  const { lost, hasErrors } = reading(() => lossesIn(value, LIMITS.jsonDepth));
-  if (lost) {
-    const { what, becomes, advice } = lost;
-    const within = path !== "" && /^[^[]/.test(lost.path) ? `.${lost.path}` : lost.path;
-    throw refuse({ path: path + within, what: `is ${what}, which would become ${becomes}. ${advice}` });
+  let json: ReturnType<typeof jsonOrLoss>;
+  try {
+    json = jsonOrLoss(value);
+  } catch (error) {
+    throw refuse(jsonFaultOf(value, path, error), error);
   }
-  return hasErrors ? reading(() => JSON.stringify(value, withErrors)) : text;
+  const { text, lost } = json;
+  if (!lost) return text;
+  const { what, becomes, advice } = lost;
+  const within = path !== "" && /^[^[]/.test(lost.path) ? `.${lost.path}` : lost.path;
+  throw refuse({ path: path + within, what: `is ${what}, which would become ${becomes}. ${advice}` });
 }

@@ -17,6 +17,7 @@ const kind = (what: string, advice: string, becomes = NOTHING): LostKind => ({ w
 
 const ITERATOR = kind("an iterator or generator", "Make it an array, for example by Array.from");
 const ELSEWHERE = "or store it elsewhere and use its id or address";
+const STREAM = kind("a stream", "Read it, for example by await text(stream) of node:stream/consumers", "an object of its settings");
 const BYTES = `Make it a string, for example base64, or an array, ${ELSEWHERE}`;
 const BLOB = `Take what is in it, such as await blob.text(), ${ELSEWHERE}`;
 const PAIRS = "Make it an object or an array, for example by Object.fromEntries or Array.from";
@@ -40,67 +41,74 @@ const KINDS = new Map<string, LostKind>([
   ["Blob", kind("a Blob", BLOB)],
   ["File", kind("a File", BLOB)],
   ["ReadableStream", kind("a ReadableStream", "Read it, for example by await new Response(stream).text()")],
+  ["WritableStream", kind("a WritableStream", LEAVE_OUT)],
+  ["TransformStream", kind("a TransformStream", LEAVE_OUT)],
+  ["AbortSignal", kind("an AbortSignal", LEAVE_OUT)],
   ["ArrayBuffer", kind("an ArrayBuffer", BYTES)],
   ["SharedArrayBuffer", kind("a SharedArrayBuffer", BYTES)],
   ["DataView", kind("a DataView", BYTES)],
 ]);
 
-export const classOf = (value: unknown): string => Object.prototype.toString.call(value).slice("[object ".length, -1);
+const classOf = (value: unknown): string => Object.prototype.toString.call(value).slice("[object ".length, -1);
 
 /** Whether calling it executes nothing of it. */
 export const isGeneratorFunction = (fn: unknown): boolean => classOf(fn).endsWith("GeneratorFunction");
 
-/**
- * A replacer of `JSON.stringify` that keeps the name and the message of an Error, and leaves out what JSON does not keep. Only an Error may
- * have that: see `lossesIn`.
- */
-export function withErrors(_: string, value: unknown): unknown {
-  if (typeof value !== "object" || value === null || isPlain(value) || hasJson(value)) return value;
-  if (isError(value)) return { ...value, name: value.name, message: value.message };
-  return kindOf(value) ? undefined : value;
+/** What `JSON.stringify` makes of a value, and the first part of it that JSON does not keep. */
+interface Json {
+  /** Undefined for what JSON leaves out, such as a function. */
+  readonly text: string | undefined;
+  readonly lost: Lost | null;
 }
+
+/**
+ * Makes the JSON of a value, and finds what JSON makes `{}` of, or an object of numbers, although it means more. Of a value with a `toJSON`,
+ * what that returns is searched. An object of any other class is kept: JSON has its members. An Error becomes its name and message, with its
+ * own members; those that JSON does not keep are left out: libraries add a Response, for example.
+ */
+export function jsonOrLoss(value: unknown): Json {
+  let lost: Lost | null = null;
+  /** The objects around the member that is read, from the outside in, and their keys. */
+  const around: object[] = [];
+  const keys: string[] = [];
+  const lossAt = (path: readonly string[], found: LostKind): Lost | null => {
+    const isInError = isError(value) || around.some((one, at) => isError(one[path[at + 1] as keyof typeof one]));
+    return isInError ? null : { path: pathOf(around, path), ...found };
+  };
+  const text = JSON.stringify(value, function (this: object, key: string, member: unknown) {
+    while (around.length > 0 && around.at(-1) !== this) {
+      around.pop();
+      keys.pop();
+    }
+    if (typeof member !== "object" || member === null) return member;
+    let kept = member;
+    if (!Array.isArray(member) && !isPlain(member)) {
+      if (isError(member)) kept = membersOf(member);
+      else {
+        const found = lostKind(member);
+        if (found && !lost) lost = lossAt([...keys, key], found);
+        if (found) return undefined;
+      }
+    }
+    around.push(kept);
+    keys.push(key);
+    return kept;
+  });
+  return { text, lost };
+}
+
+/** An AggregateError has its errors, too, which are not enumerable. */
+function membersOf(error: Error): object {
+  const { errors } = error as { errors?: unknown };
+  return { ...(Array.isArray(errors) && { errors }), ...error, name: error.name, message: error.message };
+}
+
+/** @param around the objects around the member, of which the first has no key */
+const pathOf = (around: readonly object[], [, ...keys]: readonly string[]): string =>
+  keys.reduce((path, key, at) => (Array.isArray(around[at]) ? `${path}[${key}]` : `${path}${path && "."}${key}`), "");
 
 /** Even one of another realm. */
 const isError = (value: unknown): value is Error => value instanceof Error || classOf(value) === "Error";
-
-const hasJson = (value: object): boolean => typeof (value as { toJSON?: unknown }).toJSON === "function";
-
-/** What `JSON.stringify` alone would lose of a value. */
-export interface Losses {
-  readonly lost: Lost | null;
-  /** Whether it has an Error, for `withErrors`. What that has as members is not refused: libraries add a Response, for example. */
-  readonly hasErrors: boolean;
-}
-
-/**
- * Finds what JSON makes `{}` of, or an object of numbers, although it means more. A value with a `toJSON` of its own is kept: what that
- * returns is meant. So is an object of any other class, of which JSON has the members.
- *
- * @param value that has JSON, so that it is not circular
- * @param depth how deep it is nested at most
- */
-export function lossesIn(value: unknown, depth: number): Losses {
-  let hasErrors = false;
-  const lostIn = (one: unknown, levels: number): Lost | null => {
-    if (typeof one !== "object" || one === null || levels < 0 || hasJson(one)) return null;
-    const isList = Array.isArray(one);
-    if (!isList && !isPlain(one)) {
-      if (isError(one)) {
-        hasErrors = true;
-        return null;
-      }
-      const found = kindOf(one);
-      if (found) return { path: "", ...found };
-    }
-    for (const [name, member] of isList ? one.entries() : Object.entries(one)) {
-      const lost = lostIn(member, levels - 1);
-      if (lost) return { ...lost, path: `${isList ? `[${name}]` : name}${lost.path.replace(/^(?=[^[])/, ".")}` };
-    }
-    return null;
-  };
-  const lost = lostIn(value, depth);
-  return { lost, hasErrors };
-}
 
 /** Whether JSON has all of an object: a literal that is not an iterator. */
 function isPlain(value: object): boolean {
@@ -113,10 +121,16 @@ function isIterator(value: object): boolean {
   return typeof next === "function" && (Symbol.iterator in value || Symbol.asyncIterator in value);
 }
 
-function kindOf(value: object): LostKind | undefined {
-  if (Array.isArray(value)) return undefined;
+/** A stream of Node. */
+function isStream(value: object): boolean {
+  const { pipe, on } = value as { pipe?: unknown; on?: unknown };
+  return typeof pipe === "function" && typeof on === "function";
+}
+
+/** What an object is that JSON does not keep. */
+export function lostKind(value: object): LostKind | undefined {
   if (isIterator(value)) return ITERATOR;
   const name = classOf(value);
   if (ArrayBuffer.isView(value) && name !== "DataView") return kind(`a typed array (${name})`, BYTES, "an object of numbers");
-  return KINDS.get(name);
+  return KINDS.get(name) ?? (isStream(value) ? STREAM : undefined);
 }

@@ -2,7 +2,7 @@ import type { HttpCall, HttpMethod } from "@tidemill/contract";
 import { LIMITS } from "@tidemill/contract/limits";
 import { checkNames } from "../check-names.ts";
 import { givenText } from "../given-text.ts";
-import { classOf } from "../lost-in-json.ts";
+import { lostKind } from "../lost-in-json.ts";
 import { milliseconds } from "../options.ts";
 import { checkCallTemplates, OPENING, withoutTemplates } from "./call-templates.ts";
 import { type Duration, durationMs } from "./duration.ts";
@@ -74,17 +74,11 @@ const MAX_DEPTH = 48;
 /** The service's default. */
 const TIMEOUT_MS = 30_000;
 
-/** Classes of bodies that `fetch` can send, but the service cannot: it takes strings and JSON. */
-const NO_JSON = ["FormData", "Blob", "File", "ArrayBuffer", "SharedArrayBuffer", "ReadableStream"];
-
 function bodyOf(body: unknown, whose: string): unknown {
   if (body instanceof URLSearchParams) return formOf(body);
-  const name = ArrayBuffer.isView(body) ? body.constructor.name : NO_JSON.find((one) => classOf(body) === one);
-  const isStream = typeof (body as { pipe?: unknown } | null)?.pipe === "function";
-  if (name !== undefined || isStream)
-    throw new TypeError(
-      `body must be a string, URLSearchParams or a value of JSON, not ${name === undefined ? "a stream" : `of the class ${name}`}.`,
-    );
+  // A Buffer, too, which has JSON: `fetch` would send its bytes.
+  const lost = typeof body === "object" && body !== null ? lostKind(body) : undefined;
+  if (lost) throw new TypeError(`body must be a string, URLSearchParams or a value of JSON, not ${lost.what}.`);
   const json = remember(body, whose, "body");
   if (fitInBody([json], MAX_BODY_VALUES, MAX_DEPTH)) return json;
   const limits = `${MAX_BODY_VALUES} values, ${MAX_DEPTH} levels, and no member of the name __proto__ or constructor`;

@@ -59,13 +59,24 @@ type LostName<T> = T extends RegExp
             ? "Blob or File"
             : T extends { append: Method; delete: Method; get: Method; has: Method; set: Method; forEach: Method }
               ? "Headers, FormData or URLSearchParams"
-              : T extends PromiseLike<unknown>
-                ? "Promise"
-                : T extends
-                      | (Iterator<unknown, unknown, never> & { [Symbol.iterator](): unknown })
-                      | (AsyncIterator<unknown, unknown, never> & { [Symbol.asyncIterator](): unknown })
-                  ? "iterator or generator"
-                  : never;
+              : T extends Stream
+                ? "stream"
+                : T extends { readonly aborted: boolean; throwIfAborted: Method }
+                  ? "AbortSignal"
+                  : T extends PromiseLike<unknown>
+                    ? "Promise"
+                    : T extends
+                          | (Iterator<unknown, unknown, never> & { [Symbol.iterator](): unknown })
+                          | (AsyncIterator<unknown, unknown, never> & { [Symbol.asyncIterator](): unknown })
+                      ? "iterator or generator"
+                      : never;
+
+/** A ReadableStream, a WritableStream, a TransformStream, or a stream of Node. */
+type Stream =
+  | { readonly locked: boolean; getReader: Method }
+  | { readonly locked: boolean; getWriter: Method }
+  | { readonly readable: { getReader: Method }; readonly writable: { getWriter: Method } }
+  | { pipe: Method; on: Method };
 
 /** @typeParam Dropped names of members that are left out, too */
 type Members<T, Dropped = never> = {

@@ -1,3 +1,4 @@
+import { Readable } from "node:stream";
 import {
   NonRetryableError,
   RetryAfterError,
@@ -132,8 +133,14 @@ describe("steps in a row", () => {
     ["it is URLSearchParams, which would become {}. Make it a string", new URLSearchParams("a=b")],
     ["files[1] is a Blob, which would become {}. Take what is in it", { files: [null, new Blob(["a"])] }],
     ["it is a ReadableStream, which would become {}. Read it", new Blob(["a"]).stream()],
+    ["it is a WritableStream, which would become {}. Leave it out.", new WritableStream()],
+    ["it is a TransformStream, which would become {}. Leave it out.", new TransformStream()],
+    ["body is a stream, which would become an object of its settings. Read it", { body: Readable.from(["a"]) }],
+    ["it is an AbortSignal, which would become {}. Leave it out.", new AbortController().signal],
     ["it is an ArrayBuffer, which would become {}. Make it a string", new ArrayBuffer(1)],
     ["it is a DataView, which would become {}. Make it a string", new DataView(new ArrayBuffer(1))],
+    ["it is a Map, which would become {}. Make it an object or an array", { toJSON: () => new Map([[1, 2]]) }],
+    ["users[1].ids is a Set, which would become {}. Make it an array", { users: [{}, { toJSON: () => ({ ids: new Set([1]) }) }] }],
     ["row.hash is a typed array (Uint8Array), which would become an object of numbers. Make it", { row: { hash: new Uint8Array(2) } }],
   ])("a result that JSON does not keep fails its run for good: %s", async ([message, value]) => {
     for (const program of [({ step }: Context) => step.run("get", () => value), () => value]) {
@@ -195,8 +202,17 @@ describe("steps in a row", () => {
     });
   });
 
+  test("an AggregateError in a result has its errors", async () => {
+    const error = new AggregateError([Object.assign(new TypeError("why"), { code: 7 }), 1], "all");
+    const errors = [{ name: "TypeError", message: "why", code: 7 }, 1];
+    expect(await new MemoryRun(() => error).execute()).toEqual({
+      outcome: "completed",
+      result: { name: "AggregateError", message: "all", errors },
+    });
+  });
+
   test("an error that has JSON of its own is remembered as that", async () => {
-    const error = Object.assign(new Error("no"), { toJSON: () => ({ code: 7 }) });
+    const error = Object.assign(new Error("no"), { toJSON: () => ({ code: 7, headers: new Headers() }) });
     expect(await new MemoryRun(() => ({ error })).execute()).toMatchObject({ outcome: "completed", result: { error: { code: 7 } } });
   });
 

@@ -26,12 +26,13 @@ describe("step.http", () => {
   });
 
   test.for<[string, unknown]>([
-    ["of the class FormData", new FormData()],
-    ["of the class Blob", new Blob(["a"])],
-    ["of the class ArrayBuffer", new ArrayBuffer(1)],
-    ["of the class Uint8Array", new Uint8Array(1)],
-    ["of the class Buffer", Buffer.from("a")],
-    ["of the class ReadableStream", new ReadableStream()],
+    ["FormData", new FormData()],
+    ["a Blob", new Blob(["a"])],
+    ["an ArrayBuffer", new ArrayBuffer(1)],
+    ["a typed array (Uint8Array)", new Uint8Array(1)],
+    ["a typed array (Uint8Array)", Buffer.from("a")],
+    ["a ReadableStream", new ReadableStream()],
+    ["a Map", new Map()],
     ["a stream", Readable.from(["a"])],
   ])("refuses a body %s, which is no JSON", async ([what, body]) => {
     const run = new MemoryRun(({ step }) => step.http("send", { url: URL_OF_ADA, body }));

@@ -1,3 +1,4 @@
+import { Readable } from "node:stream";
 import { cron, event, type Remembered, type Step, Tidemill, Worker, type WorkflowContext, workflow } from "@tidemill/sdk";
 import { testWorkflow } from "@tidemill/sdk/testing";
 import { expectTypeOf, test } from "vitest";
@@ -142,21 +143,25 @@ test("what JSON does not keep cannot be used", () => {
     void response.ok;
     // @ts-expect-error: nor can it be passed on as one.
     void ((await step.run("a", () => fetch("https://example.com"))) satisfies Response);
-    const { error, code, pattern, later, names, byId, ids, bytes, hash, headers, file, buffer, empty } = await step.run("a", () => ({
-      error: new TypeError("no"),
-      code: Object.assign(new Error("no"), { code: 7, at: new Date() }),
-      pattern: /a/,
-      later: Promise.resolve(1),
-      names: new Map<string, number>().keys(),
-      byId: new Map<string, number>(),
-      ids: new Set<string>() as ReadonlySet<string>,
-      bytes: new Uint8Array(1),
-      hash: new ArrayBuffer(1),
-      headers: new Headers(),
-      file: new Blob([]),
-      buffer: Buffer.from("a"),
-      empty: {},
-    }));
+    const { error, all, code, pattern, later, names, byId, ids, bytes, hash, headers, file, streams, signal, buffer, empty } =
+      await step.run("a", () => ({
+        error: new TypeError("no"),
+        all: new AggregateError([]),
+        code: Object.assign(new Error("no"), { code: 7, at: new Date() }),
+        pattern: /a/,
+        later: Promise.resolve(1),
+        names: new Map<string, number>().keys(),
+        byId: new Map<string, number>(),
+        ids: new Set<string>() as ReadonlySet<string>,
+        bytes: new Uint8Array(1),
+        hash: new ArrayBuffer(1),
+        headers: new Headers(),
+        file: new Blob([]),
+        streams: [new ReadableStream(), new WritableStream(), new TransformStream(), Readable.from([])] as const,
+        signal: new AbortController().signal,
+        buffer: Buffer.from("a"),
+        empty: {},
+      }));
     expectTypeOf(error).toEqualTypeOf<{ name: string; message: string }>();
     expectTypeOf(code).toEqualTypeOf<{ name: string; message: string; code: number; at: string }>();
     // @ts-expect-error: it is no RegExp.
@@ -177,6 +182,18 @@ test("what JSON does not keep cannot be used", () => {
     void headers.get;
     // @ts-expect-error: it is no Blob.
     void file.size;
+    // @ts-expect-error: it is no stream.
+    void streams[0].locked;
+    // @ts-expect-error: it is no stream.
+    void streams[1].locked;
+    // @ts-expect-error: it is no stream.
+    void streams[2].readable;
+    // @ts-expect-error: it is no stream.
+    void streams[3].readable;
+    // @ts-expect-error: it is no AbortSignal.
+    void signal.aborted;
+    // biome-ignore lint/suspicious/noExplicitAny: that of an AggregateError.
+    expectTypeOf(all).toEqualTypeOf<{ name: string; message: string; errors: any[] }>();
     expectTypeOf(buffer).toEqualTypeOf<{ type: "Buffer"; data: number[] }>();
     // biome-ignore lint/complexity/noBannedTypes: that of the literal.
     expectTypeOf(empty).toEqualTypeOf<{}>();
