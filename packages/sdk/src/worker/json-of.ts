@@ -8,4 +8,4 @@ import { NonRetryableError } from "./errors.ts";
  * @throws {NonRetryableError} for a value without JSON, since another attempt would return the same
  */
 export const jsonOf = (value: unknown, subject: string): string | undefined =>
-  jsonText(value, "", ({ path, what }, cause) => new NonRetryableError(`${subject} has no JSON: ${path || "it"} ${what}.`, { cause }));
+  jsonText(value, "", ({ path, what }) => new NonRetryableError(`${subject} has no JSON: ${path || "it"} ${what}.`));

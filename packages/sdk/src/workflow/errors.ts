@@ -3,7 +3,10 @@ import { type AbortCause, AbortedError, NonRetryableError } from "../worker/erro
 
 type StepFailure = NonNullable<RunStep["error"]>;
 
-/** A step failed. `name` and `message` are those of the error that the step threw, even if the failure is remembered. */
+/**
+ * A step failed. `name` and `message` are those of the error that the step threw, even if the failure is remembered. The messages of its
+ * causes follow: `fetch failed [cause]: connect ECONNREFUSED 127.0.0.1:80`.
+ */
 export class StepError extends Error {
   /** Key of the step. */
   readonly step: string;

@@ -11,7 +11,7 @@ export function notStored(steps: readonly ReportedStep[], error: unknown): Error
   const { message: why } = failureOf(error);
   const keys = steps.map(({ key }) => `"${key}"`).join(", ");
   const message = (isRefused && refusedStep(steps, why)) || `The outcome of step ${keys} could not be stored: ${why}`;
-  return isRefused ? new NonRetryableError(message, { cause: error }) : new Error(message, { cause: error });
+  return isRefused ? new NonRetryableError(message) : new Error(message);
 }
 
 /** Whether the journal of the run is full. */

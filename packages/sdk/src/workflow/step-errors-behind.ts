@@ -1,22 +1,5 @@
+import { causeOf, causesOf } from "./causes.ts";
 import { StepError } from "./errors.ts";
-
-/** Anything may have been thrown, even what throws when it is read. */
-function causeOf(error: Error): unknown {
-  try {
-    return error.cause;
-  } catch {
-    return undefined;
-  }
-}
-
-/** An error and its causes. */
-function* causesOf(error: unknown): Generator<Error> {
-  const seen = new Set<unknown>();
-  for (let one = error; one instanceof Error && !seen.has(one); one = causeOf(one)) {
-    yield one;
-    seen.add(one);
-  }
-}
 
 /** The failure of a step that an error is, or has as its cause or as a cause of that. */
 export function stepErrorCausing(error: unknown): StepError | undefined {

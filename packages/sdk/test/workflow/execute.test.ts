@@ -996,8 +996,22 @@ describe("failures of steps", () => {
       ends.get(name)?.resolve();
     }
     const outcome = (await execution) as Extract<RunOutcome, { outcome: "failed" }>;
-    expect(outcome).toMatchObject({ outcome: "failed", error: "Not paid." });
+    expect(outcome).toMatchObject({ outcome: "failed", error: "Not paid. [cause]: declined" });
     expect(outcome.retry).not.toBe(false);
+  });
+
+  test("a replay gives the workflow the same message as the execution in which the step failed", async () => {
+    const messages: string[] = [];
+    const failed = () => Promise.reject(new TypeError("fetch failed", { cause: new Error("connect ECONNREFUSED") }));
+    const run = new MemoryRun(async ({ step }: Context) => {
+      await step.run("load", failed).catch(({ message }: Error) => messages.push(message));
+      await step.sleep("later", "1h");
+    });
+    await run.execute();
+    run.wake();
+    await run.execute();
+    expect(new Set(messages)).toEqual(new Set(["fetch failed [cause]: connect ECONNREFUSED"]));
+    expect(run.journal[0]).toMatchObject({ error: { name: "TypeError", message: messages[0] } });
   });
 
   test("a RetryAfterError takes what other durations take, and nothing else", () => {
