@@ -30,11 +30,11 @@ export const LIMITS = {
   codeVersionLength: 64,
   /** Versions of the code for which workers ask for runs of a workflow. */
   workflowVersions: 100,
-  /** Steps of a failed run that a retry executes again. */
-  retrySteps: 1_000,
   /** Steps in the journal of a run, and how large their outputs and errors are together. */
   journalSteps: 10_000,
   journalBytes: 32 * 1024 * 1024,
+  /** Steps of a failed run that a retry executes again: a whole journal. */
+  retrySteps: 10_000,
   stepKeyLength: 256,
   /** Steps that one call reports. */
   reportedSteps: 100,

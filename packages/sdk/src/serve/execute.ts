@@ -82,7 +82,7 @@ async function fitting(
   outcome: Outcome,
   signal: AbortSignal,
 ): Promise<string> {
-  const fits = withFittingResult(outcome);
+  const fits = withFittingKeys(withFittingResult(outcome));
   const text = outcomeText(fits);
   if (text.length <= MAX_CHARACTERS || !("steps" in fits) || !fits.steps) return text;
   const notReported = await storeFirst(fits.steps, (steps) => calls.storeSteps(runId, { lease_token, steps: [...steps] }, signal), signal);
@@ -97,4 +97,15 @@ function withFittingResult(outcome: Outcome): Outcome {
   if (bytes <= LIMITS.resultBytes) return outcome;
   const error = `The result has ${bytes} bytes; the limit is ${LIMITS.resultBytes} bytes.`;
   return { ...rest, outcome: "failed", error, error_name: "ResultTooLargeError", retry: false };
+}
+
+/** The outcome with as many keys of steps that a retry executes again as the response carries. */
+function withFittingKeys(outcome: Outcome): Outcome {
+  if (outcome.outcome !== "failed" || !outcome.retry_steps) return outcome;
+  let characters = 0;
+  const fitting = outcome.retry_steps.filter((key) => {
+    characters += JSON.stringify(key).length + 1;
+    return characters <= MAX_CHARACTERS;
+  });
+  return { ...outcome, retry_steps: fitting };
 }

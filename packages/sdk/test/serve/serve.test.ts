@@ -293,6 +293,21 @@ test("one that is too large for a response fails the run at once, and its steps 
   expect(executed).toEqual(["once"]);
 });
 
+test("a run fails with its error even if the keys of its failed steps are too long for the response", async ({
+  live: { tidemill },
+  host,
+}) => {
+  const failing = workflow({ id: "failing" }, async ({ step }) => {
+    const keys = Array.from({ length: 1_500 }, (_, at) => `${at}`.padEnd(200, "x"));
+    await Promise.allSettled(keys.map((key) => step.run("part", () => Promise.reject(new Error("down")), { key, attempts: 1 })));
+    throw new NonRetryableError("No part.");
+  });
+  await host([failing]);
+  const runId = await start(tidemill, "failing");
+  await untilStatus(tidemill, runId, "failed");
+  expect(await tidemill.runs.get(runId)).toMatchObject({ attempt: 1, error: { message: "No part." } });
+});
+
 test("a run fails for good whose steps are refused before the response", async ({ database, live: { tidemill }, host }) => {
   const full = workflow({ id: "full" }, async ({ step }) => {
     await step.run("fill", () => database.query("update run set steps = 10000").then(() => {}));

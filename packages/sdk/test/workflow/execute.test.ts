@@ -792,6 +792,37 @@ describe("failures of steps", () => {
     expect(outcome).not.toHaveProperty("steps");
   });
 
+  test("each of more than 1,000 steps whose failures are stored is executed again", async () => {
+    const [failed, stored] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const run = new MemoryRun(async ({ step }: Context) => {
+      const mail = (key: number) =>
+        step.run(
+          "mail",
+          () => {
+            if (key === 1_000) setImmediate(failed.resolve);
+            if (run.attempt === 1) throw new Error("down");
+          },
+          { key },
+        );
+      const all = await Promise.allSettled([
+        ...Array.from({ length: 1_001 }, (_, key) => mail(key)),
+        step.run("count", () => failed.promise),
+        step.run("log", () => stored.promise),
+      ]);
+      for (const one of all) if (one.status === "rejected") throw one.reason;
+    });
+    const store: NeededHost["store"] = async (steps) => {
+      run.append(steps);
+      if (run.keys.includes("count")) stored.resolve();
+      return [];
+    };
+    const outcome = (await run.execute({ store })) as Extract<RunOutcome, { outcome: "failed" }>;
+    expect(outcome.retry).toBe(true);
+    expect(outcome.retry_steps).toHaveLength(1_001);
+    run.attempt = 2;
+    expect(await run.execute()).toMatchObject({ outcome: "completed" });
+  });
+
   const declined = () => Promise.reject(new NonRetryableError("declined"));
 
   test.for<[string, (context: Context) => unknown, string[] | undefined]>([

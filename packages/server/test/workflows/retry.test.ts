@@ -1,3 +1,4 @@
+import { LIMITS } from "@tidemill/contract";
 import { describe, expect } from "vitest";
 import { type RunId, rows, sql, uuidOf, type WorkspaceId } from "#kernel";
 import { SYSTEM } from "#workspaces";
@@ -63,6 +64,13 @@ describe("the retry of a failed run", () => {
     const report = { lease_token: again.lease_token, steps: [step("mail"), step("ship")] };
     await service.ok("POST", `/v1/runs/${run.runId}/steps`, report);
     expect((await service.ok("GET", `/v1/runs/${run.runId}`)).steps.map(({ key }: { key: string }) => key)).toEqual(["mail", "ship"]);
+  });
+
+  test("forgets as many steps as a journal has", async ({ service }) => {
+    const retry_steps = Array.from({ length: LIMITS.journalSteps }, (_, at) => `step ${at}`);
+    const steps = [step("load"), step("step 0"), step(`step ${LIMITS.journalSteps - 1}`)];
+    const { run } = await failedRun(service, steps, { error: "Not shipped.", retry_steps });
+    expect((await retry(service, run.runId)).body.steps).toMatchObject([{ key: "load" }]);
   });
 
   test("gives it fresh attempts", async ({ service }) => {

@@ -48,8 +48,9 @@ export const deleteStepsToRepeat = (
     sql`
       with forgotten as (
         select key from run_step
+        -- With "= any", each step would be compared with each of up to 10,000 keys.
         where workspace_id = ${workspaceId} and run_id = ${id} and case when ${keys !== null}::boolean
-          then key = any(${textArray(keys ?? [])}::text[]) else status = 'failed' and (error = ${error} or starts_with(error, left(${error}, -1) || ',')) end
+          then key in (select unnest(${textArray(keys ?? [])}::text[])) else status = 'failed' and (error = ${error} or starts_with(error, left(${error}, -1) || ',')) end
         union all
         -- Waits whose signal another run has taken since, and the registration of such a signal: the program requests them again.
         select key from run_step s where s.workspace_id = ${workspaceId} and s.run_id = ${id} and s.signal is not null
