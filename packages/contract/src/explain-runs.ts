@@ -61,7 +61,8 @@ export const ExplainedRunGate = Type.Union(
       hasEndpointUrl: Type.Boolean({ description: "Whether the workflow has an endpoint_url." }),
       workerLastSeenAt: Nullable(Moment("RFC 3339 in UTC."), {
         description:
-          "When a worker last asked for runs of the workflow, accurate to half a minute; null when none did lately, or nodes send them.",
+          "When a worker that asks for the workflow's runs last called, accurate to half a minute. Extending leases counts. Null when none did " +
+          "lately, or nodes send them.",
       }),
     }),
     Gate("RunCircuitGate", "circuit", "Whether the circuit breaker of the workflow's endpoint is open.", {

@@ -52,7 +52,8 @@ export const ExplainedGate = Type.Union(
       has_callback_url: Type.Boolean({ description: "Whether the queue has a callback_url." }),
       worker_last_seen_at: Nullable(Moment("RFC 3339 in UTC."), {
         description:
-          "When a worker last asked for the queue's jobs, accurate to half a minute; null when none did lately, or nodes deliver them.",
+          "When a worker that asks for the queue's jobs last called, accurate to half a minute. Extending leases counts. Null when none did lately, " +
+          "or nodes deliver them.",
       }),
     }),
     Gate("CircuitGate", "circuit", "Whether the queue's circuit breaker is open.", {

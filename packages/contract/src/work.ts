@@ -388,7 +388,7 @@ export const WorkerRecord = Type.Object(
     queues: Type.Array(QueueName, { description: "Queues whose jobs it asked for lately." }),
     workflows: Type.Array(WorkflowId, { description: "Workflows whose runs it asked for lately." }),
     in_flight: Type.Integer({ description: "Jobs, runs and hooks that it holds." }),
-    last_seen_at: Moment("When it last called, accurate to half a minute. RFC 3339 in UTC."),
+    last_seen_at: Moment("When it last called or extended a lease, accurate to half a minute. RFC 3339 in UTC."),
   },
   {
     title: "Worker",

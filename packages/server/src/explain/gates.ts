@@ -1,7 +1,7 @@
 import { type Decision, type ExplainedGate, GATES, type GateName, type LastError, planHas } from "@tidemill/contract";
 import type { readQuota } from "#usage";
 import { holds, mayProbe, waits } from "./holds.ts";
-import { capitalize, dependsOnLine, describeLineAhead, openCircuit, reasonOf } from "./reasons.ts";
+import { capitalize, dependsOnLine, describeLineAhead, describeWorkers, openCircuit, reasonOf } from "./reasons.ts";
 import type { ExplainedJob } from "./store.ts";
 import { describeState } from "./summary.ts";
 
@@ -60,10 +60,13 @@ const DESCRIPTIONS: Descriptions = {
     };
   },
 
-  handler: ({ has_callback_url, worker_seen_at }) => ({
-    message: has_callback_url ? "The queue has a callback_url." : "Workers ask for the queue's jobs.",
-    figures: { has_callback_url, worker_last_seen_at: worker_seen_at },
-  }),
+  handler: (job) => {
+    const { has_callback_url, worker_seen_at: worker_last_seen_at } = job;
+    return {
+      message: has_callback_url ? "The queue has a callback_url." : describeWorkers(job),
+      figures: { has_callback_url, worker_last_seen_at },
+    };
+  },
 
   circuit: (job) => {
     const { opened_at, probe_at: next_probe_at } = job;

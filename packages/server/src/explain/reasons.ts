@@ -89,6 +89,14 @@ const REASONS: Record<HoldingGate, (job: ExplainedJob) => string> = {
 
 const SHARE_WORDS: Record<JobShare, string> = { delivery_slots: "delivery slots", payload_memory: "memory for payloads" };
 
+/** "All workers that ask for the queue's jobs are busy." */
+export const busyWorkers = (job: Pick<ExplainedJob, "kind">): string =>
+  `All workers that ask for the ${wordsOf(job).lane}'s ${wordsOf(job).asked} are busy.`;
+
+/** The workers of a lane, if it has any. */
+export const describeWorkers = (job: ExplainedJob): string =>
+  job.all_workers_busy ? busyWorkers(job) : `Workers ask for the ${wordsOf(job).lane}'s ${wordsOf(job).asked}.`;
+
 export const openCircuit = ({ last_error }: ExplainedJob): string => {
   const code = last_error === null ? null : (JSON.parse(last_error) as LastError).code;
   return `the circuit is open${code === null ? "" : ` (${code})`}`;

@@ -2,7 +2,7 @@ import { type ExplainedRunGate, type LastError, planHas, RUN_GATES, type RunErro
 import { type RunToExplain, showRunId } from "#workflows";
 import { heldMessage, type Quota } from "./gates.ts";
 import { holds, mayProbe, waits } from "./holds.ts";
-import { capitalize, openCircuit, reasonOf } from "./reasons.ts";
+import { capitalize, describeWorkers, openCircuit, reasonOf } from "./reasons.ts";
 import type { ExplainedJob } from "./store.ts";
 import { ago, fromNow } from "./times.ts";
 
@@ -149,10 +149,13 @@ const DESCRIPTIONS: { [Name in RunGateName]: (live: LiveRun, quota: Quota) => De
     return { message: `The plan ${plan} ${callbacks ? "includes" : "does not include"} callbacks.`, figures: { plan, callbacks } };
   },
 
-  handler: ({ job: { has_callback_url: hasEndpointUrl, worker_seen_at: workerLastSeenAt } }) => ({
-    message: hasEndpointUrl ? "The workflow has an endpoint_url." : "Workers ask for the workflow's runs.",
-    figures: { hasEndpointUrl, workerLastSeenAt },
-  }),
+  handler: ({ job }) => {
+    const { has_callback_url: hasEndpointUrl, worker_seen_at: workerLastSeenAt } = job;
+    return {
+      message: hasEndpointUrl ? "The workflow has an endpoint_url." : describeWorkers(job),
+      figures: { hasEndpointUrl, workerLastSeenAt },
+    };
+  },
 
   circuit: ({ job }) => {
     const { opened_at: openedAt, probe_at: nextProbeAt } = job;

@@ -34,9 +34,12 @@ export interface JobSnapshot {
   readonly plan: Plan;
   readonly paused: boolean;
   readonly has_callback_url: boolean;
-  /** When a worker last polled the lane, accurate to half a minute; and whether that is so long ago that no worker does now. */
+  /** When a worker that polls the lane last called, accurate to half a minute. */
   readonly worker_seen_at: Timestamp | null;
+  /** Whether no worker polls the lane any more. A worker that holds a job is busy, however long ago it called. */
   readonly no_worker_asks: boolean;
+  /** Whether all workers that poll the lane hold jobs. */
+  readonly all_workers_busy: boolean;
   readonly concurrency: number | null;
   readonly in_flight: number | null;
   readonly slots_free: number | null;
@@ -73,7 +76,7 @@ export interface ExplainedJob extends JobSnapshot {
 /**
  * Reads a job of a queue, or the next execution of a run, with the gates of its lane, as a claim would find them now. Jobs before it are
  * counted in claim order, by the index that claims use, up to `MAX_COUNTED` or what the limits need. The `order by` makes a planner without
- * statistics choose that index. Uses indexes job_claimable, job_key, job_active, tally_lane and the primary keys.
+ * statistics choose that index. Uses indexes job_claimable, job_key, job_active, tally_lane, lease_worker and the primary keys.
  */
 export const findExplained = (db: Db, { workspaceId, laneId, id }: JobKey): Promise<JobSnapshot | null> =>
   row(
@@ -90,7 +93,7 @@ export const findExplained = (db: Db, { workspaceId, laneId, id }: JobKey): Prom
         where r.workspace_id = ${workspaceId} and r.lane_id = ${laneId} and r.id = ${id}
       )
       select moment() as now, requested.*, l.kind, q.approval_timeout, q.on_timeout, q.type, l.concurrency_per_key, g.*,
-        asked.seen_at as worker_seen_at, coalesce(asked.seen_at < moment() - ${WORKER_GONE_SECONDS} * interval '1 second', true) as no_worker_asks,
+        asked.seen_at as worker_seen_at, asked.workers = 0 as no_worker_asks, asked.workers > 0 and asked.busy = asked.workers as all_workers_busy,
         c.opened_at, c.probe_at, coalesce(c.probe_at <= moment(), false) as probe_is_due, c.last_error,
         least(line.counted, line.max_counted) as ahead, line.counted > line.max_counted as ahead_is_more,
         in_flight.lane_active, in_flight.key_active, least(of_key.counted, ${MAX_COUNTED}::int) as key_ahead, of_key.counted > ${MAX_COUNTED}::int as key_ahead_is_more,
@@ -109,7 +112,15 @@ export const findExplained = (db: Db, { workspaceId, laneId, id }: JobKey): Prom
         from lane_gate where workspace_id = ${workspaceId} and lane_id = ${laneId} offset 0
       ) g
       cross join lateral (
-        select max(w.last_seen_at) as seen_at from lease held join worker w on w.lease_id = held.id
+        select max(w.last_seen_at) as seen_at, count(*) filter (where holds.a_job) as busy,
+          count(*) filter (where holds.a_job or w.last_seen_at >= moment() - ${WORKER_GONE_SECONDS} * interval '1 second') as workers
+        from lease held join worker w on w.lease_id = held.id
+        cross join lateral (
+          select exists (
+            select from job
+            where job.lease_id = held.id and job.state = 'active' and job.workspace_id is not distinct from ${workspaceId}
+              and job.lease_until > moment()) as a_job
+        ) holds
         where held.workspace_id = ${workspaceId} and not g.has_callback_url and l.name = any(case l.kind when 'queue' then w.queues else w.workflows end)
       ) asked
       left join circuit c on c.workspace_id = ${workspaceId} and c.lane_id = ${laneId}

@@ -1,7 +1,7 @@
 import type { Decision, GateName } from "@tidemill/contract";
 import { momentMs, toMoment } from "#kernel";
 import { mayProbe, waits } from "./holds.ts";
-import { capitalize, countJobs, dependsOnLine, describeLineAhead, momentOfReason, reasonOf, wordsOf } from "./reasons.ts";
+import { busyWorkers, capitalize, countJobs, dependsOnLine, describeLineAhead, momentOfReason, reasonOf, wordsOf } from "./reasons.ts";
 import type { ExplainedJob } from "./store.ts";
 import { ago, fromNow } from "./times.ts";
 
@@ -61,10 +61,11 @@ export function describeState({ state, attempt, attempts, started_at, finished_a
 
 function describePlace(job: ExplainedJob): string {
   if (mayProbe(job)) return "Next in line: it goes out as the probe of an open circuit.";
-  if (job.ahead > 0) return `Waiting in line behind ${countJobs(job, job.ahead, job.ahead_is_more)}.`;
+  const busy = job.all_workers_busy ? ` ${busyWorkers(job)}` : "";
+  if (job.ahead > 0) return `Waiting in line behind ${countJobs(job, job.ahead, job.ahead_is_more)}.${busy}`;
   if (job.has_callback_url) return "Next in line: it starts as soon as a node has room.";
-  const asked = job.worker_seen_at === null ? "" : ` One last asked ${ago(job.worker_seen_at, job.now)}.`;
-  return `Next in line: it starts as soon as a worker asks for ${wordsOf(job).asked} and has room.${asked}`;
+  const seen = job.worker_seen_at === null ? "" : ` One last called ${ago(job.worker_seen_at, job.now)}.`;
+  return `Next in line: it starts as soon as a worker asks for ${wordsOf(job).asked} and has room.${busy || seen}`;
 }
 
 /** "a", "a, and b", "a, b, and c". */

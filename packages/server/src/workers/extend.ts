@@ -1,7 +1,7 @@
 import type { ExtendRequest, ExtendResponse } from "@tidemill/contract";
 import type { Principal } from "#http";
 import { extendClaims, findCancelled } from "#jobs";
-import type { JobId } from "#kernel";
+import { type JobId, toMoment } from "#kernel";
 import { takeCancelledOf } from "./cancelled.ts";
 import type { KnownWorker } from "./known-worker.ts";
 import { servedClaims } from "./served-claims.ts";
@@ -28,7 +28,11 @@ export async function extend(
   );
   const lost = claims.filter(({ id }) => !extended.has(id));
   const workers = new Set(verified.flatMap((one) => one?.worker ?? []));
-  for (const { leaseId } of workers) deps.versions.isBusy(leaseId);
+  const seenAt = toMoment(deps.clock.nowMs());
+  for (const worker of workers) {
+    deps.workers.extended(worker, seenAt);
+    deps.versions.isBusy(worker.leaseId);
+  }
   const gone = new Set(lost.length > 0 ? await findCancelled(db, workspaceId, lost) : []);
   const cancelled = leases.flatMap(({ id }, index) => (gone.has(verified[index]?.claim.id as JobId) ? id : []));
   if (lost.length === 0 && wait > 0) await untilCancelled(workers, wait * 1_000, signal);

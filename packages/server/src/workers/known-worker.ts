@@ -9,6 +9,8 @@ export interface KnownWorker {
   readonly leaseId: number;
   /** The secret that its tokens contain. */
   readonly secret: string;
+  /** The version of its code, as it last said. */
+  version: string | null;
   /** The lanes that it asked for lately, with the period in which it last did (`RecentLanes`). */
   readonly asked: Map<LaneId, number>;
   /** Its last call that asked for something new, unless that has been written or is being written. */
@@ -24,11 +26,12 @@ export interface KnownWorker {
 /** What is recorded of a call beside its lanes. */
 export type SeenCall = Pick<WorkerCall, "version" | "seenAt">;
 
-export const workerOf = ({ workspaceId, name, leaseId, secret }: WorkerLease): KnownWorker => ({
+export const workerOf = ({ workspaceId, name, leaseId, secret, version }: WorkerLease): KnownWorker => ({
   workspaceId,
   name,
   leaseId,
   secret: secret.toString("base64url"),
+  version,
   asked: new Map(),
   unwritten: null,
   isBeingWritten: false,

@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import { findWorkers, recordCallsAcrossWorkspaces, type WorkerCall, type WorkerLease } from "#engine";
-import { Batcher, type Db, type EmitEvent, MAX_WORKERS, type SharedResource, tolerate, type WorkspaceId } from "#kernel";
+import { Batcher, type Db, type EmitEvent, MAX_WORKERS, type SharedResource, type Timestamp, tolerate, type WorkspaceId } from "#kernel";
 import { growingTo } from "./growing-cache.ts";
 import { type KnownWorker, type SeenCall, workerOf } from "./known-worker.ts";
 import { namesOf, type RecentLane, RecentLanes } from "./recent-lanes.ts";
@@ -69,6 +69,7 @@ export class KnownWorkers {
     const known = this.#byName.get(key);
     if (known) {
       const worker = this.#current(await known);
+      worker.version = call.version;
       this.#keepCall(worker, call);
       if (this.#recent.add(worker, call.lanes)) void this.#writeAtOnce(worker, call);
       return worker;
@@ -86,6 +87,7 @@ export class KnownWorkers {
       if (!this.#byLease.has(lease.leaseId)) this.#byLease.set(lease.leaseId, workerOf(lease));
       else this.#share.release(call.workspaceId);
       const worker = this.#byLease.get(lease.leaseId) as KnownWorker;
+      worker.version = call.version;
       worker.asked.clear();
       this.#recent.add(worker, lanes);
       return worker;
@@ -130,8 +132,13 @@ export class KnownWorkers {
     return worker;
   }
 
+  /** A worker extended a lease. It may be too busy to ask for anything. */
+  extended(worker: KnownWorker, seenAt: Timestamp): void {
+    this.#keepCall(worker, { version: worker.version, seenAt });
+  }
+
   /** When more of a workspace's workers call than are written at a time, the others are written after their next calls. */
-  #keepCall(worker: KnownWorker, { version, seenAt }: CallOfWorker): void {
+  #keepCall(worker: KnownWorker, { version, seenAt }: SeenCall): void {
     const { workspaceId, name } = worker;
     const calls = this.#calls.get(workspaceId) ?? new Map<string, [KnownWorker, SeenCall]>();
     if (calls.size >= MAX_UNWRITTEN && !calls.has(name)) return;

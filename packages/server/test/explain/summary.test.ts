@@ -33,6 +33,7 @@ const FREE: ExplainedJob = {
   has_callback_url: true,
   worker_seen_at: null,
   no_worker_asks: true,
+  all_workers_busy: false,
   concurrency: null,
   in_flight: null,
   slots_free: null,
@@ -58,6 +59,7 @@ const FREE: ExplainedJob = {
 const dueIn = (seconds: number): Partial<ExplainedJob> => ({ state: "delayed", run_at: after(seconds), run_at_is_ahead: seconds > 0 });
 const NO_HANDLER: Partial<ExplainedJob> = { has_callback_url: false };
 const ASKED_FOR: Partial<ExplainedJob> = { has_callback_url: false, no_worker_asks: false, worker_seen_at: after(0) };
+const BUSY: Partial<ExplainedJob> = { all_workers_busy: true };
 const TIMEOUT = JSON.stringify({ code: "TIMEOUT", message: "Too slow.", status: null });
 const openUntil = (seconds: number): Partial<ExplainedJob> => ({
   opened_at: after(-60),
@@ -154,7 +156,13 @@ describe("the summary of a job that is held says why, and for how long", () => {
 describe("the summary of a job that nothing holds says its place in the line", () => {
   test.each<[string, ...Partial<ExplainedJob>[]]>([
     ["Next in line: it starts as soon as a node has room."],
-    ["Next in line: it starts as soon as a worker asks for jobs and has room. One last asked just now.", ASKED_FOR],
+    ["Next in line: it starts as soon as a worker asks for jobs and has room. One last called just now.", ASKED_FOR],
+    [
+      "Next in line: it starts as soon as a worker asks for jobs and has room. All workers that ask for the queue's jobs are busy.",
+      ASKED_FOR,
+      BUSY,
+    ],
+    ["Waiting in line behind 1 job. All workers that ask for the queue's jobs are busy.", ASKED_FOR, BUSY, { ahead: 1 }],
     ["Next in line: it goes out as the probe of an open circuit.", openUntil(0)],
     ["Waiting in line behind 1 job.", { ahead: 1 }],
     ["Waiting in line behind more than 10000 jobs.", { ahead: 10_000, ahead_is_more: true }],

@@ -8,18 +8,19 @@ export interface WorkerCall {
   readonly workspaceId: WorkspaceId;
   readonly name: string;
   readonly version: string | null;
-  /** What it asked for lately. Both are empty if it only settled. */
+  /** What it asked for lately. Both are empty if that is nothing. */
   readonly queues: readonly string[];
   readonly workflows: readonly string[];
   readonly seenAt: Timestamp;
 }
 
-/** A worker's lease, and what its tokens contain. */
+/** A worker's lease, what its tokens contain, and the version of its code. */
 export interface WorkerLease {
   readonly workspaceId: WorkspaceId;
   readonly name: string;
   readonly leaseId: number;
   readonly secret: Buffer;
+  readonly version: string | null;
 }
 
 /** Writes when workers called, and the queues and workflows that they asked for lately. A new worker gets a lease. Uses index lease_worker. */
@@ -45,9 +46,9 @@ export const recordCallsAcrossWorkspaces = (db: Db, calls: readonly WorkerCall[]
         on conflict (lease_id) do update set version = excluded.version, last_seen_at = excluded.last_seen_at,
           queues = case when excluded.queues = '{}' and excluded.workflows = '{}' then worker.queues else excluded.queues end,
           workflows = case when excluded.queues = '{}' and excluded.workflows = '{}' then worker.workflows else excluded.workflows end
-        returning lease_id, secret
+        returning lease_id, secret, version
       )
-      select o.workspace_id as "workspaceId", o.worker as name, o.id as "leaseId", r.secret from opened o join recorded r on r.lease_id = o.id`,
+      select o.workspace_id as "workspaceId", o.worker as name, o.id as "leaseId", r.secret, r.version from opened o join recorded r on r.lease_id = o.id`,
   );
 
 /** Finds a worker by its lease. Uses the primary keys. */
@@ -55,7 +56,7 @@ export const findWorkers = (db: Db, workspaceId: WorkspaceId, leaseIds: readonly
   rows(
     db,
     sql`
-      select l.workspace_id as "workspaceId", l.worker as name, l.id as "leaseId", w.secret
+      select l.workspace_id as "workspaceId", l.worker as name, l.id as "leaseId", w.secret, w.version
       from lease l join worker w on w.lease_id = l.id
       where l.id = any(${plainArray(leaseIds)}::bigint[]) and l.workspace_id = ${workspaceId}`,
   );
