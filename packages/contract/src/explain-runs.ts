@@ -48,7 +48,8 @@ export const ExplainedRunGate = Type.Union(
     Gate(
       "RunVersionGate",
       "version",
-      "Whether the run is kept for workers of one version: that of the code that started it, or another one if its journal did not fit.",
+      "Whether the run is kept for workers of one version: that of the code that started it, the newest if no worker of that one polls any " +
+        "more, or another one if its journal did not fit.",
       {
         version: Nullable(Type.String(), { description: "That version; null: any worker may have the run." }),
       },

@@ -55,7 +55,7 @@ const WaitingFor = Type.Object(
     type: Type.Enum(["sleep", "signal", "http", "invoke", "code", "worker"], {
       description:
         "What the run waits for. `code`: the journal does not fit the code, and the run continues with other code. `worker`: the run is due, " +
-        "and is kept for a worker with its version.",
+        "and is kept for a worker with its version, or with the newest if no worker of its own polls any more.",
     }),
     step: Type.Optional(StepKey),
     until: Type.Optional(Moment("When a sleep ends.")),

@@ -190,6 +190,46 @@ describe("the explanation of a run", () => {
     expect(gateOf(explanation, "code").figures).toEqual({ step: "load", codeVersion: "v2", retryAt: null });
   });
 
+  test("says that it is kept for the newest version when no worker of its own asks any more", async ({ service }) => {
+    const flow = await putWorkflow(service);
+    const runId = await flow.trigger();
+    await flow.end(await flow.take({ version: "v1" }), { outcome: "released" });
+    const ask = (version: string) => flow.work({ worker: `w-${version}`, workflows: [flow.id], version });
+    const waitsFor = async () => {
+      const { heldBy, summary } = await explain(service, runId);
+      return { heldBy, summary, waitingFor: (await flow.get(runId)).waitingFor };
+    };
+    const keptFor = (version: string) => ({
+      heldBy: ["version"],
+      summary: `Not running: it is kept for a worker of version ${version}.`,
+      waitingFor: [{ type: "worker", version }],
+    });
+    await service.advance(60);
+    for (const version of ["v2", "v3"]) await ask(version);
+    expect(await waitsFor()).toEqual(keptFor("v1"));
+    await service.advance(31);
+    expect(await waitsFor()).toEqual(keptFor("v3"));
+    expect((await ask("v2")).runs).toEqual([]);
+    await service.advance(60);
+    expect((await ask("v2")).runs).toMatchObject([{ runId }]);
+  });
+
+  test("says that it is kept for nobody when its version is gone and one version asks beside newer code without a version", async ({
+    service,
+  }) => {
+    const flow = await putWorkflow(service);
+    const runId = await flow.trigger();
+    await flow.end(await flow.take({ version: "v1" }), { outcome: "released" });
+    await service.advance(59);
+    await flow.work({ worker: "w-v2", workflows: [flow.id], version: "v2" });
+    await service.advance(1);
+    await flow.work({ worker: "w", workflows: [flow.id] });
+    expect((await explain(service, runId)).heldBy).toEqual(["version"]);
+    await service.advance(30.5);
+    expect((await explain(service, runId)).heldBy).toEqual([]);
+    expect((await flow.work({ worker: "w-v2", workflows: [flow.id], version: "v2" })).runs).toMatchObject([{ runId }]);
+  });
+
   test("says when code without a version tries it again", async ({ service }) => {
     const flow = await putWorkflow(service);
     const runId = await flow.trigger();

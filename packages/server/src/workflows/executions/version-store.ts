@@ -63,19 +63,30 @@ export const forgetOldVersions = (db: Db, { workspaceId, laneId }: LaneKey): Pro
     sql`delete from workflow_version where workspace_id = ${workspaceId} and lane_id = ${laneId} and last_asked_at < moment() - interval '1 day'`,
   );
 
-/** The version for whose workers a due run is kept, while workers of other versions poll. Null: none. Uses the primary keys. */
+/**
+ * The version for whose workers a due run is kept, while workers of other versions poll: the only one whose `VersionFilter` lets the run
+ * through. That is the run's own, or, while no worker of that one polls, the newest. Null: several do, or only code without a version.
+ * Uses the primary keys.
+ */
 export const findKeptFor = async (db: Db, { workspaceId, laneId, id }: RunKey & LaneKey): Promise<string | null> =>
   (
-    await row<{ version: string }>(
+    await row<{ version: string | null }>(
       db,
       sql`
-        select v.version from job j
-        join workflow_version v on v.workspace_id = ${workspaceId} and v.lane_id = ${laneId} and v.version = j.code_version
-          and v.last_asked_at > moment() - ${VERSION_GONE_SECONDS} * interval '1 second'
-        where j.workspace_id = ${workspaceId} and j.lane_id = ${laneId} and j.id = ${id} and j.state = 'waiting' and exists (
-          select from workflow_version o
-          where o.workspace_id = ${workspaceId} and o.lane_id = ${laneId} and o.version <> v.version
-            and o.last_asked_at > moment() - ${VERSION_GONE_SECONDS} * interval '1 second')`,
+        with alive as (
+          select version, first_asked_at from workflow_version
+          where workspace_id = ${workspaceId} and lane_id = ${laneId} and last_asked_at > moment() - ${VERSION_GONE_SECONDS} * interval '1 second'
+        ), candidate as (
+          select a.version, exists (select from alive o where o.version <> a.version and o.version <> '') as is_filtered,
+            not exists (
+              select from alive o
+              where (o.first_asked_at, o.version collate "C") > (a.first_asked_at, a.version collate "C")) as is_newest
+          from alive a
+        )
+        select nullif(min(c.version), '') as version from job j join candidate c
+          on not c.is_filtered or c.version = j.code_version or c.is_newest and not exists (select from alive own where own.version = j.code_version)
+        where j.workspace_id = ${workspaceId} and j.lane_id = ${laneId} and j.id = ${id} and j.state = 'waiting' and j.code_version is not null
+        having count(*) = 1 and (select count(*) from alive) > 1`,
     )
   )?.version ?? null;
 
