@@ -46,19 +46,20 @@ const ESTIMATES: Record<GateName, (job: ExplainedJob, nowMs: number) => number |
   handler: unknown,
   circuit: ({ probe_at }) => (probe_at === null ? null : momentMs(probe_at)),
   key_concurrency: (job, nowMs) => {
-    const { key_ahead, key_active, concurrency_per_key, lane_active, finished_last_minute } = job;
+    const { key_ahead, key_active, concurrency_per_key, lane_active } = job;
     const share = lane_active === 0 ? 0 : Math.min(1, concurrency_per_key / lane_active);
-    return afterFinished(key_ahead + key_active + 1 - concurrency_per_key, finished_last_minute * share, nowMs);
+    return afterFinished(key_ahead + key_active + 1 - concurrency_per_key, paceOf(job) * share, nowMs);
   },
-  queue_concurrency: ({ ahead, concurrency, in_flight, finished_last_minute }, nowMs) =>
-    afterFinished(ahead + 1 + (in_flight ?? 0) - (concurrency ?? 0), finished_last_minute, nowMs),
+  queue_concurrency: (job, nowMs) => afterFinished(job.ahead + 1 + (job.in_flight ?? 0) - (job.concurrency ?? 0), paceOf(job), nowMs),
   rate_limit: whenStartIsFree,
   workspace_share: unknown,
   quota: unknown,
 };
 
-const whenFirstInLine = ({ ahead, finished_last_minute }: ExplainedJob, nowMs: number): number | null =>
-  afterFinished(ahead, finished_last_minute, nowMs);
+const whenFirstInLine = (job: ExplainedJob, nowMs: number): number | null => afterFinished(job.ahead, paceOf(job), nowMs);
+
+/** Jobs that finish in a minute, at the pace of the last minute, or of the time since the lane was created. */
+const paceOf = ({ finished_last_minute, measured_seconds }: ExplainedJob): number => (finished_last_minute * 60) / measured_seconds;
 
 /** When `jobs` more jobs will have finished. */
 function afterFinished(jobs: number, perMinute: number, nowMs: number): number | null {

@@ -1,6 +1,6 @@
 import type { GateName, JobShare, LastError } from "@tidemill/contract";
 import type { Timestamp } from "#kernel";
-import { mayProbe } from "./holds.ts";
+import { type HoldingGate, mayProbe } from "./holds.ts";
 import type { ExplainedJob } from "./store.ts";
 import { fromNow, since } from "./times.ts";
 
@@ -20,8 +20,6 @@ const WORDS: Record<ExplainedJob["kind"], Words> = {
 };
 
 export const wordsOf = ({ kind }: Pick<ExplainedJob, "kind">): Words => WORDS[kind];
-
-type HoldingGate = Exclude<GateName, "state" | "quota">;
 
 /**
  * Why a gate holds a job, as part of a sentence. It contains no comma, so that several can be joined by commas.

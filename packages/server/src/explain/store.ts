@@ -62,8 +62,9 @@ export interface JobSnapshot {
   readonly key_active: number;
   readonly key_ahead: number;
   readonly key_ahead_is_more: boolean;
-  /** Jobs of the lane that finished in the last minute, and those that are active now. */
+  /** Jobs of the lane that finished in the last minute, how much of that minute it has existed, and those that are active now. */
   readonly finished_last_minute: number;
+  readonly measured_seconds: number;
   readonly lane_active: number;
 }
 
@@ -99,6 +100,7 @@ export const findExplained = (db: Db, { workspaceId, laneId, id }: JobKey): Prom
         in_flight.lane_active, in_flight.key_active, least(of_key.counted, ${MAX_COUNTED}::int) as key_ahead, of_key.counted > ${MAX_COUNTED}::int as key_ahead_is_more,
         (select coalesce(sum(t.completed + t.failed), 0) from tally_now t
           where t.workspace_id = ${workspaceId} and t.lane_id = ${laneId} and t.at > moment() - interval '1 minute') as finished_last_minute,
+        greatest(1, least(60, extract(epoch from moment() - coalesce(q.created_at, w.created_at))))::float8 as measured_seconds,
         coalesce((
           select json_agg(json_build_array(extract(epoch from e.at + g.rate_seconds * interval '1 second') * 1000, e.jobs) order by e.at)
           from lane_starts s cross join unnest(s.at, s.jobs) as e (at, jobs)
@@ -107,6 +109,7 @@ export const findExplained = (db: Db, { workspaceId, laneId, id }: JobKey): Prom
       from requested
       join lane l on l.workspace_id = ${workspaceId} and l.id = ${laneId}
       left join queue q on q.workspace_id = ${workspaceId} and q.id = ${laneId}
+      left join workflow w on w.workspace_id = ${workspaceId} and w.id = ${laneId}
       cross join lateral (
         select plan, paused, served = 'push' as has_callback_url, concurrency, in_flight, slots_free, rate_max, rate_seconds, started, starts_free, starts_at
         from lane_gate where workspace_id = ${workspaceId} and lane_id = ${laneId} offset 0

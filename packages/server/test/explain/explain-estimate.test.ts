@@ -65,6 +65,31 @@ describe("the estimated start is", () => {
     expect(await Promise.all(ids.map((id) => startsIn(stage, id, clock.nowMs())))).toEqual([0, 1, 2, 3]);
   });
 
+  test("the estimated start in a queue that is younger than a minute goes by the pace since it was created", async ({ stage, clock }) => {
+    const ids = await stage.jobs({ count: 5 });
+    await stage.finished(12, 0, 6);
+    expect(await startsIn(stage, ids[4], clock.nowMs())).toBe(2);
+    // A moment after its creation, the pace is that of one second.
+    await stage.finished(0, 0, 0);
+    expect(await startsIn(stage, ids[4], clock.nowMs())).toBe(0.334);
+  });
+
+  test("the estimated start is when the rate has a start left, while fewer jobs are in flight than allowed", async ({ stage, clock }) => {
+    await stage.set("concurrency = 3, rate_max = 5, rate_seconds = 2");
+    await stage.started(5);
+    await stage.finished(5);
+    const last = (await stage.jobs({ count: 11 })).at(-1);
+    expect(await stage.explain(last as JobId)).toMatchObject({
+      held_by: ["rate_limit"],
+      summary:
+        "Not running: the queue has started 5 of 5 allowed attempts in the last 2 s and may start the next in 2 s. " +
+        "10 jobs go before it, and it should start in 6 s.",
+    });
+    expect(await startsIn(stage, last, clock.nowMs())).toBe(6);
+    await stage.jobs({ state: "active", count: 3 });
+    expect(await stage.heldBy(last as JobId)).toEqual(["queue_concurrency", "rate_limit"]);
+  });
+
   test("the estimated start for a key goes at the pace of its share of what is in flight", async ({ stage, clock }) => {
     await stage.set("concurrency_per_key = 2");
     await stage.jobs({ state: "active", key: "k", count: 2 });

@@ -53,6 +53,7 @@ const FREE: ExplainedJob = {
   key_ahead: 0,
   key_ahead_is_more: false,
   finished_last_minute: 0,
+  measured_seconds: 60,
   lane_active: 0,
 };
 

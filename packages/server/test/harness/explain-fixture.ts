@@ -75,8 +75,9 @@ export class ExplainFixture {
     );
   }
 
-  /** Records how many jobs of the queue finished in the last minute. */
-  async finished(completed: number, failed = 0): Promise<void> {
+  /** Records how many jobs of the queue finished in the last minute, or since it was created `age` seconds ago. */
+  async finished(completed: number, failed = 0, age = 3_600): Promise<void> {
+    await this.#database.query("update queue set created_at = moment() - $2 * interval '1 second' where id = $1", [this.lane.laneId, age]);
     await this.#database.query(
       "insert into tally values ($1, $2, moment() - interval '59 seconds', $3, $4), ($1, $2, moment() - interval '60 seconds', 999, 999)",
       [this.lane.workspaceId, this.lane.laneId, completed, failed],
