@@ -33,13 +33,17 @@ const isSuspended = ({ waiting, unfit, job }: LiveRun): boolean => job.state ===
 const OWN_HOLDS: Record<OwnGate, (live: LiveRun) => boolean> = {
   steps: (live) => isSuspended(live) && live.unfit === null,
   code: (live) => isSuspended(live) && live.unfit !== null,
-  version: ({ keptFor, job }) => keptFor !== null && waits(job),
+  // Workers of the version take it when a slot is free.
+  version: ({ keptFor, job }) => keptFor !== null && waits(job) && job.slots_free !== 0,
 };
 
 function runHolds(gate: RunGateName, live: LiveRun): boolean {
   if (gate === "state" || gate === "quota") return false;
   if (!isLaneGate(gate)) return OWN_HOLDS[gate](live);
-  return !(gate === "due" && isSuspended(live)) && holds(JOB_GATES[gate], live.job);
+  if (gate === "due" && isSuspended(live)) return false;
+  // The jobs ahead do not keep it from a free slot either.
+  if (gate === "concurrency" && OWN_HOLDS.version(live)) return false;
+  return holds(JOB_GATES[gate], live.job);
 }
 
 /** The gates that hold a run, in their order. */
@@ -142,7 +146,10 @@ const DESCRIPTIONS: { [Name in RunGateName]: (live: LiveRun, quota: Quota) => De
     return { message: run_at_is_ahead ? `It is due at ${run_at}.` : `It was due at ${run_at}.`, figures: { dueAt: run_at } };
   },
 
-  version: ({ keptFor: version }) => ({ message: "Workers of any version may have it.", figures: { version } }),
+  version: ({ keptFor: version }) => ({
+    message: version === null ? "Workers of any version may have it." : `It is kept for a worker of version ${version}.`,
+    figures: { version },
+  }),
 
   plan: ({ job: { plan } }) => {
     const callbacks = planHas(plan, "callback_url");

@@ -107,6 +107,42 @@ describe("the explanation of a run", () => {
     });
   });
 
+  test("does not name concurrency that is free while it sleeps", async ({ service }) => {
+    const flow = await putWorkflow(service, { concurrency: 1 });
+    const asleep = await suspended(flow, { key: "nap", type: "sleep", sleepFor: 29_000 });
+    await flow.trigger();
+    const explanation = await explain(service, asleep);
+    expect(explanation).toMatchObject({ heldBy: ["steps"], summary: 'Not running: it sleeps in "nap" and wakes in 29 s.' });
+    expect(gateOf(explanation, "concurrency")).toMatchObject({
+      holds: false,
+      message: "The workflow has 0 of 1 allowed executions in flight.",
+    });
+  });
+
+  test("names its version only while its workflow has a slot for it", async ({ service }) => {
+    const flow = await putWorkflow(service, { concurrency: 1 });
+    const runId = await flow.trigger();
+    await flow.end(await flow.take({ version: "v1" }), { outcome: "released" });
+    const ask = (version: string) => flow.work({ worker: `w-${version}`, workflows: [flow.id], version });
+    expect((await ask("v2")).runs).toEqual([]);
+    expect(await explain(service, runId)).toMatchObject({ heldBy: ["version"], estimatedStart: null });
+    await flow.trigger();
+    expect((await ask("v2")).runs).toHaveLength(1);
+    await service.database.query(
+      `insert into tally (workspace_id, lane_id, at, completed) select workspace_id, id, moment() - interval '1 second', 30
+       from lane where kind = 'workflow' and name = $1`,
+      [flow.id],
+    );
+    await service.database.query("update workflow set created_at = moment() - interval '1 hour'");
+    const explanation = await explain(service, runId);
+    expect(explanation).toMatchObject({
+      heldBy: ["concurrency"],
+      summary: "Not running: the workflow has 1 of 1 allowed executions in flight. It should start in 2 s.",
+      estimatedStart: "2026-11-21T12:00:02.000Z",
+    });
+    expect(gateOf(explanation, "version")).toMatchObject({ holds: false, message: "It is kept for a worker of version v1." });
+  });
+
   test("says when its delay ends, and when its next attempt comes", async ({ service }) => {
     const flow = await putWorkflow(service, { attempts: 2, backoff: { type: "exponential", delay: 5_000 } });
     const failed = await flow.trigger();
