@@ -1,5 +1,5 @@
 import { type ExplainedRunGate, type LastError, planHas, RUN_GATES, type RunError, type RunGateName } from "@tidemill/contract";
-import { type RunToExplain, showRunId } from "#workflows";
+import { type PendingCall, type RunToExplain, showRunId } from "#workflows";
 import { heldMessage, type Quota } from "./gates.ts";
 import { holds, mayProbe, waits } from "./holds.ts";
 import { capitalize, describeWorkers, openCircuit, reasonOf } from "./reasons.ts";
@@ -67,13 +67,20 @@ const OWN_REASONS: Record<OwnGate, (live: LiveRun) => string> = {
 };
 
 function stepReason(
-  { key, type, signal, child_run_id: child, wake_at: at }: RunToExplain["waiting"]["named"][number],
+  { key, type, signal, child_run_id: child, wake_at: at, call }: RunToExplain["waiting"]["named"][number],
   now: string,
 ): string {
-  if (type === "http") return `waits for the response to "${key}"`;
+  if (type === "http") return `waits for the response to "${key}"${call ? failureOf(call, now) : ""}`;
   if (signal !== null) return `waits for the signal "${signal}" of "${key}"`;
   if (child !== null) return `waits for the run ${showRunId(child)} of "${key}"`;
   return at === null ? `sleeps in "${key}"` : `sleeps in "${key}" and wakes ${fromNow(at, now)}`;
+}
+
+/** Why the last attempt of a call failed, and when it is tried again. */
+function failureOf({ attempt, attempts, last_error: error, next_attempt_at: nextAt }: PendingCall, now: string): string {
+  if (error === null) return "";
+  const failed = `its last attempt failed with ${error.code}${error.status === null ? "" : ` ${error.status}`}`;
+  return nextAt === null ? ` (${failed})` : ` (${failed}; attempt ${attempt + 1} of ${attempts} is due ${fromNow(nextAt, now)})`;
 }
 
 /** Why a gate holds a run, as part of a sentence. */

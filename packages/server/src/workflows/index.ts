@@ -13,7 +13,7 @@ export { pushHook } from "./hooks/push-hook.ts";
 export type { InSlices } from "./journals/journal-text.ts";
 export { findRunToExplain, type RunToExplain } from "./runs/explained-run.ts";
 export * from "./runs/fold-run-counts.ts";
-export { isOfRun, showRunId } from "./runs/run.ts";
+export { isOfRun, type PendingCall, showRunId } from "./runs/run.ts";
 export { findTemplatedInput } from "./runs/run-store.ts";
 export * from "./runs/sweep.ts";
 export { keepProgress, readProgress, storeProgress } from "./steps/progress.ts";

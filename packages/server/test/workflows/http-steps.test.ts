@@ -213,6 +213,12 @@ describe("an http step whose call fails", () => {
         lastError: { code: "HTTP_STATUS", message, status: 503 },
       },
     ]);
+    const failed = "its last attempt failed with HTTP_STATUS 503; attempt 2 of 3 is due in 1 min 30 s (2026-11-21T12:01:30.000Z)";
+    expect(await service.ok("GET", `/v1/runs/${runId}/explain`)).toMatchObject({
+      heldBy: ["steps"],
+      summary: `Not running: it waits for the response to "fetch" (${failed}).`,
+      estimatedStart: null,
+    });
   });
 
   test("has failed after its last attempt, with the status of the last response", async ({ service, flow, server, call }) => {

@@ -1,13 +1,17 @@
 import { type Db, type JobId, type RunId, row, rows, sql, type Timestamp } from "#kernel";
+import { findPendingCalls } from "../calls/index.ts";
 import { findParked } from "../executions/unfit-store.ts";
 import { findKeptFor } from "../executions/version-store.ts";
-import { isEnded, type ParkedRow, type RunKey, type RunRow, readRunId, runNotFound, type StepRow } from "./run.ts";
+import { isEnded, type ParkedRow, type PendingCall, type RunKey, type RunRow, readRunId, runNotFound, type StepRow } from "./run.ts";
 import { LISTED, RUN_AND_LANE } from "./run-store.ts";
 
 /** How many of the steps that a run waits for are named. */
 const MAX_NAMED = 3;
 
-type NamedStep = Pick<StepRow, "key" | "type" | "signal" | "child_run_id" | "wake_at">;
+type WaitingStep = Pick<StepRow, "key" | "type" | "signal" | "child_run_id" | "wake_at">;
+
+/** A step that a run waits for. An HTTP step has its call, until that has its outcome. */
+type NamedStep = WaitingStep & { readonly call: PendingCall | null };
 
 /** Steps that a run waits for. */
 export interface WaitingSteps {
@@ -49,14 +53,20 @@ export async function findRunToExplain(db: Db, workspaceId: RunKey["workspaceId"
 export const findListedRun = (db: Db, { workspaceId, id }: RunKey): Promise<RunRow | null> =>
   row(db, sql`select ${LISTED} from ${RUN_AND_LANE} where r.workspace_id = ${workspaceId} and r.id = ${id}`);
 
-/** Reads what a run waits for. Uses the primary key of run_step. */
+/** Reads what a run waits for. Uses the primary key of run_step, and index run_call_run. */
 export async function findWaitingSteps(db: Db, { workspaceId, id }: RunKey): Promise<WaitingSteps> {
-  const named = await rows<NamedStep & { count: number; first_at: Timestamp | null }>(
+  const named = await rows<WaitingStep & { count: number; first_at: Timestamp | null }>(
     db,
     sql`
       select key, type, signal, child_run_id, wake_at, count(*) over () as count, min(wake_at) over () as first_at from run_step
       where workspace_id = ${workspaceId} and run_id = ${id} and status = 'waiting'
       order by wake_at, key limit ${MAX_NAMED}`,
   );
-  return { count: named[0]?.count ?? 0, firstAt: named[0]?.first_at ?? null, named };
+  const calls = named.some(({ type }) => type === "http") ? await findPendingCalls(db, { workspaceId, id }) : [];
+  const callOf = new Map(calls.map((call) => [call.key, call]));
+  return {
+    count: named[0]?.count ?? 0,
+    firstAt: named[0]?.first_at ?? null,
+    named: named.map((step) => ({ ...step, call: callOf.get(step.key) ?? null })),
+  };
 }
