@@ -47,6 +47,8 @@ export type TakenRun = Static<typeof TakenRun>;
 /** The body of a request to an `endpoint_url` that executes a run (docs/run-protocol.md). */
 export type PushedRun = Omit<TakenRun, "journal"> & {
   readonly kind: "run";
+  /** How long the service waits for the response. Seconds. Older services leave it out. */
+  readonly timeout?: number;
   /** Null: the journal is too large to be sent, and has to be fetched. */
   readonly journal: TakenRun["journal"] | null;
   /** If `journal` is null: how many steps it has. Older services leave it out. */

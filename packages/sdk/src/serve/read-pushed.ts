@@ -7,9 +7,17 @@ const isStepList = listOf(having({ key: isText, type: isText, status: isText }))
 
 const COMMON: Fields = { runId: isText, workflowId: isText, lease_token: isText, lease_expires_at: isMoment };
 
+const isOptionalNumber = (value: unknown): boolean => value === undefined || isNumber(value);
+
 /** What an execution must have, by its `kind` (docs/run-protocol.md). */
 const FIELDS: Readonly<Record<string, Fields>> = {
-  run: { ...COMMON, attempt: isNumber, attempts: isNumber, journal: (value) => value === null || isStepList(value) },
+  run: {
+    ...COMMON,
+    attempt: isNumber,
+    attempts: isNumber,
+    timeout: isOptionalNumber,
+    journal: (value) => value === null || isStepList(value),
+  },
   hook: { ...COMMON, hook: isText },
 };
 

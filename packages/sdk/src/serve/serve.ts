@@ -6,7 +6,7 @@ import { verifyCallback } from "../verify/verify-callback.ts";
 import { KeyState } from "../worker/key-state.ts";
 import { readWorkflows } from "../worker/options.ts";
 import { registrationOf } from "../workflow/registration.ts";
-import { executePushed } from "./execute.ts";
+import { executePushed, type Pushed } from "./execute.ts";
 import { readServeOptions, type ServeOptions, type ServeSettings } from "./options.ts";
 import { readPushed } from "./read-pushed.ts";
 
@@ -71,9 +71,14 @@ async function answer({ worker, secrets }: ServeSettings, key: KeyState, request
   if (read.fault !== null) return refusal(400, read.fault);
   const { pushed } = read;
   if (!worker.workflows.has(pushed.workflowId)) return refusal(404, `This program has no workflow ${JSON.stringify(pushed.workflowId)}.`);
+  return json(200, await executePushed({ settings: worker, key }, pushed, request.signal, heldMsOf(pushed, sentMs)));
+}
+
+/** How long the service waits for an execution. Milliseconds. */
+function heldMsOf(pushed: Pushed, sentMs: number): number {
+  if (pushed.kind === "run" && pushed.timeout !== undefined) return pushed.timeout * 1_000;
   // By the clock of the service, which may differ from the one of this machine.
-  const heldMs = momentMs(pushed.lease_expires_at) - sentMs;
-  return json(200, await executePushed({ settings: worker, key }, pushed, request.signal, heldMs));
+  return momentMs(pushed.lease_expires_at) - sentMs;
 }
 
 /** The body of a request that is signed. Undefined: it is not JSON. */

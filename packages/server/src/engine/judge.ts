@@ -14,6 +14,7 @@ export type AttemptResult =
       readonly retryAfterSeconds: number | null;
       /** The handler wants no further attempt. */
       readonly forGood: boolean;
+      readonly advanced?: true;
       readonly report?: string;
     }
   /** The program that executes the job reported that the attempt failed. */
@@ -44,6 +45,8 @@ export type AttemptResult =
       readonly message: string;
       /** Nothing of the request can have arrived: no connection was made. */
       readonly unsent?: true;
+      /** The program has stored steps during the attempt: the next one continues after them. */
+      readonly advanced?: true;
       readonly report?: string;
     }
   /** The request could not be built. Nothing was sent, so nothing is known about the handler. */
@@ -53,7 +56,13 @@ export type AttemptResult =
    * handler is at fault. `shortage` says that the node lacks descriptors or memory: it claims no jobs during the wait, because nothing
    * else could be sent either.
    */
-  | { readonly kind: "postponed"; readonly waitMs: number; readonly shortage?: true }
+  | {
+      readonly kind: "postponed";
+      readonly waitMs: number;
+      readonly shortage?: true;
+      /** The program released the job. It need not wait if the attempt has advanced. */
+      readonly released?: true;
+    }
   /** There is no result: the attempt was aborted, or the queue lost its callback_url after the claim. */
   | { readonly kind: "withdrawn" };
 
@@ -126,6 +135,8 @@ export function judge(
     return { kind: "defer", waitMs: heldForMs === 0 ? 0 : Math.min(Math.max(heldForMs, waitMs), MAX_WAIT_MS), error, ...report };
   if (isUnsent && sparesUnsent && result.code !== "BLOCKED_ADDRESS")
     return { kind: "defer", waitMs: Math.min(waitMs, MAX_UNSENT_WAIT_MS), error, ...report };
+  // This cannot go on for ever: a journal has room for so many steps.
+  if ("advanced" in result && result.advanced) return { kind: "defer", waitMs, error, ...report };
   const forGood = !mayRepeat || ("forGood" in result && result.forGood);
   return forGood || counted >= claim.attempts ? { kind: "fail", error, ...report } : { kind: "retry", waitMs, error, ...report };
 }
@@ -140,7 +151,7 @@ export function backoffMs(delayMs: number, counted: number, fraction: number): n
 }
 
 /**
- * Whether a result shows that its endpoint works. It does not if there was no response, or a response with a 5xx status, which proxies send
+ * Whether a result shows that its endpoint works. A program works that has stored steps. Else it does not if there was no response, or a response with a 5xx status, which proxies send
  * for dead servers. A handler that refuses a job works, even if it refuses the job for good. So does a program that reports an outcome.
  * Null when nothing was sent.
  */
@@ -151,9 +162,9 @@ export function showsLife(result: AttemptResult): boolean | null {
     case "suspended":
       return true;
     case "refused":
-      return result.forGood || result.status < 500 || result.status > 599;
+      return result.advanced === true || result.forGood || result.status < 500 || result.status > 599;
     case "unreachable":
-      return result.code === "NODE_LOST" ? null : false;
+      return result.code === "NODE_LOST" ? null : result.advanced === true;
     default:
       return null;
   }

@@ -1,8 +1,8 @@
 import type { AttemptMemory } from "#engine";
 import type { Claim } from "#jobs";
-import { Batcher, type Clock, type LockWaits, type Transactional, toMoment, type WorkspaceId } from "#kernel";
+import { Batcher, type Clock, type Db, type LockWaits, type Transactional, toMoment, type WorkspaceId } from "#kernel";
 import { ENDPOINT, type FilledPayload, type FillSecrets, fillInput } from "#workers";
-import { type BuiltRun, type ClaimedRun, type InSlices, pushRuns } from "#workflows";
+import { type BuiltRun, type ClaimedRun, countSteps, type InSlices, pushRuns } from "#workflows";
 import { BeginTurns } from "./begin-turns.ts";
 import type { Body } from "./body.ts";
 import type { WorkflowEndpoint } from "./endpoint.ts";
@@ -89,13 +89,16 @@ async function begin(
   const runs = group.map(({ claim, token, timeoutMs, memory }) => {
     // It may have waited for its turn.
     const leaseUntil = toMoment(clock.nowMs() + timeoutMs);
-    return { claim: { ...claim, leaseUntil }, workflow, token, memory };
+    return { claim: { ...claim, leaseUntil }, workflow, token, memory, timeoutMs };
   });
   const fill = (run: ClaimedRun, input: string) => fillInput(secrets, run.claim, run.workflow, ENDPOINT, input, "first");
   const inSlices: InSlices = (characters, work) => secrets.loopTime.run(claim.workspaceId, characters, work);
   const given = await pushRuns(db, claim.workspaceId, runs, endpoint.version, { fill, inSlices });
-  return new Map([...given].map(([id, give]) => [id, async () => bodyOf(await give())]));
+  return new Map([...given].map(([id, give]) => [id, async () => bodyOf(db, await give())]));
 }
 
-const bodyOf = ({ text, filled }: BuiltRun<FilledPayload>): Body =>
-  text === null ? { kind: "unsent", result: filled } : { kind: "body", text, redactor: filled.redactor };
+function bodyOf(db: Db, { claim, begun, text, filled }: BuiltRun<FilledPayload>): Body {
+  if (text === null) return { kind: "unsent", result: filled };
+  const hasAdvanced = async () => begun !== undefined && (await countSteps(db, claim.workspaceId, begun.id)) > begun.steps;
+  return { kind: "body", text, redactor: filled.redactor, hasAdvanced };
+}

@@ -7,5 +7,11 @@ import type { TextRedactor } from "#redaction";
  * be made.
  */
 export type Body =
-  | { readonly kind: "body"; readonly text: JsonParts; readonly redactor: TextRedactor | null }
+  | {
+      readonly kind: "body";
+      readonly text: JsonParts;
+      readonly redactor: TextRedactor | null;
+      /** Whether the execution has stored a step since it began. Hooks have no steps. */
+      readonly hasAdvanced?: () => Promise<boolean>;
+    }
   | { readonly kind: "unsent"; readonly result: AttemptResult };

@@ -12,6 +12,8 @@ export interface Program {
   /** Whether an execution that may have had its effect must not be repeated. */
   readonly isOnce: boolean;
   timeoutMs(endpoint: WorkflowEndpoint): number;
+  /** The setting that `timeoutMs` comes from. Null: there is none. */
+  readonly timeoutSetting: string | null;
   /**
    * What is sent. Null when there is no longer anything to execute, or no memory for it.
    *
@@ -28,6 +30,7 @@ export function runProgram(db: Transactional, tokens: ExecutionTokens, secrets: 
   return {
     isOnce: false,
     timeoutMs: ({ timeoutMs }) => timeoutMs,
+    timeoutSetting: "endpoint_timeout",
     async bodyOf(claim, endpoint, timeoutMs, memory) {
       const token = await tokens.of(claim);
       return token === null ? null : begin({ claim, endpoint, token, timeoutMs, memory });
@@ -38,6 +41,7 @@ export function runProgram(db: Transactional, tokens: ExecutionTokens, secrets: 
 export const hookProgram = (tokens: ExecutionTokens, clock: Clock): Program => ({
   isOnce: true,
   timeoutMs: () => HOOK_TIMEOUT_MS,
+  timeoutSetting: null,
   async bodyOf(claim, { workflow }, timeoutMs) {
     const token = await tokens.of(claim);
     if (!token) return null;

@@ -50,6 +50,8 @@ export class Push implements Attempt {
   #work: SlicedWork<unknown> | undefined;
   #host: string | undefined;
   #redactor: TextRedactor | null = null;
+  #hasAdvanced: () => Promise<boolean> = async () => false;
+  #timeoutMs = 0;
   #ended = false;
   readonly #deadline = new AttemptDeadline();
 
@@ -77,7 +79,12 @@ export class Push implements Attempt {
   }
 
   endIfOverdue(nowMs: number, stalledMs: number): void {
-    if (this.#deadline.isOver(nowMs, stalledMs)) this.#abort?.(new CallbackTimeoutError("The program did not respond in time."));
+    if (this.#deadline.isOver(nowMs, stalledMs)) this.#abort?.(new CallbackTimeoutError(this.#overdue()));
+  }
+
+  #overdue(): string {
+    const { timeoutSetting } = this.#options.program;
+    return `The program did not respond within ${this.#timeoutMs / 1_000} s${timeoutSetting === null ? "" : ` (${timeoutSetting})`}.`;
   }
 
   async #execute(): Promise<void> {
@@ -89,6 +96,7 @@ export class Push implements Attempt {
     if (body === null) return this.#end({ kind: "withdrawn" });
     if (body.kind === "unsent") return this.#end(body.result);
     this.#redactor = body.redactor;
+    if (body.hasAdvanced) this.#hasAdvanced = body.hasAdvanced;
     if (endpoint.isBlocked) return this.#receive({ kind: "failed", error: new BlockedAddressError(endpoint.host, null) });
     const resolution = await names.resolve(this.#claim.workspaceId, endpoint.host);
     if (this.#ended) return;
@@ -104,6 +112,7 @@ export class Push implements Attempt {
     // Signed when it leaves: the receiver compares the timestamp with its own clock.
     const timestamp = Math.floor(clock.nowMs() / 1000);
     const signature = sign(endpoint.key, this.#id, timestamp, body);
+    this.#timeoutMs = timeoutMs;
     this.#deadline.begin(clock.elapsedMs(), timeoutMs);
     this.#abort = sender.send(
       {
@@ -143,9 +152,23 @@ export class Push implements Attempt {
     const work = readResponse(this.#claim.kind, response, clock.nowMs(), this.#redactor);
     this.#work = work;
     try {
-      this.#end(await shares.loopTime.run(this.#claim.workspaceId, characters, work));
+      this.#end(await this.#withAdvance(await shares.loopTime.run(this.#claim.workspaceId, characters, work)));
     } catch (error) {
       this.#fail(error);
+    }
+  }
+
+  /** Finds out whether steps were stored, for a result to which that matters. */
+  async #withAdvance(result: AttemptResult): Promise<AttemptResult> {
+    switch (result.kind) {
+      case "unreachable":
+        return !result.unsent && (await this.#hasAdvanced()) ? { ...result, advanced: true } : result;
+      case "refused":
+        return !result.forGood && (await this.#hasAdvanced()) ? { ...result, advanced: true } : result;
+      case "postponed":
+        return result.released && (await this.#hasAdvanced()) ? { kind: "postponed", waitMs: 0 } : result;
+      default:
+        return result;
     }
   }
 

@@ -8,7 +8,7 @@ import type { TextRedactor } from "#redaction";
 import { invalidFieldOf, readOutcome, readReported, resultText, tooLarge } from "#workers";
 import type { RunReport } from "#workflows";
 
-/** An execution that was released is sent again after this. Milliseconds. */
+/** An execution that was released, and has stored nothing, is sent again after this. Milliseconds. */
 const RELEASED_MS = 1_000;
 
 const faultOf = compileCheck(ExecutionOutcome);
@@ -33,7 +33,10 @@ export function* readResponse(kind: string, response: Response, nowMs: number, r
       const failed = { outcome: "failed", error: oversize, error_name: "ResultTooLargeError", retry: false } as const;
       return yield* readOutcome(kind, failed, readReported(outcome), { redactor, version: null });
     }
-    if (outcome.outcome === "released") return { kind: "postponed", waitMs: (outcome.retry_in ?? 0) * 1_000 || RELEASED_MS };
+    if (outcome.outcome === "released") {
+      const waitMs = (outcome.retry_in ?? 0) * 1_000;
+      return waitMs > 0 ? { kind: "postponed", waitMs } : { kind: "postponed", waitMs: RELEASED_MS, released: true };
+    }
     // The code at the endpoint counts as code without a version.
     return yield* readOutcome(kind, outcome, readReported(outcome), { redactor, version: null });
   } catch (error) {

@@ -14,7 +14,7 @@ export type { InSlices } from "./journals/journal-text.ts";
 export { findRunToExplain, type RunToExplain } from "./runs/explained-run.ts";
 export * from "./runs/fold-run-counts.ts";
 export { isOfRun, type PendingCall, showRunId } from "./runs/run.ts";
-export { findTemplatedInput } from "./runs/run-store.ts";
+export { countSteps, findTemplatedInput } from "./runs/run-store.ts";
 export * from "./runs/sweep.ts";
 export { keepProgress, readProgress, storeProgress } from "./steps/progress.ts";
 export { redactError, redactSteps } from "./steps/redact-steps.ts";

@@ -5,9 +5,9 @@ import type { LaneId, LaneKey } from "#lanes";
 import { readRunId } from "../../src/workflows/runs/run.ts";
 import { putCircuit } from "../harness/engine.ts";
 import { freePort } from "../harness/free-port.ts";
-import { Handler, isSigned } from "../harness/handler.ts";
-import { type Outcome, pushedWorkflow, SECRET } from "../harness/pushes.ts";
-import { test, until } from "../harness/service.ts";
+import { Handler, isSigned, type Received } from "../harness/handler.ts";
+import { type Outcome, type Pushed, pushedWorkflow, SECRET } from "../harness/pushes.ts";
+import { type Service, test, until } from "../harness/service.ts";
 import { putWorkflow } from "../harness/workflows.ts";
 
 const COMPLETED = { outcome: "completed", result: 1 };
@@ -25,6 +25,7 @@ test("an execution is a signed request, and its response ends the run", async ({
   expect(workflow.executions()).toEqual([
     {
       kind: "run",
+      timeout: 30,
       runId,
       workflowId: workflow.id,
       version: "v1",
@@ -169,7 +170,9 @@ describe("a failed execution", () => {
     const workflow = await pushedWorkflow(service, () => "hang", { endpoint_timeout: 1, attempts: 1 });
     const runId = await workflow.trigger();
     await workflow.untilStatus(runId, "failed");
-    expect(await workflow.get(runId)).toMatchObject({ error: { name: "TIMEOUT" } });
+    expect(await workflow.get(runId)).toMatchObject({
+      error: { name: "TIMEOUT", message: "The program did not respond within 1 s (endpoint_timeout)." },
+    });
     await until(() => workflow.program.aborted === 1, "the request to be broken off");
   });
 
@@ -213,6 +216,81 @@ describe("a failed execution", () => {
     await service.advance(1);
     await workflow.untilStatus(runId, "completed");
   });
+});
+
+/** Stores a step of an execution, with a key that no other one has. */
+async function storeStep(service: Service, pushed: Pushed, { headers }: Received): Promise<void> {
+  const { runId, lease_token } = pushed;
+  const steps = [{ key: `part ${headers["x-service-attempt"]}`, type: "run", status: "completed", output: 1 }];
+  await service.ok("POST", `/v1/runs/${runId}/steps`, { lease_token, steps });
+}
+
+describe("an execution that ends without an outcome", () => {
+  const ENDS: readonly [string, Outcome, object][] = [
+    ["when its time is over", "hang", { name: "TIMEOUT" }],
+    ["with its connection", "reset", { name: "CONNECTION" }],
+    ["with a 504", 504, { name: "HTTP_STATUS" }],
+  ];
+  test.for(ENDS)("%s uses no attempt if it has stored a step", async ([, end, error], { service }) => {
+    const workflow = await pushedWorkflow(
+      service,
+      async (pushed, received) => {
+        if (received.headers["x-service-attempt"] === "3") return COMPLETED;
+        await storeStep(service, pushed, received);
+        return end;
+      },
+      { endpoint_timeout: 1, attempts: 1, backoff: { type: "exponential", delay: 60_000 } },
+    );
+    const runId = await workflow.trigger();
+    for (const count of [1, 2]) {
+      const hasEnded = async () => workflow.executions().length === count && (await workflow.get(runId)).nextAttemptAt !== null;
+      await until(hasEnded, `execution ${count} to end`);
+      expect(await workflow.get(runId)).toMatchObject({ status: "running", attempt: 1, error });
+      await service.advance(75);
+    }
+    await workflow.untilStatus(runId, "completed");
+    expect(await workflow.get(runId)).toMatchObject({ attempt: 1, error: null, steps: [{ key: "part 1" }, { key: "part 2" }] });
+  });
+
+  test("uses an attempt if it has stored nothing, whatever earlier ones have stored", async ({ service }) => {
+    const workflow = await pushedWorkflow(
+      service,
+      async (pushed, received): Promise<Outcome> => {
+        if (received.headers["x-service-attempt"] === "1") await storeStep(service, pushed, received);
+        return "reset";
+      },
+      { attempts: 2, backoff: { type: "exponential", delay: 10 } },
+    );
+    const runId = await workflow.trigger();
+    await service.untilIdle();
+    expect(await workflow.get(runId)).toMatchObject({ status: "failed", attempt: 2, error: { name: "CONNECTION" } });
+    expect(workflow.executions()).toHaveLength(3);
+  });
+
+  test("uses no further attempt if the program wants none", async ({ service }) => {
+    const workflow = await pushedWorkflow(service, async (pushed, received) => {
+      await storeStep(service, pushed, received);
+      return 410;
+    });
+    const runId = await workflow.trigger();
+    await workflow.untilStatus(runId, "failed");
+    expect(workflow.executions()).toHaveLength(1);
+  });
+});
+
+test("an execution that is released after it has stored a step goes on at once, and uses no attempt", async ({ service }) => {
+  const workflow = await pushedWorkflow(
+    service,
+    async (pushed, received) => {
+      if (received.headers["x-service-attempt"] === "3") return COMPLETED;
+      await storeStep(service, pushed, received);
+      return { outcome: "released" };
+    },
+    { attempts: 1 },
+  );
+  const runId = await workflow.trigger();
+  await workflow.untilStatus(runId, "completed");
+  expect(await workflow.get(runId)).toMatchObject({ attempt: 1 });
 });
 
 test("an execution that is released comes again, and uses no attempt", async ({ service }) => {

@@ -7,8 +7,8 @@ import { readInputs, readJournals } from "../runs/run-store.ts";
 import { type BuiltRun, beginAll, type ClaimedRun, type RunTexts, runText } from "./build-runs.ts";
 import type { BegunRun } from "./execution-store.ts";
 
-/** An execution that is sent, and the memory for its input and journal. */
-type RunToPush = ClaimedRun & { readonly memory: AttemptMemory };
+/** An execution that is sent, the memory for its input and journal, and how long it may take. */
+type RunToPush = ClaimedRun & { readonly memory: AttemptMemory; readonly timeoutMs: number };
 
 /** A step is at least as long as JSON text, besides its output and error. Bytes. */
 const MIN_STEP_BYTES = 150;
@@ -48,7 +48,8 @@ export async function pushRuns<Filled extends { readonly payload: string }>(
     const journal = mayBeSent(one) ? await journalText(inSlices, journals.get(one.id) ?? []) : null;
     const isSent = journal !== null && lengthOfParts(journal) <= LIMITS.pushedJournalBytes;
     const [first = "", ...rest] = runText(run, one, filled.payload, isSent ? journal : ["null"]);
-    return { ...run, text: [`{"kind":"run",${isSent ? "" : `"journalSteps":${one.steps},`}${first.slice(1)}`, ...rest], filled };
+    const own = `"kind":"run","timeout":${run.timeoutMs / 1_000},${isSent ? "" : `"journalSteps":${one.steps},`}`;
+    return { ...run, begun: one, text: [`{${own}${first.slice(1)}`, ...rest], filled };
   };
   return new Map(admitted.map((each) => [each.run.claim.id, () => give(each)]));
 }

@@ -58,6 +58,10 @@ export const findRun = (db: Db, { workspaceId, id }: RunKey): Promise<RunWithDat
       where r.workspace_id = ${workspaceId} and r.id = ${id}`,
   );
 
+/** How many steps the journal of a run has. 0: there is no such run. Uses the primary key. */
+export const countSteps = async (db: Db, workspaceId: WorkspaceId, id: RunId): Promise<number> =>
+  (await row<{ steps: number }>(db, sql`select steps from run where workspace_id = ${workspaceId} and id = ${id}`))?.steps ?? 0;
+
 /** `RUN_BYTES` of a run; null if `findRun` does not find it. Uses the primary keys. */
 export const weighRun = async (db: Db, { workspaceId, id }: RunKey): Promise<number | null> =>
   (
