@@ -1,5 +1,6 @@
 import type * as contract from "@tidemill/contract";
 import { LIMITS } from "@tidemill/contract/limits";
+import { elapsedMs } from "../clock.ts";
 import { TidemillError } from "../error.ts";
 import { WorkerCalls } from "../worker/calls.ts";
 import type { AbortCause } from "../worker/errors.ts";
@@ -14,6 +15,9 @@ import { RunAbortedError } from "../workflow/errors.ts";
 const MAX_CHARACTERS = LIMITS.outcomeBytes / 4;
 /** How many steps one call reads. */
 const PAGE = 100;
+
+/** An execution begins no step after this part of its time: the rest is for steps in progress. */
+const STEPS_BEGIN_WITHIN = 0.5;
 
 /** What is needed to execute a pushed run or hook. */
 export interface PushedTo {
@@ -38,12 +42,15 @@ export async function executePushed({ settings, key }: PushedTo, pushed: Pushed,
   };
   const end = () => lose(pushed.runId, "lease_lost");
   const timer = setTimeout(end, heldMs);
+  const yieldsAtMs = elapsedMs() + heldMs * STEPS_BEGIN_WITHIN;
+  const shouldYield = () => elapsedMs() >= yieldsAtMs;
   signal.addEventListener("abort", end, { once: true });
   if (signal.aborted) end();
   try {
     const calls = new WorkerCalls(settings, key);
     const journal = pushed.journal ?? (await fetchJournal(calls, pushed, lost.signal));
-    const outcome = await runWorkflow(settings, calls, { lose }, { ...pushed, journal }, { controller, lost, stores: new Set() });
+    const held = { controller, lost, stores: new Set<Promise<unknown>>() };
+    const outcome = await runWorkflow(settings, calls, { lose }, { ...pushed, journal }, held, { shouldYield });
     return await fitting(calls, pushed, outcome, lost.signal);
   } catch (error) {
     // The service has another execution of the run, or starts one.

@@ -24,6 +24,7 @@ export async function runWorkflow(
   leases: Pick<HeldLeases, "lose">,
   taken: contract.TakenRun,
   held: Pick<Held, "controller" | "lost" | "stores">,
+  limits: Pick<NeededHost, "shouldYield"> = {},
 ): Promise<Outcome> {
   const workflow = workflows.get(taken.workflowId);
   if (!workflow) return { outcome: "released" };
@@ -43,6 +44,7 @@ export async function runWorkflow(
         logger.warn("The progress of a run was not sent.", { worker, run, error: failureOf(error).message });
       }
     },
+    ...limits,
     signal: held.controller.signal,
     replayEachStep,
     checksRaces: replayEachStep,

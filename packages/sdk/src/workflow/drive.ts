@@ -27,6 +27,9 @@ interface DriveOptions {
  * 5. An idle program that has not asked for all steps of the journal gets some time. Then it does not fit the journal.
  * 6. In an execution that only undoes, no step begins. It is suspended when the program has asked for all steps to undo, or can go no
  *    further.
+ * 7. An execution whose time is limited begins no step after half of it, if it has stored one. It ends when no step is in progress and what
+ *    the program has seen is stored, and the next one continues at once. So it ends in time if each step takes less than half of it, and
+ *    each execution gets further than the one before.
  *
  * @param onlyUndoes whether the program is only asked what undoes its steps
  */
@@ -65,7 +68,7 @@ export async function drive(execution: Execution, { check = null, onlyUndoes = f
         // Rules 2 and 4.
         advance(execution, program);
       }
-    } else if (!check && !onlyUndoes && execution.goesOn && !isHeld(execution)) {
+    } else if (!check && !onlyUndoes && execution.goesOn && !isHeld(execution) && !execution.mustYield) {
       // Rule 2.
       advance(execution, program);
     }
@@ -110,10 +113,16 @@ class IdleWatch {
 
 function advance(execution: Execution, program: IdleWatch): void {
   const { waiting, executing, outbox } = execution;
+  const yields = execution.hasNewSteps && execution.mustYield;
+  // Rule 7.
+  if (yields && executing.size === 0 && !outbox.hasSeen && !outbox.hasCalls && !outbox.isSending) {
+    execution.finish({ kind: "yielded" });
+    return;
+  }
   // Rule 2.
   if (!outbox.hasSeen) {
     if (execution.hasNewSteps && waiting.hasNewWaits) for (const reported of waiting.takeUnstored()) outbox.add(reported);
-    else if (!isHeld(execution)) execution.beginNewSteps();
+    else if (!yields && !isHeld(execution)) execution.beginNewSteps();
     // A sleep beside a step in progress begins now, not when the execution is suspended.
     if (executing.size > 0) for (const reported of waiting.takeUnstored()) outbox.add(reported);
   }

@@ -70,6 +70,7 @@ function checkAwaited({ host, journal, unawaitedSteps }: Execution): UnawaitedSt
 
 async function conclude(execution: Execution, run: TakenRun, end: End): Promise<RunOutcome> {
   if (end.kind === "aborted") return release(execution);
+  if (end.kind === "yielded") return yieldRun(execution);
   const { executing, outbox, waiting, failures, hasUndos } = execution;
   if (end.kind === "threw" && hasNextAttempt(execution, run, end.error)) await endSteps(execution);
   if (end.kind !== "suspended" && hasUndos && failsForGood(run, outcomeOf(execution, run, end))) {
@@ -170,6 +171,13 @@ function retryOfStep({ outbox, failures }: Execution, { step }: StepError): Retr
   // A replay throws a remembered failure again.
   const isForgotten = outbox.provisional.has(step) || failures.stepsToRepeat.includes(step);
   return isForgotten ? retryOf(failures.thrownBy(step)) : { retry: false };
+}
+
+/** What the program has seen is stored. Failures that it has not awaited are stored, too, so that their steps are not executed again. */
+async function yieldRun({ outbox, failures }: Execution): Promise<RunOutcome> {
+  for (const failed of failures.held) outbox.add(failed);
+  await outbox.sendKept().catch(() => {});
+  return { outcome: "released" };
 }
 
 /** Steps in progress end first. If the run is still this worker's, outcomes are stored, even while a step does not end. */

@@ -27,6 +27,8 @@ export type End =
   | { readonly kind: "returned"; readonly result: unknown }
   | { readonly kind: "threw"; readonly error: unknown }
   | { readonly kind: "suspended" }
+  /** It has no time for another step. */
+  | { readonly kind: "yielded" }
   | { readonly kind: "aborted" };
 
 /** The steps of one execution: what the program has requested, and the outcomes. `drive` decides what happens next. */
@@ -117,6 +119,11 @@ export class Execution {
   /** Lets a step that is not in the journal begin when the program has gone through the journal. */
   beginLater(step: RequestedStep, begin: () => void): void {
     this.#newSteps.set(step, begin);
+  }
+
+  /** Whether no new step may begin: time runs short, and the execution has stored something, so that the next one gets further. */
+  get mustYield(): boolean {
+    return this.outbox.hasStored && this.host.shouldYield();
   }
 
   beginNewSteps(): void {

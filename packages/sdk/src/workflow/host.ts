@@ -21,6 +21,8 @@ export interface RunHost {
   readonly progress: (value: unknown) => void;
   /** Ends the execution. */
   readonly signal: AbortSignal;
+  /** Whether the execution should end before it begins another step, because its time is limited. The next one continues. */
+  readonly shouldYield: () => boolean;
   /** Milliseconds since 1970. */
   readonly nowMs: () => number;
   readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
@@ -70,6 +72,7 @@ export const liveHost = (needed: NeededHost): RunHost => ({
   misfitAfterMs: 5_000,
   // Most requests end within it, and an execution over HTTP, which has 30 s unless its workflow says otherwise, does so, too.
   graceMs: 10_000,
+  shouldYield: () => false,
   stopsWithinMs: 10_000,
   onUnstopped: () => {},
   progress: () => {},

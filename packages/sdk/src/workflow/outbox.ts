@@ -43,6 +43,7 @@ export class Outbox {
   /** How many of the first items are being stored. */
   #sending = 0;
   #sent: Promise<unknown> = Promise.resolve();
+  #hasStored = false;
 
   /** @param release called with each outcome that the program may see */
   constructor(store: (steps: readonly ReportedStep[]) => Promise<void>, release: (step: ReportedStep) => void) {
@@ -78,6 +79,11 @@ export class Outbox {
   /** Whether a call is under way that stores steps. */
   get isSending(): boolean {
     return this.#sending > 0;
+  }
+
+  /** Whether a call has stored steps. */
+  get hasStored(): boolean {
+    return this.#hasStored;
   }
 
   /** Whether the program waits for a call. */
@@ -143,6 +149,7 @@ export class Outbox {
   async #sendBatch(): Promise<void> {
     this.#sending = this.#batchSize();
     await this.#store(stepsOf(this.#items.slice(0, this.#sending)));
+    this.#hasStored = true;
     this.#items.splice(0, this.#sending);
     this.#released -= this.#sending;
   }
@@ -151,7 +158,10 @@ export class Outbox {
     this.#sending = 1;
     const { step, isStored } = await call();
     this.#items.splice(0, 1, ...(isStored ? [] : [{ key: step.key, what: step, isProvisional: true }]));
-    if (isStored) this.#release(step);
+    if (isStored) {
+      this.#hasStored = true;
+      this.#release(step);
+    }
   }
 
   /** Resolves when the call under way has ended, if there is one, and who has sent it knows how. */

@@ -52,11 +52,13 @@ export async function undoFailed(execution: Execution, run: TakenRun, error: Run
 }
 
 /**
- * Undoes completed steps one by one, the last one first, and stores each outcome. Returns false if it was aborted, or the lease is lost.
+ * Undoes completed steps one by one, the last one first, and stores each outcome. Returns false if it was aborted, if the lease is lost, or
+ * if the next execution has to undo the rest because time runs short.
  */
 async function undoSteps(execution: Execution, run: TakenRun): Promise<boolean> {
   const { host } = execution;
-  for (const { key, output } of execution.toUndo) {
+  for (const [at, { key, output }] of execution.toUndo.entries()) {
+    if (at > 0 && host.shouldYield()) return false;
     const reported = await undoOne(execution, run, key, output);
     if (!reported) return false;
     try {

@@ -174,7 +174,8 @@ test("a journal of which something between has left out the end is not executed"
   };
   const warnings: unknown[] = [];
   const logger = { ...SILENT, warn: (_message: string, fields?: object) => void warnings.push(fields) };
-  await host([large], { fetch: fetchWith, logger });
+  // Enough time for all steps in one execution.
+  await host([large], { fetch: fetchWith, logger, endpointTimeout: 900 });
   const runId = await start(tidemill, "large");
   await untilStatus(tidemill, runId, "completed");
   expect(await tidemill.runs.get(runId)).toMatchObject({ attempt: 1, result: 120 });

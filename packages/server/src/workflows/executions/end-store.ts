@@ -88,7 +88,7 @@ export const recordFailuresAcrossWorkspaces = (tx: Db, failures: readonly RunFai
     tx,
     sql`
       update run r set failures = r.failures + f.uses_attempt::int, error = case when f.uses_attempt then f.error else r.error end,
-        unsent_error = case when not f.uses_attempt then f.error end,
+        spared_error = case when not f.uses_attempt then f.error end,
         next_attempt_at = (
           select j.run_at from job j where j.workspace_id = any(array[f.workspace_id]) and j.lane_id = f.lane_id and j.id = f.id and j.state = 'delayed'),
         reported_execution = coalesce(f.reported, r.reported_execution), open_lease_id = null

@@ -215,7 +215,7 @@ export const closeExecutionsAcrossWorkspaces = (tx: Db, runs: readonly RunKey[])
   rows(
     tx,
     sql`
-      update run r set open_lease_id = null, unsent_error = null
+      update run r set open_lease_id = null, spared_error = null
       from unnest(${plainArray(runs.map((one) => one.workspaceId))}::uuid[], ${plainArray(runs.map((one) => one.id))}::uuid[]) as e (workspace_id, id)
       where r.workspace_id = any(array[e.workspace_id]) and r.id = e.id and r.open_lease_id is not null`,
   );

@@ -26,7 +26,7 @@ export async function suspendAcrossWorkspaces(tx: Db, runs: readonly ExecutionOf
         ) p
       )
       update run r set status = case when p.at is null then 'running' when p.for_others then 'waiting' else 'sleeping' end::run_status,
-        unsent_error = null, reported_execution = p.execution, open_lease_id = null
+        spared_error = null, reported_execution = p.execution, open_lease_id = null
       from pending p where r.workspace_id = any(array[p.workspace_id]) and r.id = p.id and r.${LIVE}
       returning r.id, p.at`,
   );

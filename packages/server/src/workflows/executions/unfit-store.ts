@@ -55,7 +55,7 @@ export const recordUnfitAcrossWorkspaces = (tx: Db, unfit: readonly UnfitRun[]):
         ) n on true
       ), moved as (
         update run r set status = case when u.next is null then 'waiting' else 'running' end::run_status,
-          reported_execution = u.execution, unsent_error = null, open_lease_id = null
+          reported_execution = u.execution, spared_error = null, open_lease_id = null
         from unfit u where r.workspace_id = any(array[u.workspace_id]) and r.id = u.id and r.${LIVE}
         returning r.id
       ), recorded as (

@@ -23,7 +23,7 @@ export const reviveRun = (tx: Db, { workspaceId, id }: RunKey): Promise<RevivedR
         select status, error, retry_steps from run
         where workspace_id = ${workspaceId} and id = ${id} and status in ('failed', 'cancelled') for no key update
       )
-      update run r set status = case when r.started_at is null then 'pending' else 'running' end::run_status, failures = 0, error = null, unsent_error = null,
+      update run r set status = case when r.started_at is null then 'pending' else 'running' end::run_status, failures = 0, error = null, spared_error = null,
         retries = r.retries + 1, ended_at = null, expires_at = null, retry_steps = null, last_execution = r.executions
       from before, lane l
       where r.workspace_id = ${workspaceId} and r.id = ${id} and r.status in ('failed', 'cancelled')

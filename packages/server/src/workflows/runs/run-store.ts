@@ -40,7 +40,7 @@ export function insertRuns(tx: Db, runs: readonly RunToInsert[]): Promise<unknow
 
 /** The columns of a listed run, from `run r` and its `lane l`. Its error is that of its last execution, even if that used no attempt. */
 export const LISTED = fragment`r.id, r.lane_id, l.name as workflow, r.status, r.version, r.failures, r.attempts,
-  case when r.ended_at is null then coalesce(r.unsent_error, r.error) else r.error end as error, r.trigger,
+  case when r.ended_at is null then coalesce(r.spared_error, r.error) else r.error end as error, r.trigger,
   r.parent_run_id, r.idempotency_key, r.next_attempt_at, r.created_at, r.started_at, r.ended_at`;
 
 /** Runs of workflows that are not deleted. */

@@ -1,5 +1,5 @@
 -- Why the last execution of a run reached no program. Null: it reached one. JSON.
-alter table run add column unsent_error text;
+alter table run add column spared_error text;
 
 -- A node of an earlier version leaves `waiting_since` null, as a run has it that was given to other code.
 create or replace trigger announce_parked_again after update on run_unfit for each row
