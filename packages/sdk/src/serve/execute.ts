@@ -36,12 +36,19 @@ export type Pushed = contract.PushedRun | contract.PushedHook;
 export async function executePushed({ settings, key }: PushedTo, pushed: Pushed, signal: AbortSignal, heldMs: number): Promise<string> {
   if (pushed.kind === "hook") return outcomeText(await runHook(settings, pushed));
   const [controller, lost] = [new AbortController(), new AbortController()];
-  const lose = (_id: string, why: AbortCause) => {
-    lost.abort(new RunAbortedError(why));
-    controller.abort(new RunAbortedError(why));
+  const lose = (_id: string, why: AbortCause, message?: string) => {
+    lost.abort(new RunAbortedError(why, message));
+    controller.abort(new RunAbortedError(why, message));
   };
-  const end = () => lose(pushed.runId, "lease_lost");
-  const timer = setTimeout(end, heldMs);
+  const setting = `(endpoint_timeout: ${Math.round(heldMs / 1_000)} s)`;
+  const end = () =>
+    lose(
+      pushed.runId,
+      "disconnected",
+      `The service no longer waits for this execution: the run was cancelled, or its time is over ${setting}.`,
+    );
+  const overdue = () => lose(pushed.runId, "timed_out", `The time for this execution of the run is over ${setting}.`);
+  const timer = setTimeout(overdue, heldMs);
   const yieldsAtMs = elapsedMs() + heldMs * STEPS_BEGIN_WITHIN;
   const shouldYield = () => elapsedMs() >= yieldsAtMs;
   signal.addEventListener("abort", end, { once: true });

@@ -26,15 +26,18 @@ function secondsOf(after: Duration | { readonly seconds: number }): number {
   throw new TypeError('A RetryAfterError needs a time: { seconds: 90 }, a string such as "90s" or "1h", or milliseconds.');
 }
 
-/** Why a worker ends what it executes: `cancelled` by a caller, `lease_lost` to another worker, or the worker stops (`shutdown`). */
-export type AbortCause = "cancelled" | "lease_lost" | "shutdown";
+/**
+ * Why a worker ends what it executes: `cancelled` by a caller, `lease_lost` to another worker, or the worker stops (`shutdown`). Over HTTP,
+ * the time of the execution is over (`timed_out`), or the service has closed its connection (`disconnected`).
+ */
+export type AbortCause = "cancelled" | "lease_lost" | "shutdown" | "timed_out" | "disconnected";
 
 /** Why the signal of a job or a run was aborted. */
 export abstract class AbortedError extends Error {
   readonly why: AbortCause;
 
-  constructor(kind: "job" | "run", why: AbortCause) {
-    super(MESSAGES[why](kind));
+  constructor(kind: "job" | "run", why: AbortCause, message: string = MESSAGES[why](kind)) {
+    super(message);
     this.why = why;
   }
 }
@@ -52,4 +55,6 @@ const MESSAGES: Readonly<Record<AbortCause, (kind: string) => string>> = {
   cancelled: (kind) => `The ${kind} was cancelled.`,
   lease_lost: (kind) => `The worker's lease on the ${kind} ended: another worker may have it.`,
   shutdown: () => "The worker stops.",
+  timed_out: (kind) => `The time for this execution of the ${kind} is over.`,
+  disconnected: (kind) => `The service no longer waits for this execution of the ${kind}.`,
 };

@@ -189,7 +189,7 @@ const ADVICE = "Keep the steps of runs in progress, and put new code behind run.
 export class RunAbortedError extends AbortedError {
   override readonly name: string = "RunAbortedError";
 
-  constructor(why: AbortCause) {
-    super("run", why);
+  constructor(why: AbortCause, message?: string) {
+    super("run", why, message);
   }
 }

@@ -222,7 +222,11 @@ test("when a run is cancelled, the step in progress is aborted", async ({ live: 
   const runId = await start(tidemill, "stuck");
   await reached.promise;
   await tidemill.runs.cancel(runId);
-  expect((await aborted.promise).name).toBe("RunAbortedError");
+  expect(await aborted.promise).toMatchObject({
+    name: "RunAbortedError",
+    why: "disconnected",
+    message: "The service no longer waits for this execution: the run was cancelled, or its time is over (endpoint_timeout: 30 s).",
+  });
   expect(await tidemill.runs.get(runId)).toMatchObject({ status: "cancelled" });
 });
 

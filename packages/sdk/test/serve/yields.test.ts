@@ -1,9 +1,13 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { PushedRun } from "@tidemill/contract";
 import { type Logger, nodeHandler, type ServeOptions, serve, type Tidemill, workflow } from "@tidemill/sdk";
-import { expect, vi } from "vitest";
+import { expect, onTestFinished, vi } from "vitest";
 import { until } from "../../../server/test/harness/service.ts";
 import type * as realClock from "../../src/clock.ts";
+import { executePushed } from "../../src/serve/execute.ts";
+import { readServeOptions } from "../../src/serve/options.ts";
+import { KeyState } from "../../src/worker/key-state.ts";
 import { test as base } from "../harness/live.ts";
 
 /** How far the clock of executions is ahead of the real one. Milliseconds. */
@@ -77,4 +81,35 @@ test("a run may take longer than an execution: each begins no step after half of
   expect(executed).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
   expect(await tidemill.runs.get(runId)).toMatchObject({ result: 1, attempt: 1, error: null });
   expect(outcomes).toEqual(["released", "released", "released", "released", "released", "completed"]);
+});
+
+test("when its time is over, the signal of the step in progress says so", async ({ silent }) => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const [reached, aborted] = [Promise.withResolvers<void>(), Promise.withResolvers<Error>()];
+  const slow = workflow({ id: "slow" }, ({ step }) =>
+    step.run("wait", ({ signal }) => {
+      reached.resolve();
+      return new Promise<void>((resolve) => {
+        signal.addEventListener("abort", () => {
+          aborted.resolve(signal.reason as Error);
+          resolve();
+        });
+      });
+    }),
+  );
+  const { worker } = readServeOptions({ url: silent, key: "k", workflows: [slow], secret: SECRET, logger: SILENT });
+  const now = new Date().toISOString();
+  const pushed: PushedRun = {
+    ...{ kind: "run", timeout: TIMEOUT, runId: "run_1", workflowId: "slow", version: null, attempt: 1, attempts: 1, input: null },
+    ...{ trigger: { type: "api" }, createdAt: now, journal: [], lease_token: "t", lease_expires_at: now },
+  };
+  const executed = executePushed({ settings: worker, key: new KeyState("") }, pushed, new AbortController().signal, TIMEOUT * 1_000);
+  await reached.promise;
+  vi.advanceTimersByTime(TIMEOUT * 1_000);
+  expect(JSON.parse(await executed)).toEqual({ outcome: "released" });
+  expect(await aborted.promise).toMatchObject({
+    why: "timed_out",
+    message: "The time for this execution of the run is over (endpoint_timeout: 60 s).",
+  });
 });
