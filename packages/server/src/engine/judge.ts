@@ -101,8 +101,8 @@ export interface JudgeOptions {
   /** Whether an attempt is spared if nothing of it can have arrived (`JobKind`). */
   readonly sparesUnsent?: boolean | undefined;
   /**
-   * How long an open circuit keeps the job waiting, but never less than its backoff. 0: the job returns to `waiting`. Null: the circuit is
-   * closed.
+   * How long an open circuit keeps the job waiting, but never less than its backoff. An attempt that is spared because nothing was sent waits
+   * for 10 s at most: its job cannot be the cause. 0: the job returns to `waiting`. Null: the circuit is closed.
    */
   readonly heldForMs?: number | null;
 }
@@ -130,11 +130,12 @@ export function judge(
   const notBeforeMs = Math.min(notBeforeSeconds, LIMITS.delaySeconds) * 1000;
   const waitMs = Math.max(backoffMs(claim.backoffDelayMs, counted, fraction), notBeforeMs);
   const isUnsent = "unsent" in result && result.unsent === true;
+  const isSpared = isUnsent && sparesUnsent && result.code !== "BLOCKED_ADDRESS";
   const mayRepeat = !once || result.kind === "unsendable" || isUnsent;
+  const maxWaitMs = isSpared ? MAX_UNSENT_WAIT_MS : MAX_WAIT_MS;
   if (heldForMs !== null && mayRepeat)
-    return { kind: "defer", waitMs: heldForMs === 0 ? 0 : Math.min(Math.max(heldForMs, waitMs), MAX_WAIT_MS), error, ...report };
-  if (isUnsent && sparesUnsent && result.code !== "BLOCKED_ADDRESS")
-    return { kind: "defer", waitMs: Math.min(waitMs, MAX_UNSENT_WAIT_MS), error, ...report };
+    return { kind: "defer", waitMs: heldForMs === 0 ? 0 : Math.min(Math.max(heldForMs, waitMs), maxWaitMs), error, ...report };
+  if (isSpared) return { kind: "defer", waitMs: Math.min(waitMs, maxWaitMs), error, ...report };
   // This cannot go on for ever: a journal has room for so many steps.
   if ("advanced" in result && result.advanced) return { kind: "defer", waitMs, error, ...report };
   const forGood = !mayRepeat || ("forGood" in result && result.forGood);

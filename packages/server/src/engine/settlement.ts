@@ -89,7 +89,7 @@ export function notCompletedOf(settlement: Settlement): NotCompleted {
   const common = { ...keyOf(settlement), logEntry: entry, recorded };
   const error = "error" in verdict ? verdict.error : null;
   // A job alone in its lane must also be the next probe: no other job can find out that the endpoint is back.
-  const aloneWaitMs = circuit.kind === "probeFails" ? circuit.probeInMs : null;
+  const aloneWaitMs = circuit.kind === "probeFails" && "waitMs" in verdict ? Math.min(circuit.probeInMs, verdict.waitMs) : null;
   const columns = { ...common, aloneWaitMs, error: error && JSON.stringify(error), errorCode: error?.code ?? null };
   if (verdict.kind === "defer" || verdict.kind === "release") {
     return { ...columns, to: verdict.waitMs > 0 ? "delayed" : "waiting", waitMs: verdict.waitMs, spared: true };

@@ -134,6 +134,26 @@ describe("what an answer makes of a job that is held, for its queue's circuit is
   });
 });
 
+describe("an attempt of which nothing was sent, of a kind that spares it", () => {
+  const claim = { attempt: 1, attempts: 1, spared: 0, backoffDelayMs: 3_600_000 };
+  const unsent = { kind: "unreachable", code: "CONNECTION", message: "Refused.", unsent: true } as const;
+
+  test.for<[string, number, number | null, number]>([
+    ["for its backoff", 1_000, null, 1_000],
+    ["for 10 s at most", claim.backoffDelayMs, null, 10_000],
+    ["for its backoff after a probe", 5_000, 1_200, 5_000],
+    ["for 10 s at most after a probe, whatever its backoff is", claim.backoffDelayMs, 1_200, 10_000],
+    ["for 10 s at most after a probe, however long its circuit has been open", 1_000, 600_000, 10_000],
+    ["without a time while its circuit opens", claim.backoffDelayMs, 0, 0],
+  ])("waits %s", ([, backoffDelayMs, heldForMs, waitMs]) => {
+    expect(judge(unsent, { ...claim, backoffDelayMs }, 0, { sparesUnsent: true, heldForMs })).toMatchObject({ kind: "defer", waitMs });
+  });
+
+  test("uses an attempt at an address that is not allowed", () => {
+    expect(judge({ ...unsent, code: "BLOCKED_ADDRESS" }, claim, 0, { sparesUnsent: true }).kind).toBe("fail");
+  });
+});
+
 describe("an attempt that must not be repeated", () => {
   const claim = { attempt: 1, attempts: 5, spared: 0, backoffDelayMs: 1_000 };
   const unreachable = { kind: "unreachable", code: "CONNECTION", message: "The connection broke." } as const;

@@ -8,7 +8,7 @@ import { freePort } from "../harness/free-port.ts";
 import { Handler, isSigned, type Received } from "../harness/handler.ts";
 import { type Outcome, type Pushed, pushedWorkflow, SECRET } from "../harness/pushes.ts";
 import { type Service, test, until } from "../harness/service.ts";
-import { putWorkflow } from "../harness/workflows.ts";
+import { laneOfWorkflow, putWorkflow } from "../harness/workflows.ts";
 
 const COMPLETED = { outcome: "completed", result: 1 };
 const NAP = { key: "nap", type: "sleep", status: "waiting", sleepFor: 60_000 };
@@ -447,6 +447,33 @@ describe("a program at which nobody listens", () => {
     }, "the probe to fail");
     expect((await get(runId)).nextAttemptAt).toBe((await job())?.at);
   });
+
+  test.for([{ runs: 1 }, { runs: 2 }])(
+    "does not keep the probes of its circuit for their backoff ($runs runs)",
+    async ({ runs }, { service }) => {
+      const port = await freePort();
+      const { id, trigger, get } = await putWorkflow(service, {
+        endpoint_url: `http://127.0.0.1:${port}/`,
+        backoff: { type: "exponential", delay: 3_600_000 },
+      });
+      const runIds = await Promise.all(Array.from({ length: runs }, () => trigger()));
+      await until(async () => (await service.jobStates()).delayed === runs, "the runs to be tried");
+      const lane = await laneOfWorkflow(service, id);
+      await putCircuit(service.database, lane, { inSeconds: 1 });
+      await service.database.query("update circuit set opened_at = moment() - interval '8 minutes', probes = 9 where lane_id = $1", [
+        lane.laneId,
+      ]);
+      await service.advance(10);
+      const probed = () => service.database.query("select from circuit where lane_id = $1 and probes = 10", [lane.laneId]);
+      await until(async () => (await probed()).length === 1, "a probe to fail");
+      const program = await Handler.listen({ status: 200, body: JSON.stringify(COMPLETED) }, port);
+      onTestFinished(() => program.close());
+      // As a program that starts does.
+      await service.ok("PUT", `/v1/workflows/${id}`, { endpoint_url: `http://127.0.0.1:${port}/` });
+      await service.advance(10);
+      for (const runId of runIds) await until(async () => (await get(runId)).status === "completed", "the run to go on");
+    },
+  );
 
   test("opens the circuit after 20 tries of one run", async ({ service }) => {
     const { trigger, get } = await putWorkflow(service, { endpoint_url: `http://127.0.0.1:${await freePort()}/`, attempts: 1 });
