@@ -111,7 +111,7 @@ class HttpCall {
   async #send(payload: CallPayload, templates: CallTemplates): Promise<Response> {
     const { names, guard } = this.#options;
     const { host } = templates;
-    if (guard.refusesHost(host)) return { kind: "failed", error: new BlockedAddressError(host, host) };
+    if (guard.refusesHost(host)) return { kind: "failed", error: new BlockedAddressError(host, host), unsent: true };
     const resolution = await names.resolve(this.#claim.workspaceId, host);
     if (resolution.kind === "failed") return resolution;
     this.#withdrawn.signal.throwIfAborted();

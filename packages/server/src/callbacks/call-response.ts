@@ -19,7 +19,7 @@ const MEBIBYTE = 1024 * 1024;
  */
 export function* readCallResponse(response: Response, nowMs: number, redactor: Redactor | null): SlicedWork<AttemptResult> {
   if (response.kind === "failed") {
-    const { code, message } = yield* unreachable(response.error, redactor);
+    const { code, message } = yield* unreachable(response, redactor);
     return failed({ code, message, forGood: code === "BLOCKED_ADDRESS" });
   }
   const { status, headers, body } = response;

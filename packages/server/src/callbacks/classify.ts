@@ -4,7 +4,6 @@ import type { AttemptResult } from "#engine";
 import { afterSpace, cut, JsonDepthError, JsonLimitError, JsonSyntaxError, JsonValueScan, parseHttpDate, type SlicedWork } from "#kernel";
 import { PrivateNameError, type Response } from "#outbound";
 import { keepResult, type TextRedactor } from "#redaction";
-import { mayHaveArrived } from "./was-sent.ts";
 
 /** Statuses for which `Retry-After` counts. */
 const RETRY_AFTER = new Set([429, 502, 503, 504]);
@@ -29,7 +28,7 @@ export class CallbackTimeoutError extends Error {
  * @param redactor removes the attempt's secrets from what is kept; null when the attempt used none
  */
 export function* classify(response: Response, nowMs: number, redactor: TextRedactor | null): SlicedWork<AttemptResult> {
-  if (response.kind === "failed") return yield* unreachable(response.error, redactor);
+  if (response.kind === "failed") return yield* unreachable(response, redactor);
   const { status, headers, body } = response;
   if (status >= 200 && status < 300) {
     return { kind: "accepted", status, result: yield* resultOf(headers, body, redactor) };
@@ -116,7 +115,11 @@ const CODES: Record<string, Extract<AttemptResult, { kind: "unreachable" }>["cod
 /** The error is the same for names of private addresses as for names that do not exist: tenants must not learn which is which. */
 const UNRESOLVED = { kind: "unreachable", code: "DNS", message: "The name of the host cannot be resolved.", unsent: true } as const;
 
-export function* unreachable(error: unknown, redactor: TextRedactor | null): SlicedWork<Extract<AttemptResult, { kind: "unreachable" }>> {
+/** The result of a request without a response. */
+export function* unreachable(
+  { error, unsent }: Extract<Response, { kind: "failed" }>,
+  redactor: TextRedactor | null,
+): SlicedWork<Extract<AttemptResult, { kind: "unreachable" }>> {
   const { code, message } = error as { code?: string; message?: string };
   if (error instanceof PrivateNameError || CODES[code ?? ""] === "DNS") return UNRESOLVED;
   // A host with several addresses fails with one error per address. The first one gives the reason.
@@ -127,6 +130,6 @@ export function* unreachable(error: unknown, redactor: TextRedactor | null): Sli
     kind: "unreachable",
     code: CODES[code ?? ""] ?? "CONNECTION",
     message: kept ?? `The reason is left out: ${TOO_MUCH}.`,
-    ...(!mayHaveArrived(error) && { unsent: true }),
+    ...(unsent && { unsent }),
   };
 }

@@ -130,7 +130,8 @@ class Callback implements Attempt {
    */
   #prepare(endpoint: CallbackEndpoint | null): Promise<void> | undefined {
     if (!endpoint) this.#end({ kind: "withdrawn" });
-    else if (endpoint.blocked !== null) this.#receive({ kind: "failed", error: new BlockedAddressError(endpoint.host, endpoint.blocked) });
+    else if (endpoint.blocked !== null)
+      this.#receive({ kind: "failed", error: new BlockedAddressError(endpoint.host, endpoint.blocked), unsent: true });
     else {
       const resolution = this.#options.names.resolve(this.#claim.workspaceId, endpoint.host);
       if (!(resolution instanceof Promise)) return this.#fill(endpoint, resolution);

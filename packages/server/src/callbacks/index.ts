@@ -5,4 +5,3 @@ export { POSTPONE_MS, postponementOf } from "./postponement.ts";
 export { RequestContentError } from "./request-content-error.ts";
 export { fillTarget, type RequestTarget, readTarget } from "./request-target.ts";
 export { signedHeaders } from "./signed-request.ts";
-export { isOfOpenConnection } from "./was-sent.ts";

@@ -1,7 +1,7 @@
-/** The result of one request: a response, or the error that prevented one. */
+/** The result of one request: a response, or the error that prevented one. `unsent`: for certain, no byte of the request was sent. */
 export type Response =
   | { readonly kind: "responded"; readonly status: number; readonly headers: Headers; readonly body: Buffer | null }
-  | { readonly kind: "failed"; readonly error: unknown };
+  | { readonly kind: "failed"; readonly error: unknown; readonly unsent?: true };
 
 export type Headers = Readonly<Record<string, string | string[] | undefined>>;
 

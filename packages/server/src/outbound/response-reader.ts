@@ -13,13 +13,14 @@ export class ResponseReader implements Dispatcher.DispatchHandler {
   readonly #onLength: Request["onLength"];
   readonly #currentLimiter: () => ResponseLimiter | null;
   readonly #onDone: (response: Response) => void;
+  /** Set when the request is written, which is after its connection is made, with TLS if it has TLS. */
   #controller: Dispatcher.DispatchController | undefined;
   #limiter: ResponseLimiter | null = null;
   #aborted: Error | undefined;
   #isStale: (() => boolean) | undefined;
   #sendAgain: (() => void) | undefined;
-  /** Whether the request must be sent again, because nothing of it was sent. */
-  #isUnsent = false;
+  /** Whether the request must be sent again: its connection may have been closed before the request was written. */
+  #isPutBack = false;
   #status = 0;
   #headers: Headers = {};
   #body: Buffer = EMPTY;
@@ -53,7 +54,7 @@ export class ResponseReader implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (!this.#aborted && this.#isStale?.()) {
-      this.#isUnsent = true;
+      this.#isPutBack = true;
       controller.abort(new Error("The connection may be closed already."));
       return;
     }
@@ -86,8 +87,8 @@ export class ResponseReader implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
-    if (this.#isUnsent && !this.#done) {
-      this.#isUnsent = false;
+    if (this.#isPutBack && !this.#done) {
+      this.#isPutBack = false;
       this.#sendAgain?.();
     } else this.#fail(explained(error));
   }
@@ -111,7 +112,7 @@ export class ResponseReader implements Dispatcher.DispatchHandler {
   /** A status of 300 or more counts as a response even if its body is cut off. A success counts only when it arrives complete. */
   #fail(error: Error): void {
     if (this.#status >= 300) this.#finish({ kind: "responded", status: this.#status, headers: this.#headers, body: null });
-    else this.#finish({ kind: "failed", error });
+    else this.#finish({ kind: "failed", error, ...(!this.#controller && { unsent: true }) });
   }
 
   #respond(): void {

@@ -1,5 +1,5 @@
 import { LIMITS } from "@tidemill/contract";
-import { CallbackTimeoutError, isOfOpenConnection, POSTPONE_MS, postponementOf, signedHeaders } from "#callbacks";
+import { CallbackTimeoutError, POSTPONE_MS, postponementOf, signedHeaders } from "#callbacks";
 import { type Attempt, AttemptDeadline, type AttemptMemory, type AttemptResult } from "#engine";
 import type { Claim } from "#jobs";
 import { type Clock, type EmitEvent, encodeParts, ProblemError, type Shares, type SlicedWork } from "#kernel";
@@ -97,7 +97,7 @@ export class Push implements Attempt {
     if (body.kind === "unsent") return this.#end(body.result);
     this.#redactor = body.redactor;
     if (body.hasAdvanced) this.#hasAdvanced = body.hasAdvanced;
-    if (endpoint.isBlocked) return this.#receive({ kind: "failed", error: new BlockedAddressError(endpoint.host, null) });
+    if (endpoint.isBlocked) return this.#receive({ kind: "failed", error: new BlockedAddressError(endpoint.host, null), unsent: true });
     const resolution = await names.resolve(this.#claim.workspaceId, endpoint.host);
     if (this.#ended) return;
     if (resolution.kind === "failed") return this.#receive(resolution);
@@ -138,7 +138,8 @@ export class Push implements Attempt {
     }
     const postponement = postponementOf(error);
     // If the node lacked something while it read the response, the request may still have been sent.
-    if (postponement && !(this.#options.program.isOnce && isOfOpenConnection(error))) {
+    const mayHaveArrived = response.kind === "responded" || !response.unsent;
+    if (postponement && !(this.#options.program.isOnce && mayHaveArrived)) {
       this.#onPostponed(error);
       this.#end(postponement);
     } else void this.#read(response);

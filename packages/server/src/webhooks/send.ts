@@ -77,7 +77,7 @@ export class Send {
 
   async #send(endpoint: WebhookEndpoint): Promise<Response> {
     const { host, isBlocked } = endpoint;
-    if (isBlocked) return { kind: "failed", error: new BlockedAddressError(host, host) };
+    if (isBlocked) return { kind: "failed", error: new BlockedAddressError(host, host), unsent: true };
     const resolution = await this.#options.names.resolve(this.#claim.workspaceId, host);
     if (resolution.kind === "failed") return resolution;
     this.#withdrawn.signal.throwIfAborted();

@@ -182,7 +182,11 @@ describe("a callback", () => {
 });
 
 describe("the name of a handler", () => {
-  const failure = (code: "ENOTFOUND" | "LOOKUP_NOT_RUN"): Resolution => ({ kind: "failed", error: new LookupError("example.com", code) });
+  const failure = (code: "ENOTFOUND" | "LOOKUP_NOT_RUN"): Resolution => ({
+    kind: "failed",
+    error: new LookupError("example.com", code),
+    unsent: true,
+  });
   const templated = { ...claim, payload: '{"to":"${{ secrets.TO }}"}' };
 
   test("a callback has its time from when the name of its handler is known", async () => {

@@ -3,6 +3,7 @@ import { describe, expect, onTestFinished } from "vitest";
 import type { WorkspaceId } from "#kernel";
 import type { LaneId, LaneKey } from "#lanes";
 import { readRunId } from "../../src/workflows/runs/run.ts";
+import { brokenTls } from "../harness/broken-tls.ts";
 import { putCircuit } from "../harness/engine.ts";
 import { freePort } from "../harness/free-port.ts";
 import { Handler, isSigned, type Received } from "../harness/handler.ts";
@@ -386,6 +387,18 @@ describe("a program at which nobody listens", () => {
     await service.advance(2);
     await until(async () => (await get(runId)).status === "completed", "the run to go on");
     expect(await get(runId)).toMatchObject({ workflowId: id, attempt: 1, error: null, result: 1 });
+  });
+
+  test.for(["closes", "untrusted"] as const)("uses no attempts if its TLS connection cannot be made: %s", async (fault, { service }) => {
+    const { trigger, get } = await putWorkflow(service, { endpoint_url: await brokenTls(fault), attempts: 1 });
+    const runId = await trigger();
+    await until(async () => (await get(runId)).error !== null, "the run to be tried");
+    expect(await get(runId)).toMatchObject({
+      status: "running",
+      attempt: 1,
+      error: { name: "CONNECTION" },
+      nextAttemptAt: expect.any(String),
+    });
   });
 
   test("is forgotten once an execution has reached it", async ({ service }) => {

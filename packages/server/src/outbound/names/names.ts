@@ -120,7 +120,7 @@ export class Names {
   #checked(hostname: string, resolution: Resolution): Resolution {
     if (resolution.kind === "failed") return resolution;
     const error = this.#options.guard.check(hostname, resolution.addresses);
-    return error ? { kind: "failed", error } : resolution;
+    return error ? { kind: "failed", error, unsent: true } : resolution;
   }
 }
 

@@ -6,7 +6,7 @@ export type Address = LookupAddress;
 /** What a name resolves to, or why it does not. */
 export type Resolution =
   | { readonly kind: "found"; readonly addresses: readonly Address[] }
-  | { readonly kind: "failed"; readonly error: LookupError | PrivateNameError };
+  | { readonly kind: "failed"; readonly error: LookupError | PrivateNameError; readonly unsent: true };
 
 const REASONS = {
   ENOTFOUND: "it does not exist, or has no address",
@@ -27,4 +27,5 @@ export class LookupError extends Error {
 export const failed = (hostname: string, code: LookupError["code"]): Extract<Resolution, { kind: "failed" }> => ({
   kind: "failed",
   error: new LookupError(hostname, code),
+  unsent: true,
 });
