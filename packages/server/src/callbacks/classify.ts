@@ -17,7 +17,7 @@ const CONTROLS = /(?![\t\n\r])\p{Cc}/gu;
 
 type Headers = Extract<Response, { kind: "responded" }>["headers"];
 
-/** The attempt took longer than the queue's `callback_timeout`. */
+/** The attempt took longer than the queue's `callback_timeout`. The message applies if the request was sent. */
 export class CallbackTimeoutError extends Error {
   readonly code = "CALLBACK_TIMEOUT";
 }
@@ -124,7 +124,8 @@ export function* unreachable(
   if (error instanceof PrivateNameError || CODES[code ?? ""] === "DNS") return UNRESOLVED;
   // A host with several addresses fails with one error per address. The first one gives the reason.
   const first = error instanceof AggregateError ? (error.errors[0] as { message?: string } | undefined) : undefined;
-  const reason = first?.message ?? message ?? "The connection failed.";
+  const hadNoConnection = unsent && error instanceof CallbackTimeoutError;
+  const reason = hadNoConnection ? "No connection was made in time." : (first?.message ?? message ?? "The connection failed.");
   const kept = redactor ? yield* redactor.text(reason) : reason;
   return {
     kind: "unreachable",

@@ -1,4 +1,5 @@
 import { describe, expect } from "vitest";
+import { brokenTls } from "../harness/broken-tls.ts";
 import { closedPort, pourForever, RawServer } from "../harness/raw-server.ts";
 import { type Service, test, until } from "../harness/service.ts";
 
@@ -63,6 +64,12 @@ describe("a handler that takes longer than the queue's callback_timeout is a fai
     await service.untilState(job, "delayed");
     expectFailed(await service.job(job), "TIMEOUT");
     await until(() => handler.aborted === 1, "the request to be broken off");
+  });
+
+  test("a handler to which no connection is made within callback_timeout is a failed attempt: TIMEOUT", async ({ service }) => {
+    const record = await recordAfter(service, await brokenTls("hangs"), timeout);
+    expectFailed(record, "TIMEOUT");
+    expect(record.last_error).toMatchObject({ message: "No connection was made in time." });
   });
 
   test.for([

@@ -401,6 +401,18 @@ describe("a program at which nobody listens", () => {
     });
   });
 
+  test("uses no attempts if no connection is made within endpoint_timeout", async ({ service }) => {
+    const { trigger, get } = await putWorkflow(service, { endpoint_url: await brokenTls("hangs"), endpoint_timeout: 1, attempts: 1 });
+    const runId = await trigger();
+    await until(async () => (await get(runId)).error !== null, "the run to be tried");
+    expect(await get(runId)).toMatchObject({
+      status: "running",
+      attempt: 1,
+      error: { name: "TIMEOUT", message: "No connection was made in time." },
+      nextAttemptAt: expect.any(String),
+    });
+  });
+
   test("is forgotten once an execution has reached it", async ({ service }) => {
     const port = await freePort();
     const { trigger, get } = await putWorkflow(service, { endpoint_url: `http://127.0.0.1:${port}/` });
