@@ -41,7 +41,9 @@ const listed = {
   parentRunId: Nullable(RunId, { description: "The run whose step started this run; null: none." }),
   idempotencyKey: Nullable(Type.String(), { description: "The key that it was triggered with." }),
   error: Nullable(RunError, { description: "Why the run failed, or why its last execution failed." }),
-  nextAttemptAt: Nullable(Moment("RFC 3339 in UTC."), { description: "When it is executed again after a failure." }),
+  nextAttemptAt: Nullable(Moment("RFC 3339 in UTC."), {
+    description: "When it is executed again after a failure; while the circuit of its workflow is open, not before the next probe.",
+  }),
   createdAt: Moment("When it was triggered."),
   startedAt: Nullable(Moment("RFC 3339 in UTC."), { description: "When it was first executed." }),
   endedAt: Nullable(Moment("RFC 3339 in UTC."), { description: "When it was completed, failed or cancelled." }),

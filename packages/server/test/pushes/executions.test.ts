@@ -11,6 +11,9 @@ import { type Outcome, type Pushed, pushedWorkflow, SECRET } from "../harness/pu
 import { type Service, test, until } from "../harness/service.ts";
 import { laneOfWorkflow, putWorkflow } from "../harness/workflows.ts";
 
+/** When the circuit of the test lets a probe through. */
+const probeAt = ({ database }: Service) => database.query<{ at: string }>("select show_moment(probe_at) as at from circuit");
+
 const COMPLETED = { outcome: "completed", result: 1 };
 const NAP = { key: "nap", type: "sleep", status: "waiting", sleepFor: 60_000 };
 
@@ -355,7 +358,9 @@ test.for([
   await putCircuit(service.database, lane as LaneKey, { inSeconds: 60 });
   answer.resolve(500);
   await until(async () => (await service.jobStates()).waiting === 1, "the run to be held");
-  expect(await workflow.get(runId)).toMatchObject({ status: "running", attempt: 1, nextAttemptAt: null, error: { name: "HTTP_STATUS" } });
+  const [{ at } = {}] = await probeAt(service);
+  expect(at).toBeTypeOf("string");
+  expect(await workflow.get(runId)).toMatchObject({ status: "running", attempt: 1, nextAttemptAt: at, error: { name: "HTTP_STATUS" } });
   workflow.program.answers = { status: 200, body: JSON.stringify(COMPLETED) };
   await service.advance(60);
   await workflow.untilStatus(runId, "completed");
@@ -446,6 +451,19 @@ describe("a program at which nobody listens", () => {
     await service.advance(11);
     await until(async () => (await workflow.get(runId)).error?.name === "Broken", "the other error to be gone");
     expect(await workflow.get(runId)).toMatchObject({ attempt: 2 });
+  });
+
+  test("shows the next probe of its circuit while no run is tried before", async ({ service }) => {
+    const { id, trigger, get } = await putWorkflow(service, { endpoint_url: `http://127.0.0.1:${await freePort()}/` });
+    const runId = await trigger();
+    await until(async () => (await service.jobStates()).delayed === 1, "the run to be tried");
+    await putCircuit(service.database, await laneOfWorkflow(service, id), { inSeconds: 60 });
+    await service.advance(10);
+    await until(async () => (await service.jobStates()).waiting === 1, "the run to be due");
+    const [{ at } = {}] = await probeAt(service);
+    expect(at).toBeTypeOf("string");
+    expect(await get(runId)).toMatchObject({ status: "running", error: { name: "CONNECTION" }, nextAttemptAt: at });
+    expect((await service.ok("GET", "/v1/runs")).data).toMatchObject([{ runId, nextAttemptAt: at }]);
   });
 
   test("shows when its circuit lets a run through next", async ({ service }) => {

@@ -38,10 +38,17 @@ export function insertRuns(tx: Db, runs: readonly RunToInsert[]): Promise<unknow
   );
 }
 
+/** When the circuit of the lane of `r` lets the next probe through, while it is open. Uses the primary key. */
+export const PROBE_AT = fragment`(select c.probe_at from circuit c where c.workspace_id = r.workspace_id and c.lane_id = r.lane_id)`;
+
+/** When run `r` is executed again. While the circuit of its workflow is open, that is not before the next probe, and its job may be due. */
+const NEXT_ATTEMPT_AT = fragment`case when r.status = 'running' and r.open_lease_id is null then greatest(r.next_attempt_at, ${PROBE_AT})
+  else r.next_attempt_at end`;
+
 /** The columns of a listed run, from `run r` and its `lane l`. Its error is that of its last execution, even if that used no attempt. */
 export const LISTED = fragment`r.id, r.lane_id, l.name as workflow, r.status, r.version, r.failures, r.attempts,
   case when r.ended_at is null then coalesce(r.spared_error, r.error) else r.error end as error, r.trigger,
-  r.parent_run_id, r.idempotency_key, r.next_attempt_at, r.created_at, r.started_at, r.ended_at`;
+  r.parent_run_id, r.idempotency_key, ${NEXT_ATTEMPT_AT} as next_attempt_at, r.created_at, r.started_at, r.ended_at`;
 
 /** Runs of workflows that are not deleted. */
 export const RUN_AND_LANE = fragment`run r join lane l on l.workspace_id = r.workspace_id and l.id = r.lane_id and l.deleted_at is null`;
