@@ -54,10 +54,11 @@ export type ListedRun = Static<typeof ListedRun>;
 
 const WaitingFor = Type.Object(
   {
-    type: Type.Enum(["sleep", "signal", "http", "invoke", "code", "worker"], {
+    type: Type.Enum(["sleep", "signal", "http", "invoke", "code", "worker", "undo"], {
       description:
         "What the run waits for. `code`: the journal does not fit the code, and the run continues with other code. `worker`: the run is due, " +
-        "and is kept for a worker with its version, or with the newest if no worker of its own polls any more.",
+        "and is kept for a worker with its version, or with the newest if no worker of its own polls any more. `undo`: the run has ended, and " +
+        "its steps are still to be undone.",
     }),
     step: Type.Optional(StepKey),
     until: Type.Optional(Moment("When a sleep ends.")),
@@ -68,8 +69,10 @@ const WaitingFor = Type.Object(
     url: Type.Optional(Type.String({ description: "URL of the HTTP call, with its templates." })),
     attempt: Type.Optional(Type.Integer({ description: "How often the call was started." })),
     attempts: Type.Optional(Type.Integer({ description: "The largest number of tries of the call." })),
-    nextAttemptAt: Type.Optional(Nullable(Moment("RFC 3339 in UTC."), { description: "When a call that failed is tried again." })),
-    lastError: Type.Optional(Nullable(LastError, { description: "Why the last attempt of the call failed." })),
+    nextAttemptAt: Type.Optional(
+      Nullable(Moment("RFC 3339 in UTC."), { description: "When a call or an undo that failed is tried again." }),
+    ),
+    lastError: Type.Optional(Nullable(LastError, { description: "Why the last attempt of the call or the undo failed." })),
     journalVersion: Type.Optional(Nullable(Type.String(), { description: "With `code`: version of the code that started the run." })),
     codeVersion: Type.Optional(Nullable(Type.String(), { description: "With `code`: version of the code that the journal does not fit." })),
     retryAt: Type.Optional(Moment("With `code`: when the run is tried again, if code without a version has tried it.")),
@@ -91,7 +94,7 @@ export const Run = Type.Object(
     progress: Nullable(Type.Unknown(), { description: "The progress that its code last reported." }),
     steps: Type.Array(RunStep, { description: "Its journal: steps in the order of their outcomes, then waiting steps." }),
     waitingFor: Type.Array(WaitingFor, {
-      description: "What the run waits for: code that its journal fits, and whatever its steps wait for.",
+      description: "What the run waits for: code that its journal fits, and whatever its steps wait for; after its end, its undo.",
     }),
     hookErrors: Type.Array(
       Type.Object(

@@ -96,10 +96,10 @@ function nextOf(run: Run): string[] {
         ...(child === undefined ? [] : [`The run that it waits for: tidemill run get ${child}`]),
       ]);
     case "failed":
-      if (isUndone(steps)) return [UNDONE];
+      if (isUndone(steps)) return undone(waitingFor);
       return [`When the cause is fixed: tidemill run retry ${runId}. The run continues from its journal.`];
     case "cancelled":
-      if (isUndone(steps)) return [UNDONE];
+      if (isUndone(steps)) return undone(waitingFor);
       return [`To continue it from its journal: tidemill run retry ${runId}`];
     case "completed":
       return [];
@@ -111,7 +111,16 @@ const otherCode = (runId: string, version: string | null, reason: string, retryA
   `${retryAt === undefined ? "It continues with a worker of another version." : `It is tried again at ${retryAt}.`} To try it again immediately: tidemill run retry ${runId}`,
 ];
 
-const UNDONE = "The steps of the run are undone, so it cannot continue. Start another run.";
+function undone(waitingFor: Run["waitingFor"]): string[] {
+  const pending = waitingFor.find(({ type }) => type === "undo");
+  if (!pending) return ["The steps of the run are undone, so it cannot continue. Start another run."];
+  const { lastError, nextAttemptAt } = pending;
+  const failed = lastError ? ` The last try failed: ${lastError.message}` : "";
+  return [
+    `Its steps are still to be undone${nextAttemptAt ? `, next at ${nextAttemptAt}` : ""}.${failed}`,
+    "The run cannot continue. Start another run.",
+  ];
+}
 
 /** Whether steps of a run that has failed or was cancelled are undone, or will be. */
 const isUndone = (steps: Run["steps"]): boolean =>

@@ -141,11 +141,21 @@ test("a run that code without a version tries again says when", async ({ command
 });
 
 test("a run whose steps are undone does not say how to continue", async ({ command, service }) => {
-  const { trigger, take } = await putWorkflow(service);
+  const { trigger, take, end } = await putWorkflow(service);
   const runId = await trigger();
   const { lease_token } = await take();
   await service.ok("POST", `/v1/runs/${runId}/steps`, { lease_token, steps: [step("load", { undoable: true })] });
   expect(await command.output("run", "cancel", runId)).toContain(
+    "\n\nIts steps are still to be undone.\nThe run cannot continue. Start another run.\n",
+  );
+  const undo = await take();
+  await end(undo, { outcome: "failed", error: "No refund." });
+  expect(await command.output("run", "get", runId)).toMatch(
+    /\n\nIts steps are still to be undone, next at 20\S+Z\. The last try failed: No refund\.\nThe run cannot continue\. Start another run\.\n/,
+  );
+  await service.advance(2);
+  await end(await take(), { outcome: "completed" });
+  expect(await command.output("run", "get", runId)).toContain(
     "\n\nThe steps of the run are undone, so it cannot continue. Start another run.\n",
   );
 });

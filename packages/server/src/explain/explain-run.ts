@@ -5,7 +5,7 @@ import { findRunToExplain, type RunToExplain, showRunId } from "#workflows";
 import { estimateStart } from "./estimate.ts";
 import type { Quota } from "./gates.ts";
 import { waits } from "./holds.ts";
-import { describeRun, heldRun, type LiveRun, runGatesOf, runReasonOf, stateGateOf } from "./run-gates.ts";
+import { describeRun, describeUndo, heldRun, type LiveRun, runGatesOf, runReasonOf, stateGateOf } from "./run-gates.ts";
 import { findExplained } from "./store.ts";
 import { summarizeReasons } from "./summary.ts";
 
@@ -24,20 +24,27 @@ export async function explainRun(
   sharesUsedUp: readonly JobShare[] = [],
 ): Promise<RunExplanation> {
   const found = await findRunToExplain(db, workspaceId, id);
-  const { run, jobId } = found;
-  const job = run.ended_at === null ? await findExplained(db, { workspaceId, laneId: run.lane_id, id: jobId }) : null;
+  const { run, jobId, undo } = found;
+  const isExecuted = run.ended_at === null || undo !== null;
+  const snapshot = isExecuted ? await findExplained(db, { workspaceId, laneId: run.lane_id, id: jobId }) : null;
+  const job = snapshot && { ...snapshot, shares_used_up: sharesUsedUp };
+  if (run.ended_at !== null) return explainEnded(run, undo && job && describeUndo(undo, job));
   // It may have ended since.
-  if (!job) return explainWithoutJob((await findRunToExplain(db, workspaceId, id)).run);
-  return explainLive({ ...found, job: { ...job, shares_used_up: sharesUsedUp } }, await readQuota(db, workspaceId));
+  if (!job) return explainEnded((await findRunToExplain(db, workspaceId, id)).run, null);
+  return explainLive({ ...found, job }, await readQuota(db, workspaceId));
 }
 
 const named = ({ id, workflow, status }: RunToExplain["run"]) => ({ runId: showRunId(id), workflowId: workflow, status });
 
-/** An ended run is held by its state alone. */
-const explainWithoutJob = (run: RunToExplain["run"]): RunExplanation => ({
+/**
+ * An ended run is held by its state alone.
+ *
+ * @param undo says why its undo has not ended. Null: nothing is left to undo
+ */
+const explainEnded = (run: RunToExplain["run"], undo: string | null): RunExplanation => ({
   ...named(run),
   heldBy: run.ended_at === null ? [] : ["state"],
-  summary: describeRun(run, null),
+  summary: [describeRun(run, null), ...(undo === null ? [] : [undo])].join(" "),
   ahead: null,
   aheadIsMore: false,
   gates: [stateGateOf(run, null)],

@@ -4,6 +4,7 @@ import { heldMessage, type Quota } from "./gates.ts";
 import { holds, mayProbe, waits } from "./holds.ts";
 import { capitalize, describeWorkers, openCircuit, reasonOf } from "./reasons.ts";
 import type { ExplainedJob } from "./store.ts";
+import { joinList } from "./summary.ts";
 import { ago, fromNow } from "./times.ts";
 
 /** A run that has not ended, with its next execution. */
@@ -109,6 +110,16 @@ export function describeRun({ status, failures, attempts, ended_at }: RunToExpla
         ? `Running: ${attempt}. Its execution started ${ago(job.started_at ?? job.now, job.now)}.`
         : "It has not ended.";
   }
+}
+
+/** Says why the undo of an ended run has not ended. */
+export function describeUndo({ last_error: error }: NonNullable<RunToExplain["undo"]>, job: ExplainedJob): string {
+  if (!waits(job)) return "Its steps are being undone.";
+  const held = Object.values(JOB_GATES).filter((gate) => holds(gate, job));
+  // Its attempts are not those of the run.
+  const reasons = held.map((gate) => reasonOf(gate, { ...job, attempt: 0 }));
+  const why = [...(error === null ? [] : [`the last try failed with ${error.code}`]), ...reasons];
+  return `Its steps are still to be undone${why.length === 0 ? "" : `: ${joinList(why)}`}.`;
 }
 
 type GateOf<Name extends RunGateName> = Extract<ExplainedRunGate, { gate: Name }>;

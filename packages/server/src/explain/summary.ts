@@ -69,7 +69,7 @@ function describePlace(job: ExplainedJob): string {
 }
 
 /** "a", "a, and b", "a, b, and c". */
-function joinList(parts: readonly string[]): string {
+export function joinList(parts: readonly string[]): string {
   const [last = "", ...before] = parts.toReversed();
   return before.length === 0 ? last : `${before.toReversed().join(", ")}, and ${last}`;
 }

@@ -319,4 +319,26 @@ describe("the explanation of a run", () => {
     const absent = await service.api("GET", "/v1/runs/run_01kajv3k4ve6nsd9z5kgtzx0rw/explain");
     expect(absent).toMatchObject({ status: 404, body: { error: { code: "NOT_FOUND" } } });
   });
+
+  test("says that its steps are still to be undone, and why they are not", async ({ service }) => {
+    const flow = await putWorkflow(service);
+    const runId = await flow.trigger();
+    const { lease_token } = await flow.take();
+    const paid = { key: "pay", type: "run", status: "completed", output: 1, undoable: true };
+    await service.ok("POST", `/v1/runs/${runId}/steps`, { lease_token, steps: [paid] });
+    await service.ok("POST", `/v1/runs/${runId}/cancel`);
+    const summary = async () => (await explain(service, runId)).summary.replace(/^Cancelled at \S+Z\. /, "");
+    expect(await summary()).toBe("Its steps are still to be undone.");
+    expect((await flow.get(runId)).waitingFor).toEqual([{ type: "undo", nextAttemptAt: null, lastError: null }]);
+    const undo = await flow.take();
+    expect(await summary()).toBe("Its steps are being undone.");
+    await flow.end(undo, { outcome: "failed", error: "No refund." });
+    expect(await summary()).toMatch(
+      /^Its steps are still to be undone: the last try failed with WORKER_FAILED, and it is due in [12] s\.$/,
+    );
+    await service.advance(2);
+    await flow.end(await flow.take(), { outcome: "completed" });
+    expect(await explain(service, runId)).toMatchObject({ heldBy: ["state"], summary: expect.stringMatching(/^Cancelled at \S+Z\.$/) });
+    expect((await flow.get(runId)).waitingFor).toEqual([]);
+  });
 });

@@ -532,6 +532,36 @@ describe("a program at which nobody listens", () => {
   });
 });
 
+test("an undo at a program at which nobody listens is shown in its run until it has ended", async ({ service }) => {
+  const port = await freePort();
+  const { trigger, get } = await putWorkflow(service, { endpoint_url: `http://127.0.0.1:${port}/` });
+  const paid = { key: "pay", type: "run", status: "completed", output: 1, undoable: true };
+  const program = await Handler.listen({ status: 200, body: JSON.stringify({ outcome: "suspended", steps: [paid, NAP] }) }, port);
+  const runId = await trigger();
+  await until(async () => (await get(runId)).status === "sleeping", "the run to be suspended");
+  await program.close();
+  await service.ok("POST", `/v1/runs/${runId}/cancel`);
+  await until(async () => (await service.jobStates()).delayed === 1, "the undo to be refused");
+  const lastError = { code: "CONNECTION", message: expect.stringContaining("ECONNREFUSED"), status: null };
+  expect(await get(runId)).toMatchObject({
+    status: "cancelled",
+    error: null,
+    nextAttemptAt: null,
+    undoErrors: [],
+    waitingFor: [{ type: "undo", nextAttemptAt: expect.any(String), lastError }],
+  });
+  const undone = { key: "undo(pay)", type: "undo", status: "completed" };
+  const back = await Handler.listen({ status: 200, body: JSON.stringify({ outcome: "completed", steps: [undone] }) }, port);
+  onTestFinished(() => back.close());
+  await service.advance(2);
+  await until(async () => (await get(runId)).waitingFor.length === 0, "the undo to end");
+  expect(await get(runId)).toMatchObject({
+    status: "cancelled",
+    steps: [{ key: "pay" }, { key: "undo(pay)" }, { key: "nap" }],
+    undoErrors: [],
+  });
+});
+
 test("a program at an address that it may not have uses attempts", async ({ service }) => {
   const { id, trigger, get } = await putWorkflow(service, { endpoint_url: "http://127.0.0.1:9/", attempts: 1 });
   await service.database.query("update workflow set endpoint_url = 'http://10.0.0.1/'");

@@ -51,7 +51,7 @@ test("what a run waits for is shown in slices, too", () => {
     ...{ next_attempt_at: null, created_at: AT, started_at: AT, ended_at: null, input: "1", result: null, progress: null },
     ...{ last_seq: 1_000, journal_bytes: 0, bytes: 0, retries: 0 },
   };
-  const details = { calls: [], hookErrors: [], unfit: null, keptFor: "v1", steps: keys.map(sleeping) };
+  const details = { calls: [], hookErrors: [], unfit: null, keptFor: "v1", undo: null, steps: keys.map(sleeping) };
   const { result, slices } = sliced(showRun(run, details));
   expect(slices).toBe(41);
   const { waitingFor, steps } = JSON.parse(result.join(""));

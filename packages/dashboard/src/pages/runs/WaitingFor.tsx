@@ -85,6 +85,18 @@ function describe(wait: Wait): ReactNode {
           Is due, and kept for a worker of version <b>{version}</b>
         </>
       );
+    case "undo":
+      return (
+        <>
+          Its steps are still to be undone
+          {nextAttemptAt && (
+            <>
+              ; next try <Time at={nextAttemptAt} />
+            </>
+          )}
+          {lastError && ` (${lastError.message})`}
+        </>
+      );
     default:
       return (
         <>

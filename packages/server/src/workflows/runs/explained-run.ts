@@ -2,7 +2,19 @@ import { type Db, type JobId, type RunId, row, rows, sql, type Timestamp } from 
 import { findPendingCalls } from "../calls/index.ts";
 import { findParked } from "../executions/unfit-store.ts";
 import { findKeptFor } from "../executions/version-store.ts";
-import { isEnded, type ParkedRow, type PendingCall, type RunKey, type RunRow, readRunId, runNotFound, type StepRow } from "./run.ts";
+import { findPendingUndo } from "../undo/store.ts";
+import {
+  isEnded,
+  mayBeUndone,
+  type ParkedRow,
+  type PendingCall,
+  type PendingUndo,
+  type RunKey,
+  type RunRow,
+  readRunId,
+  runNotFound,
+  type StepRow,
+} from "./run.ts";
 import { LISTED, RUN_AND_LANE } from "./run-store.ts";
 
 /** How many of the steps that a run waits for are named. */
@@ -25,13 +37,15 @@ export interface WaitingSteps {
 /** A run with what may keep it from being executed, apart from the gates of its lane. */
 export interface RunToExplain {
   readonly run: RunRow;
-  /** The id of the job that executes it. */
+  /** The id of the job that executes it, or undoes its steps. */
   readonly jobId: JobId;
   readonly waiting: WaitingSteps;
   /** Why it waits for other code, if it does. */
   readonly unfit: ParkedRow | null;
   /** The version for whose workers it is kept, while workers of other versions poll. */
   readonly keptFor: string | null;
+  /** What is left of its undo, after it has ended. */
+  readonly undo: PendingUndo | null;
 }
 
 /** @throws NOT_FOUND */
@@ -46,6 +60,7 @@ export async function findRunToExplain(db: Db, workspaceId: RunKey["workspaceId"
     waiting: isSuspended ? await findWaitingSteps(db, key) : { count: 0, firstAt: null, named: [] },
     unfit: run.status === "waiting" ? await findParked(db, key) : null,
     keptFor: isEnded(run) || run.started_at === null ? null : await findKeptFor(db, { ...key, laneId: run.lane_id }),
+    undo: mayBeUndone(run) ? await findPendingUndo(db, key) : null,
   };
 }
 

@@ -99,6 +99,13 @@ export interface PendingCall {
   readonly last_error: LastError | null;
 }
 
+/** The undo of a run that has ended. */
+export interface PendingUndo {
+  /** When it is tried again. Null: it is being executed, or waits for a worker or a node. */
+  readonly next_attempt_at: Timestamp | null;
+  readonly last_error: LastError | null;
+}
+
 /** A journal that did not fit the code. */
 export interface UnfitRow {
   readonly step: string;
@@ -115,6 +122,9 @@ export interface ParkedRow extends UnfitRow {
 
 /** Whether nothing more happens to a run, unless it is retried. */
 export const isEnded = ({ ended_at }: Pick<RunRow, "ended_at">): boolean => ended_at !== null;
+
+/** Whether a run may have steps that are undone after its end. */
+export const mayBeUndone = ({ status }: Pick<RunRow, "status">): boolean => status === "failed" || status === "cancelled";
 
 export const showRunId = (id: RunId): RunRecord["runId"] => typeId("run", id);
 export const readRunId = (text: string): RunId | null => uuidOf("run", text) as RunId | null;
@@ -147,6 +157,8 @@ export interface RunDetails {
   readonly unfit: ParkedRow | null;
   /** The version for whose workers the run is kept, while workers of other versions poll. */
   readonly keptFor: string | null;
+  /** What is left of its undo, after it has ended. */
+  readonly undo: PendingUndo | null;
 }
 
 /** The length of a step as JSON text, without its output and error. An estimate, usually too high. Bytes. */
@@ -169,9 +181,9 @@ export function* showRun(run: RunWithData, details: RunDetails): SlicedWork<Json
   ];
 }
 
-/** What a run that has not ended waits for. */
-function* showWaitingFor({ ended_at, version }: RunRow, { steps, calls, unfit, keptFor }: RunDetails): SlicedWork<JsonParts> {
-  if (ended_at !== null) return ["[]"];
+/** What a run waits for. One that has ended only waits for its undo. */
+function* showWaitingFor({ ended_at, version }: RunRow, { steps, calls, unfit, keptFor, undo }: RunDetails): SlicedWork<JsonParts> {
+  if (ended_at !== null) return [JSON.stringify(undo ? [showUndo(undo)] : [])];
   const code = unfit && {
     type: "code" as const,
     step: unfit.step,
@@ -193,6 +205,12 @@ function* showWaitingFor({ ended_at, version }: RunRow, { steps, calls, unfit, k
   const others = [...(code ? [code] : []), ...worker].map((one) => [JSON.stringify(one)]);
   return yield* listInSlices(waiting, (step) => [JSON.stringify(ofStep(step))], others);
 }
+
+const showUndo = ({ next_attempt_at: nextAttemptAt, last_error: lastError }: PendingUndo): RunRecord["waitingFor"][number] => ({
+  type: "undo",
+  nextAttemptAt,
+  lastError,
+});
 
 /** Shows a call. Nothing is shown of a call that has its outcome: its run resumes. */
 function showCall(call: PendingCall | undefined) {

@@ -1,7 +1,8 @@
 import { UNDO_BEGUN } from "@tidemill/contract";
-import { binaryTextArray, type Db, fragment, plainArray, type RunId, rows, sql, type WorkspaceId } from "#kernel";
+import { binaryTextArray, type Db, fragment, plainArray, type RunId, row, rows, sql, type WorkspaceId } from "#kernel";
 import { type BegunRun, INPUT_AND_SIZE } from "../executions/execution-store.ts";
-import type { RunKey } from "../runs/run.ts";
+import type { PendingUndo, RunKey } from "../runs/run.ts";
+import { PROBE_AT } from "../runs/run-store.ts";
 import type { RunToUndo } from "./enqueue-undos.ts";
 
 /** A condition on step `s`: it has completed, and its undo has no outcome. */
@@ -62,6 +63,19 @@ export const findEnded = (db: Db, workspaceId: WorkspaceId, ids: readonly RunId[
     sql`
       select id, version, failures, attempts, trigger, created_at, ${INPUT_AND_SIZE} from run
       where workspace_id = ${workspaceId} and id = any(${plainArray(ids)}::uuid[]) and ended_at is not null`,
+  );
+
+/** The undo of a run that has ended, which has the id of the run. Null: there is none, or it has ended. Uses the primary keys. */
+export const findPendingUndo = (db: Db, { workspaceId, id }: RunKey): Promise<PendingUndo | null> =>
+  row(
+    db,
+    sql`
+      select case j.state when 'delayed' then greatest(j.run_at, ${PROBE_AT}) when 'waiting' then ${PROBE_AT} end as next_attempt_at,
+        j.last_error::json as last_error
+      from run r cross join lateral (
+        select * from job where job.workspace_id = any(array[r.workspace_id]) and job.lane_id = r.lane_id and job.id = r.id offset 0
+      ) j
+      where r.workspace_id = ${workspaceId} and r.id = ${id} and r.ended_at is not null`,
   );
 
 /** A run whose undo has ended for good. */

@@ -38,7 +38,15 @@ export function* framesFor(
   const progress = run.progress ?? "null";
   const last = { retries: run.retries, steps: run.last_seq, status: digestOf(status), progress: digestOf(progress) };
   if (cursor === null || needsWhole(cursor, run)) {
-    const shown = yield* showRun(run, { calls: [], hookErrors: [], unfit: null, keptFor: null, ...whole, steps: ordered(steps) });
+    const shown = yield* showRun(run, {
+      calls: [],
+      hookErrors: [],
+      unfit: null,
+      keptFor: null,
+      undo: null,
+      ...whole,
+      steps: ordered(steps),
+    });
     const { head, data } = frame("run", last, shown);
     return { frames: [{ head: `retry: ${RETRY_MS}\n${head}`, data }], cursor: last };
   }
