@@ -17,6 +17,7 @@ export default defineConfig({
       { find: /^@tidemill\/contract\/journal$/, replacement: `${packages}/contract/src/journal.ts` },
       { find: /^@tidemill\/contract\/limits$/, replacement: `${packages}/contract/src/limits.ts` },
       { find: /^@tidemill\/contract\/signing$/, replacement: `${packages}/contract/src/signing.ts` },
+      { find: /^@tidemill\/contract\/workflow-check$/, replacement: `${packages}/contract/src/workflow-check.ts` },
       { find: /^@tidemill\/sdk\/testing$/, replacement: `${packages}/sdk/src/testing/index.ts` },
       { find: /^@tidemill\/sdk$/, replacement: `${packages}/sdk/src/index.ts` },
     ],

@@ -113,6 +113,7 @@ const CASES: Case[] = [
     'export { MAX_JOURNAL } from "@tidemill/contract/journal";',
     'export { LIMITS } from "@tidemill/contract/limits";',
     'export { SIGNATURE_VERSION } from "@tidemill/contract/signing";',
+    'export { isWorkflowCheck } from "@tidemill/contract/workflow-check";',
     'export * from "./batcher.ts";',
     'export * from "../queue.ts";',
   ),

@@ -42,6 +42,7 @@ export * from "./triggers.ts";
 export * from "./usage.ts";
 export * from "./webhooks.ts";
 export * from "./work.ts";
+export * from "./workflow-check.ts";
 export * from "./workflow-ids.ts";
 export * from "./workflows.ts";
 export * from "./workspaces.ts";

@@ -1,3 +1,4 @@
+import { asWorkflowCheck } from "@tidemill/contract";
 import { EXIT_CODES } from "../exit-code.ts";
 import { printJson, printTable } from "../output/table.ts";
 import { checkWorkflows } from "../workflow/check-workflows.ts";
@@ -11,9 +12,9 @@ export async function checkCode(file: string, options: CommonOptions): Promise<v
   // Numbers are parsed as the service's workers parse them.
   const tidemill = createClient(options, { retryForMs: RETRY_FOR_MS });
   process.once("exit", endedEarly);
-  const { runs, unfit } = await withoutOutput(async () => checkWorkflows(tidemill, await loadWorkflows(file))).finally(() =>
-    process.off("exit", endedEarly),
-  );
+  const onSlow = () => process.stderr.write(`tidemill: still loading ${file} … Pass a module that only exports workflows.\n`);
+  const check = async () => checkWorkflows(tidemill, await loadWorkflows(file, onSlow));
+  const { runs, unfit } = await withoutOutput(() => asWorkflowCheck(check)).finally(() => process.off("exit", endedEarly));
   if (options.json) printJson({ runs, unfit });
   else {
     if (unfit.length > 0) printTable(unfit.map((one) => ({ ...one })));

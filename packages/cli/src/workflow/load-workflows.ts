@@ -10,16 +10,23 @@ export interface LoadedWorkflows {
   readonly replayJournal: typeof testing.replayJournal;
 }
 
+/** How long a module may load before the user is told. Milliseconds. */
+const SLOW_AFTER_MS = 5_000;
+
 /**
  * Loads a module, and finds the workflows that it exports: singly, in lists, or in a worker.
  *
+ * @param onSlow is called when the module has not been loaded after some seconds
  * @throws for a module that cannot be loaded, exports no workflow, or has two with the same id
  */
-export async function loadWorkflows(file: string): Promise<LoadedWorkflows> {
+export async function loadWorkflows(file: string, onSlow: () => void): Promise<LoadedWorkflows> {
   const url = pathToFileURL(path.resolve(file)).href;
-  const module: object = await import(/* @vite-ignore */ url).catch((error: unknown) => {
-    throw new Error(`${file} could not be loaded: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
-  });
+  const slow = setTimeout(onSlow, SLOW_AFTER_MS);
+  const module: object = await import(/* @vite-ignore */ url)
+    .catch((error: unknown) => {
+      throw new Error(`${file} could not be loaded: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    })
+    .finally(() => clearTimeout(slow));
   const found = new Set(Object.values(module).flatMap(workflowsIn));
   if (found.size === 0) throw new Error(`${file} exports no workflow. Export what workflow() returns, a list of these, or a Worker.`);
   const byId = new Map([...found].map((one) => [one.id, one]));

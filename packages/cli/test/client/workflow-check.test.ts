@@ -3,10 +3,11 @@ import type { Readable, Writable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { Tidemill, Worker } from "@tidemill/sdk";
-import { expect } from "vitest";
+import { expect, vi } from "vitest";
 import { FaultyProxy } from "../../../sdk/test/harness/faulty-proxy.ts";
 import { until } from "../../../server/test/harness/service.ts";
-import { workflows } from "./builds/before.ts";
+import { loadWorkflows } from "../../src/workflow/load-workflows.ts";
+import { workflows as begun } from "./builds/before.ts";
 import { test as base } from "./client.ts";
 
 const pathOf = (name: string) => fileURLToPath(new URL(`builds/${name}`, import.meta.url));
@@ -17,7 +18,7 @@ const quiet = () => {};
 const test = base.extend("inFlight", async ({ service }) => {
   const client = new Tidemill({ url: service.node.url, key: service.key });
   const logger = { debug: quiet, info: quiet, warn: quiet, error: quiet };
-  const worker = new Worker({ url: service.node.url, key: service.key, workflows, signals: [], logger });
+  const worker = new Worker({ url: service.node.url, key: service.key, workflows: begun, signals: [], logger });
   const running = worker.run();
   const begin = async (id: string) => {
     await until(() => client.workflows.get(id).then(Boolean, () => false), `${id} to be registered`);
@@ -68,6 +69,36 @@ test.for([
     stdout: "",
     stderr: expect.stringContaining(says),
   });
+});
+
+test.for([
+  ["starts.ts", "starts a worker", "no worker starts"],
+  ["registers.ts", "registers a handler", "no workflow is registered"],
+] as const)(
+  "workflow check of %s, which %s, says that it only loads the module",
+  async ([file, , says], { command, inFlight: _runs, service }) => {
+    const { workflows } = new Tidemill({ url: service.node.url, key: service.key });
+    const before = await workflows.get("onboard");
+    expect(await command.run("workflow", "check", pathOf(file))).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: `tidemill: ${pathOf(file)} could not be loaded: tidemill workflow check only loads this module, so ${says}. Do this in another module, or behind if (import.meta.main).\n`,
+    });
+    expect(await workflows.get("onboard")).toEqual(before);
+  },
+);
+
+test("workflow check says that a module is still loading", async ({ onTestFinished }) => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { promise, resolve } = Promise.withResolvers<void>();
+  Object.assign(globalThis, { slowIsLoaded: promise });
+  onTestFinished(() => void Reflect.deleteProperty(globalThis, "slowIsLoaded"));
+  const onSlow = vi.fn(() => resolve());
+  const loading = loadWorkflows(pathOf("slow.ts"), onSlow);
+  vi.advanceTimersByTime(5_000);
+  expect((await loading).workflows).toHaveLength(1);
+  expect(onSlow).toHaveBeenCalledOnce();
 });
 
 test("workflow check of code that ends the process does not pass", ({ command: { environment } }) => {

@@ -1,6 +1,7 @@
 import { CALLBACK_HEADERS } from "@tidemill/contract/signing";
 import { Tidemill } from "../client.ts";
 import { momentMs } from "../clock.ts";
+import { refuseInCheck } from "../refuse-in-check.ts";
 import { InvalidSignatureError } from "../verify/invalid-signature.ts";
 import { verifyCallback } from "../verify/verify-callback.ts";
 import { KeyState } from "../worker/key-state.ts";
@@ -95,6 +96,7 @@ async function register(
   { worker: { url, key, fetch, workflows }, secrets: [secret] }: ServeSettings,
   { endpointUrl, endpointTimeout, signal }: RegisterOptions,
 ): Promise<void> {
+  refuseInCheck("no workflow is registered");
   const client = new Tidemill({ url, key, fetch });
   for (const workflow of workflows.values()) {
     const endpoint = {

@@ -1,3 +1,4 @@
+import { refuseInCheck } from "../refuse-in-check.ts";
 import type { AnyWorkflow } from "../workflow/workflow.ts";
 import { WorkerCalls } from "./calls.ts";
 import { readWorkerOptions, type WorkerOptions, type WorkerSettings } from "./options.ts";
@@ -59,6 +60,7 @@ export class Worker {
   }
 
   async #run(): Promise<void> {
+    refuseInCheck("no worker starts");
     if (this.#stopping.signal.aborted) return;
     const listeners = { first: () => this.#beginStop(), second: () => this.#loop.giveUp() };
     const forgetSignals = onSignals(this.#settings.signals, listeners);
