@@ -58,11 +58,14 @@ export class Crashes {
 
 /**
  * The difference between a run without crashes and one with crashes, in words; null if there is none. If a step returned something else
- * when it was executed again, the runs cannot be compared.
+ * when it was executed again, the runs cannot be compared. Without `everywhere`, neither can those whose steps ended in another order:
+ * another step may have won a race.
  */
-export function differenceAfterCrashes(plain: RunEnd, crashed: RunEnd): string | null {
+export function differenceAfterCrashes(mode: CrashMode, plain: RunEnd, crashed: RunEnd): string | null {
   const outputs = new Map(plain.steps.map((step) => [step.key, textOf(step)]));
   if (crashed.steps.some((step) => outputs.has(step.key) && outputs.get(step.key) !== textOf(step))) return null;
+  const isReordered = plain.steps.some(({ key }, at) => crashed.steps[at] !== undefined && crashed.steps[at].key !== key);
+  if (isReordered && mode !== "everywhere") return null;
   const missing = plain.steps.find(({ key, type, status }) => type === "run" && status === "completed" && !crashed.effects.has(key));
   if (missing) return `Step "${missing.key}" has not had its effect.`;
   const more = [...crashed.effects.keys()].find((key) => !plain.seen.has(key));

@@ -34,12 +34,13 @@ export interface TestSettings {
   readonly fail?: Failures;
   /**
    * Ends executions early, and lets the run continue from its journal. When the run has completed, the whole journal is replayed. The test
-   * fails if a replay does or returns something else.
+   * fails if a replay does or returns something else. The run is also executed without crashes, and must do and return the same where its
+   * steps returned the same.
    *
    * - `afterEveryStep`: when a step has been stored, before the workflow learns of it. The test also fails if a step has its effect twice in
-   *   a run that completes in its first attempt.
-   * - `everywhere`: each outcome is also lost once before it is stored, as when a worker dies: steps have their effects again. The run is
-   *   executed without crashes first, and must do and return the same where its steps returned the same.
+   *   a run that completes in its first attempt. The run without crashes comes last, and is compared if its steps ended in the same order.
+   * - `everywhere`: each outcome is also lost once before it is stored, as when a worker dies: steps have their effects again. The run
+   *   without crashes comes first.
    */
   readonly crash?: CrashMode;
   /** Key of a step. When it has been stored, the run is cancelled, and its steps are undone. */
@@ -123,11 +124,14 @@ export async function testWorkflow<Input, Result>(
     substitutes: new Substitutes(settings.mocks ?? {}, settings.fail ?? {}),
     cancelAfter,
   });
-  // Its hooks are called once.
-  const plain = settings.crash === "everywhere" && (await runInMemory(workflow, input, settings, { ...fromTop(), isPlain: true }));
+  const { crash } = settings;
+  const runPlain = () => runInMemory(workflow, input, settings, { ...fromTop(), isPlain: true });
+  const before = crash === "everywhere" ? await runPlain() : null;
   const from = fromTop();
   const tested = await runInMemory(workflow, input, settings, from);
-  const difference = plain && differenceAfterCrashes(plain, tested);
+  // What the test has for the steps to change, such as a fake bank, is as new in the run that is returned.
+  const plain = crash === "afterEveryStep" ? await runPlain() : before;
+  const difference = crash && plain && differenceAfterCrashes(crash, plain, tested);
   if (difference) throw new Error(`With crashes, the run was different. ${difference}`);
   from.substitutes.checkUse(tested.status, tested.steps);
   const { effects: _, seen: __, ...shown } = tested;

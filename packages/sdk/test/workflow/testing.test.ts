@@ -167,7 +167,54 @@ describe("crash: afterEveryStep", () => {
     const crashed = await testWorkflow(order, { crash: "afterEveryStep" });
     expect(crashed.result).toEqual(plain.result);
     expect(crashed.result).toMatchObject({ items: 2, note: "declined", winner: "ship" });
-    expect(effects).toEqual(["a", "b", "ship"]);
+    // Once with crashes, and once without.
+    expect(effects).toEqual(["a", "b", "ship", "a", "b", "ship"]);
+  });
+
+  test("a variable that a step sets, and that a replay does not, is found", async () => {
+    const charged: number[] = [];
+    const bill = of(async ({ step }) => {
+      let total = 0;
+      await step.run("sum", () => {
+        total = 42;
+      });
+      await step.run("charge", () => void charged.push(total));
+      return total;
+    });
+    await expect(testWorkflow(bill, { crash: "afterEveryStep" })).rejects.toThrow(
+      'With crashes, the run was different. It ended as {"status":"completed","result":0}, and without crashes as {"status":"completed","result":42}.',
+    );
+    expect(charged).toEqual([0, 42]);
+  });
+
+  test("a step that only runs without crashes reach is found", async () => {
+    const bill = of(async ({ step }) => {
+      let total = 0;
+      await step.run("sum", () => {
+        total = 42;
+      });
+      if (total > 0) await step.run("charge", () => "charged");
+    });
+    await expect(testWorkflow(bill, { crash: "afterEveryStep" })).rejects.toThrow('Step "charge" has not had its effect.');
+  });
+
+  test("a race that a crash decides otherwise passes", async () => {
+    const raced = of(async ({ step }) => {
+      const twice = async () => {
+        await step.run("first", () => "1");
+        return step.run("second", () => "2");
+      };
+      const slow = step.run("slow", ({ signal }) => new Promise((resolve) => signal.addEventListener("abort", () => resolve("slow"))));
+      return Promise.race([twice(), slow]);
+    });
+    expect((await testWorkflow(raced, {})).result).toBe("2");
+    expect(await testWorkflow(raced, { crash: "afterEveryStep" })).toMatchObject({ status: "completed", result: "slow" });
+  });
+
+  test("the run with crashes is the first one that changes anything", async () => {
+    const sent: string[] = [];
+    const send = of(({ step }) => step.run("send", () => sent.push("mail")));
+    expect(await testWorkflow(send, { crash: "afterEveryStep" })).toMatchObject({ status: "completed", result: 1 });
   });
 
   test("a step that depends on what is not remembered is found", async () => {
