@@ -5,7 +5,7 @@ import { PageCode } from "../harness/page-code.ts";
 
 describe("the code of pages about workflows", () => {
   test.for([
-    ["workflows.md", 16],
+    ["workflows.md", 17],
     ["coming-from.md", 1],
   ] as const)("%s has the types that it needs, and prints what the page says", async ([name, blocks], { live, onTestFinished }) => {
     const page = new PageCode(name, { TIDEMILL_URL: live.url, TIDEMILL_KEY: live.key });
