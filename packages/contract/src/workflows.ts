@@ -136,10 +136,11 @@ const workflowFields = {
 export const Workflow = Type.Object(workflowFields, { title: "Workflow", description: "A workflow.", examples: [onboard] });
 export type Workflow = Static<typeof Workflow>;
 
-/** A workflow in the response to a request that may generate a secret. */
+/** A workflow in the response to its registration. */
 export const WorkflowWithSecret = Type.Object(
   {
     ...workflowFields,
+    changed: Type.Array(Type.String(), { description: "Names of the settings that this request changed; empty for a new workflow." }),
     endpoint_secret: Type.Optional(
       Type.String({
         pattern: ENDPOINT_SECRET,
@@ -149,12 +150,13 @@ export const WorkflowWithSecret = Type.Object(
   },
   {
     title: "WorkflowWithSecret",
-    description: "A workflow, with its secret when this request generated one.",
+    description: "A workflow, with what this request changed, and its secret when this request generated one.",
     examples: [
       {
         ...onboard,
         endpoint_url: "https://example.com/tidemill",
         has_endpoint_secret: true,
+        changed: ["endpoint_url"],
         endpoint_secret: "cbs_pJ0yqXcS3nUzvR1bW5d8tKfHmLgQaEoYiCxN2V7T4Zs",
       },
     ],

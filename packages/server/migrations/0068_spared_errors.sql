@@ -1,4 +1,4 @@
--- Why the last execution of a run reached no program. Null: it reached one. JSON.
+-- The error of the last execution of a run, if it used no attempt: `error` keeps that of the last attempt. JSON.
 alter table run add column spared_error text;
 
 -- A node of an earlier version leaves `waiting_since` null, as a run has it that was given to other code.

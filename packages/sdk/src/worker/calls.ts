@@ -185,12 +185,17 @@ export class WorkerCalls {
     return this.#sendOfRun(pathOf("runs", runId, "invocations"), invocation, RUN, signal);
   }
 
-  /** @throws {TidemillError} when the service refuses the settings, or something else responds for a minute */
-  async putWorkflow(id: string, settings: contract.PutWorkflow, signal: AbortSignal): Promise<void> {
+  /**
+   * Returns the names of the settings that this changed. Older services do not say.
+   *
+   * @throws {TidemillError} when the service refuses the settings, or something else responds for a minute
+   */
+  async putWorkflow(id: string, settings: contract.PutWorkflow, signal: AbortSignal): Promise<readonly string[]> {
     const body = JSON.stringify(settings);
     const limits = { timeoutMs: () => CALL_TIMEOUT_MS, maxPauseMs: MAX_PAUSE_MS };
     const call = { path: pathOf("workflows", id), encode: () => body, isFinal: () => true, shape: ENTITY, ...limits };
-    await this.#send({ method: "PUT", ...call }, signal);
+    const { response } = await this.#send({ method: "PUT", ...call }, signal);
+    return (response as Partial<contract.WorkflowWithSecret>).changed ?? [];
   }
 
   /** What the service does for a step of a run. Returns the output of the step. */

@@ -38,6 +38,19 @@ test("an event of a step starts the workflow that listens to it, once, and the c
   });
 });
 
+test("a worker that takes a workflow from its endpoint warns of it, once", async ({ client, worker }) => {
+  const onboard = workflow({ id: "onboard" }, () => null);
+  await client.workflows.put("onboard", { endpoint_url: "http://127.0.0.1:9/" });
+  const warnings: unknown[] = [];
+  const logger = { debug: quiet, info: quiet, error: quiet, warn: (...warning: unknown[]) => void warnings.push(warning) };
+  const isWorking = (name: string) => async () => (await client.workers.list()).data.some((one) => one.name === name);
+  for (const name of ["w1", "w2"]) {
+    worker([onboard], { logger, name });
+    await until(isWorking(name), `${name} to ask for work`);
+  }
+  expect(warnings).toEqual([[expect.stringContaining("The workflow had an endpoint"), { worker: "w1", workflow: "onboard" }]]);
+});
+
 test.for([
   { status: 200, body: "null" },
   { status: 200, body: "" },

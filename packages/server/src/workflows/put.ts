@@ -1,18 +1,18 @@
-import type { PutWorkflow } from "@tidemill/contract";
+import type { Plan, PutWorkflow } from "@tidemill/contract";
 import { resetCircuit } from "#circuits";
 import { type Db, invalid, type Transactional, type WorkspaceId } from "#kernel";
-import { insertLane, type LaneId, type LaneKey, type LaneSettings, lockLane, updateLane } from "#lanes";
+import { insertLane, type LaneKey, type LaneSettings, lockLane, updateLane } from "#lanes";
 import { putScheduleOfWorkflow } from "#schedules";
 import { checkEndpoint, secretFor, withoutCredentials } from "./endpoint.ts";
 import { putEvents } from "./events/put-events.ts";
 import { findWorkflow, findWorkflowOfLane, putWorkflowOfLane } from "./store.ts";
-import type { Workflow, WorkflowActor, WorkflowContext } from "./workflow.ts";
+import { showWorkflow, type Workflow, type WorkflowActor, type WorkflowContext } from "./workflow.ts";
 
 const DEFAULTS = { attempts: 3, backoffDelayMs: 1_000, timeoutSeconds: 30 };
 
 /**
- * Registers a workflow, or changes one. Returns it, whether it is new, the first tick of a schedule that is new or changed, and a signing
- * secret that was generated. A change closes an open circuit.
+ * Registers a workflow, or changes one. Returns it, the names of the settings that changed (null: it is new), the first tick of a schedule
+ * that is new or changed, and a signing secret that was generated. Closes an open circuit.
  *
  * @throws VALIDATION_ERROR for an event that starts too many workflows, an invalid cron expression, an unknown time zone, or a host that
  *   executions may not be sent to; PLAN_REQUIRED for an `endpoint_url` when the workspace's plan has no callbacks
@@ -23,50 +23,66 @@ export const putWorkflow = (
   { workspaceId, actorId, plan }: WorkflowActor,
   name: string,
   request: PutWorkflow,
-): Promise<{ workflow: Workflow; isNew: boolean; nextMs: number | null; secret: string | null }> => {
+): Promise<{ workflow: Workflow; changed: string[] | null; nextMs: number | null; secret: string | null }> => {
   checkEndpoint(guard, plan, request);
   return database.transaction(async (tx) => {
     const settings = settingsOf(request);
-    const { laneId, isNew } = await putLane(tx, workspaceId, name, settings);
-    const lane: LaneKey = { workspaceId, laneId };
-    const before = isNew ? null : await findWorkflowOfLane(tx, lane);
+    const { lane, before } = await putLane(tx, workspaceId, name, settings);
     const secret = secretFor(request, before?.endpoint_secret ?? null, random);
     await putWorkflowOfLane(tx, lane, request, secret.kept);
     await resetCircuit(tx, lane);
     await putEvents(tx, lane, request.events ?? []);
     const nextMs = await putScheduleOfWorkflow(tx, calendars, { ...lane, name }, patternOf(request), clock.nowMs());
-    await audit.record(tx, {
-      workspaceId,
-      actorId,
-      eventType: isNew ? "workflow.created" : "workflow.updated",
-      resourceType: "workflow",
-      resourceId: name,
-      input: withoutCredentials(request),
-      output: secret.generated === null ? null : { secret_made: true },
-    });
     const workflow = (await findWorkflow(tx, workspaceId, name)) as Workflow;
-    return { workflow, isNew, nextMs, secret: secret.generated };
+    const changed = before && differences(before, workflow, plan);
+    const made = secret.generated === null ? null : { secret_made: true };
+    // Each worker registers its workflows when it starts, and mostly changes nothing.
+    if (changed?.length !== 0)
+      await audit.record(tx, {
+        workspaceId,
+        actorId,
+        eventType: changed ? "workflow.updated" : "workflow.created",
+        resourceType: "workflow",
+        resourceId: name,
+        input: withoutCredentials(request),
+        output: changed ? { changed, ...made } : made,
+      });
+    return { workflow, changed, nextMs, secret: secret.generated };
   });
 };
 
 /**
- * Creates the lane of a workflow, or changes it. The lane is then locked, so that nobody deletes it before the transaction ends. A lane
- * that is deleted between the two statements is created again.
+ * Creates the lane of a workflow, or changes it. Returns it with the workflow that it had before. The lane is then locked, so that nobody
+ * deletes it before the transaction ends. A lane that is deleted between the two statements is created again.
  */
 async function putLane(
   tx: Db,
   workspaceId: WorkspaceId,
   name: string,
   settings: LaneSettings,
-): Promise<{ laneId: LaneId; isNew: boolean }> {
+): Promise<{ lane: LaneKey; before: Workflow | null }> {
   for (;;) {
     const created = await insertLane(tx, workspaceId, "workflow", name, settings);
-    if (created) return { laneId: created.id, isNew: true };
+    if (created) return { lane: { workspaceId, laneId: created.id }, before: null };
     const found = await lockLane(tx, workspaceId, "workflow", name);
     if (!found) continue;
-    await updateLane(tx, { workspaceId, laneId: found.id }, settings);
-    return { laneId: found.id, isNew: false };
+    const lane = { workspaceId, laneId: found.id };
+    const before = await findWorkflowOfLane(tx, lane);
+    await updateLane(tx, lane, settings);
+    return { lane, before };
   }
+}
+
+/** Fields of the record that are no settings: they follow from other fields, or change by themselves. */
+const NO_SETTINGS: ReadonlySet<string> = new Set(["updatedAt", "nextRunAt", "has_endpoint_secret", "endpoint_stopped"]);
+
+/** Names of the settings that changed. */
+function differences(before: Workflow, after: Workflow, plan: Plan): string[] {
+  const settings = (workflow: Workflow) => ({ ...showWorkflow(workflow, plan), endpoint_secret: workflow.endpoint_secret });
+  const old = settings(before);
+  return Object.entries(settings(after)).flatMap(([name, value]) =>
+    NO_SETTINGS.has(name) || JSON.stringify(value) === JSON.stringify(old[name as keyof typeof old]) ? [] : [name],
+  );
 }
 
 function patternOf({ cron = null, timezone = null }: PutWorkflow): { cron: string; timezone: string } | null {

@@ -61,7 +61,7 @@ export function mountWorkflows(api: Api, { tenants, waker, aborter, emit, onNext
       // The response has a secret.
       if (request.body.rotate_endpoint_secret || request.body.endpoint_secret !== undefined) requireConfirmedPerson(request);
       const actor = { ...requestActor(request), plan };
-      const { workflow, isNew, nextMs, secret } = await putWorkflow(tenants.of(actor.workspaceId), context, actor, name, request.body);
+      const { workflow, changed, nextMs, secret } = await putWorkflow(tenants.of(actor.workspaceId), context, actor, name, request.body);
       const lane = { workspaceId: workflow.workspace_id, laneId: workflow.id };
       if (nextMs !== null) onNextRun(nextMs);
       const release = async () => {
@@ -74,7 +74,9 @@ export function mountWorkflows(api: Api, { tenants, waker, aborter, emit, onNext
         if (secret === null) throw error;
         emit("run_release_failed", { workflow: name, error });
       }).finally(() => waker.wake([lane]));
-      return reply.code(isNew ? 201 : 200).send({ ...showWorkflow(workflow, plan), ...(secret !== null && { endpoint_secret: secret }) });
+      return reply
+        .code(changed ? 200 : 201)
+        .send({ ...showWorkflow(workflow, plan), changed: changed ?? [], ...(secret !== null && { endpoint_secret: secret }) });
     },
   );
 

@@ -37,3 +37,29 @@ test("a workflow that is deleted while it is registered again is created anew", 
   expect(await putting.put).toMatchObject({ status: 201, body: { id, attempts: 7 } });
   expect(await service.ok("GET", `/v1/workflows/${id}`)).toMatchObject({ attempts: 7 });
 });
+
+test("a registration that changes settings says which, also in the audit log, and one that changes nothing is not in it", async ({
+  service,
+}) => {
+  const endpoint = { endpoint_url: "http://127.0.0.1:9/", endpoint_timeout: 60, endpoint_secret: `cbs_${"s".repeat(43)}` };
+  const greet = { events: ["user.created"], cron: "0 9 * * *", timezone: "UTC", hooks: ["onFailure"], version: "1" };
+  const put = (settings: object) => service.ok("PUT", "/v1/workflows/greet", settings);
+  const expected = [
+    [{ ...greet, ...endpoint }, []],
+    [{ ...greet, ...endpoint }, []],
+    [{ ...greet, ...endpoint, endpoint_secret: `cbs_${"t".repeat(43)}` }, ["endpoint_secret"]],
+    [greet, ["endpoint_timeout", "endpoint_url"]],
+    [greet, []],
+    [{ attempts: 5, backoff: { type: "exponential", delay: 5_000 }, concurrency: 2 }, CHANGED_BY_ANOTHER],
+  ] as const;
+  for (const [settings, changed] of expected) expect((await put(settings)).changed.sort()).toEqual(changed);
+  const { data } = await service.ok("GET", "/v1/changes");
+  expect(data.map(({ type, settings }: { type: string; settings: string[] }) => [type, settings.sort()]).reverse()).toEqual([
+    ["workflow.created", []],
+    ["workflow.updated", ["endpoint_secret"]],
+    ["workflow.updated", ["endpoint_timeout", "endpoint_url"]],
+    ["workflow.updated", CHANGED_BY_ANOTHER],
+  ]);
+});
+
+const CHANGED_BY_ANOTHER = ["attempts", "backoff", "concurrency", "cron", "events", "hooks", "timezone", "version"];

@@ -76,7 +76,7 @@ export interface RunFailure extends RunKey {
   /** JSON text. */
   readonly error: string;
   readonly laneId: LaneId;
-  /** False: the execution reached no program (decision 80). */
+  /** False: the execution reached no program, or got further before it ended without an outcome (decisions 80 and 82). */
   readonly usesAttempt: boolean;
   /** The execution whose program has reported the failure. Null: none has. */
   readonly reported: number | null;
