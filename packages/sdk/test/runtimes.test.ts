@@ -81,10 +81,11 @@ beforeAll(async () => {
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 describe("the client's bundle", () => {
-  test("it imports nothing, and contains only the client, and what the contract says of limits, journals and signatures", () => {
+  test("it imports nothing, and contains only the client, and what the contract says of limits, journals, signatures and checks", () => {
     const foreign = bundle.modules.filter((id) => !id.includes("/packages/sdk/src/"));
     const names = foreign.map((id) => id.split("/packages/")[1]);
-    expect(names.sort()).toEqual(["contract/src/journal.ts", "contract/src/limits.ts", "contract/src/signing.ts"]);
+    const subpaths = ["journal", "limits", "signing", "workflow-check"];
+    expect(names.sort()).toEqual(subpaths.map((name) => `contract/src/${name}.ts`));
     expect(bundle.imports).toEqual([]);
   });
 
