@@ -21,6 +21,7 @@ async function pack(into: string): Promise<string[]> {
   await mkdir(path.join(copy, "packages"), { recursive: true });
   for (const name of ["package.json", "package-lock.json", "tsconfig.json", "tsconfig.build.json"])
     await cp(path.join(REPOSITORY, name), path.join(copy, name));
+  await cp(path.join(REPOSITORY, "scripts/source-condition.js"), path.join(copy, "scripts/source-condition.js"));
   for (const name of PACKAGES) {
     const from = path.join(REPOSITORY, "packages", name);
     // The pages are built before the tests, from the same sources.
@@ -51,13 +52,21 @@ async function linkModules(copy: string): Promise<void> {
   }
 }
 
-test("npx tidemill up works in an empty folder from the packed packages", { timeout: TIMEOUT_MS }, async ({ stage }) => {
+test("npx tidemill up works in an empty folder from packages, which name no sources", { timeout: TIMEOUT_MS }, async ({ stage }) => {
   const directory = stage.directory();
   const tarballs = await pack(directory);
   const empty = path.join(directory, "empty");
   await mkdir(empty);
   await run("npm", ["install", "--prefer-offline", "--no-audit", "--no-fund", ...tarballs], { cwd: empty });
+  for (const name of PACKAGES) {
+    const [packed, own] = [path.join(directory, "repository"), REPOSITORY].map((of) => path.join(of, "packages", name, "package.json"));
+    expect(await readFile(packed as string, "utf8")).toBe(await readFile(own as string, "utf8"));
+  }
   await rm(path.join(directory, "repository"), { recursive: true });
+
+  // The condition of the repository, with which its own command loads an app's modules.
+  const imports = `await import("@tidemill/sdk/testing"); await import("@tidemill/contract/journal");`;
+  await run(process.execPath, ["--conditions=source", "--input-type=module", "--eval", imports], { cwd: empty });
 
   const env = {
     PATH: process.env.PATH,
