@@ -20,18 +20,22 @@ describe("a worker", () => {
   test("fails an attempt when the handler throws, and the job is tried again", async ({ service, worker }) => {
     const queue = await service.queue();
     const attempts: number[] = [];
-    worker({
-      [queue]: ({ attempt }: WorkerJob) => {
-        attempts.push(attempt);
-        if (attempt === 1) throw new Error("no connection");
-      },
-    });
+    const logger = new Log();
+    const handler = ({ attempt }: WorkerJob) => {
+      attempts.push(attempt);
+      if (attempt === 1) throw new Error("no connection", { cause: new TypeError("no such host") });
+    };
+    worker({ [queue]: handler }, { logger, name: "mailer" });
     const { id } = await service.enqueue({ queue });
     await untilState(service, queue, id, "delayed");
     expect((await service.job({ queue, id })).last_error).toMatchObject({ code: "WORKER_FAILED", message: "Error: no connection" });
     await service.advance(60);
     await untilState(service, queue, id, "completed");
     expect(attempts).toEqual([1, 2]);
+    const fields = { worker: "mailer", queue, job: id, attempt: 1, attempts: 3 };
+    const error = expect.stringMatching(/^Error: no connection\n +at handler .*\nCaused by: TypeError: no such host\n +at /s);
+    const line = { level: "warn", message: "An attempt of a job failed.", fields: { ...fields, error } };
+    expect(logger.lines.filter(({ level }) => level === "warn")).toEqual([line]);
   });
 
   test("sends a job to the dead-letter queue for a NonRetryableError, and waits for a RetryAfterError", async ({ service, worker }) => {

@@ -1,6 +1,7 @@
 import type * as contract from "@tidemill/contract";
 import { LIMITS } from "@tidemill/contract/limits";
 import { parsePayload } from "../schema.ts";
+import { stackText } from "../stack-text.ts";
 import { thrownText } from "../thrown-text.ts";
 import { JobAbortedError } from "./errors.ts";
 import { workerJob } from "./job.ts";
@@ -12,7 +13,11 @@ import { retryOf } from "./retry-of.ts";
 const NO_TEXT = "The handler threw an object without a text.";
 
 /** Runs the handler of a job. Never rejects. */
-export async function runJob({ handlers, logger }: WorkerSettings, taken: contract.TakenJob, signal: AbortSignal): Promise<Outcome> {
+export async function runJob(
+  { handlers, logger, name: worker }: WorkerSettings,
+  taken: contract.TakenJob,
+  signal: AbortSignal,
+): Promise<Outcome> {
   try {
     const entry = handlers.get(taken.queue);
     if (!entry) return { outcome: "released" };
@@ -22,6 +27,8 @@ export async function runJob({ handlers, logger }: WorkerSettings, taken: contra
   } catch (error) {
     // A job that was interrupted by a stop has not failed.
     if (isShutdown(signal.reason)) return { outcome: "released" };
+    const { id: job, queue, attempt, attempts } = taken;
+    logger.warn("An attempt of a job failed.", { worker, queue, job, attempt, attempts, error: stackText(error) });
     return { outcome: "failed", error: messageOf(error), ...retryOf(error) };
   }
 }

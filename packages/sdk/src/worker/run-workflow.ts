@@ -1,5 +1,7 @@
 import type * as contract from "@tidemill/contract";
 import { LIMITS } from "@tidemill/contract/limits";
+import { stackText } from "../stack-text.ts";
+import { StepError } from "../workflow/errors.ts";
 import { executeRun } from "../workflow/execute.ts";
 import { failureOf } from "../workflow/failure.ts";
 import type { NeededHost } from "../workflow/host.ts";
@@ -28,7 +30,7 @@ export async function runWorkflow(
 ): Promise<Outcome> {
   const workflow = workflows.get(taken.workflowId);
   if (!workflow) return { outcome: "released" };
-  const { runId: run, workflowId } = taken;
+  const { runId: run, workflowId, attempt, attempts } = taken;
   const runCalls = new RunCalls(calls, leases, taken, held);
   const store: Store = (steps) => runCalls.store(steps);
   const warn = (message: string) => logger.warn(message, { worker, run, workflow: workflowId });
@@ -50,9 +52,24 @@ export async function runWorkflow(
     checksRaces: replayEachStep,
     onUnawaited: replayEachStep ? "fail" : ({ message }) => warn(message),
     onUnstopped: (key) => warn(unstopped(key)),
+    onFailed: (thrown) => {
+      const step = thrown instanceof StepError ? { step: thrown.step } : {};
+      const fields = { worker, run, workflow: workflowId, attempt, attempts, ...step };
+      logger.warn("An attempt of a run failed.", { ...fields, error: stackText(thrown) });
+    },
   };
   try {
     const outcome = await executeRun(workflow, taken, host);
+    if (outcome.outcome === "unfit") {
+      const { step, error } = outcome;
+      logger.warn("The journal of a run does not fit the code of this worker. The run waits for other code.", {
+        worker,
+        run,
+        workflow: workflowId,
+        step,
+        error,
+      });
+    }
     const isSettled = outcome.outcome === "released" || outcome.outcome === "unfit";
     const ending = isSettled ? outcome : await reported(outcome, store, held.lost.signal);
     return { ...ending, ...runCalls.endProgress() };

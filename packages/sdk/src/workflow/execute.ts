@@ -37,6 +37,7 @@ export async function executeRun(workflow: AnyWorkflow, run: TakenRun, needed: N
   const end = onlyUndoes ? reached : await checkedEnd(execution, run, reached, check);
   const outcome = onlyUndoes && end.kind !== "aborted" ? await undoRun(execution, run, end) : await conclude(execution, run, end);
   host.signal.removeEventListener("abort", abort);
+  if (outcome.outcome === "failed") host.onFailed(end.kind === "threw" ? end.error : outcome.error);
   return outcome;
 }
 

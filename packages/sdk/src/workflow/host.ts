@@ -42,6 +42,8 @@ export interface RunHost {
   readonly stopsWithinMs: number;
   /** Must not throw. */
   readonly onUnstopped: (key: string) => void;
+  /** Called with what an attempt that has failed has thrown. Must not throw. */
+  readonly onFailed: (thrown: unknown) => void;
   /** Whether the journal is replayed after each step, to check that the program does the same again. */
   readonly replayEachStep?: boolean;
   /** Whether a run fails if its program passes to `step.race` what cannot be cancelled. */
@@ -75,6 +77,7 @@ export const liveHost = (needed: NeededHost): RunHost => ({
   shouldYield: () => false,
   stopsWithinMs: 10_000,
   onUnstopped: () => {},
+  onFailed: () => {},
   progress: () => {},
   onUnawaited: () => {},
   ...needed,

@@ -6,6 +6,12 @@ import { FakeService } from "./fake-service.ts";
 const quiet = () => {};
 const SILENT: Logger = { debug: quiet, info: quiet, warn: quiet, error: quiet };
 
+/** A logger that keeps its warnings. */
+function collecting(): { warnings: [string, unknown][]; logger: Logger } {
+  const warnings: [string, unknown][] = [];
+  return { warnings, logger: { ...SILENT, warn: (message, fields) => void warnings.push([message, fields]) } };
+}
+
 const test = base
   .extend("service", async ({}, { onCleanup }) => {
     const service = await FakeService.start();
@@ -39,8 +45,7 @@ describe("a worker with workflows", () => {
   test.for([false, true])(
     "warns of a step that a workflow did not await, or fails the run in development: %s",
     async (replayEachStep, { service, worker }) => {
-      const warnings: [string, unknown][] = [];
-      const logger = { ...SILENT, warn: (message: string, fields?: object) => void warnings.push([message, fields]) };
+      const { warnings, logger } = collecting();
       worker(({ step }) => void step.run("send", () => 1), { logger, name: "w1", replayEachStep });
       const run = service.trigger("onboard");
       const failed = { outcome: "failed", error_name: "UnawaitedStepError", retry: false };
@@ -86,11 +91,29 @@ describe("a worker with workflows", () => {
   });
 
   test("reports a failure with its name and message", async ({ service, worker }) => {
-    worker(() => {
+    const { warnings, logger } = collecting();
+    const program = () => {
       throw new RangeError("no cover");
-    });
+    };
+    worker(program, { logger, name: "w1" });
     const run = service.trigger("onboard");
     await expect.poll(() => run.settled).toMatchObject([{ outcome: "failed", error_name: "RangeError", error: "no cover" }]);
+    const error = expect.stringMatching(/^RangeError: no cover\n +at program /);
+    const fields = { worker: "w1", run: run.runId, workflow: "onboard", attempt: 1, attempts: 5, error };
+    expect(warnings).toEqual([["An attempt of a run failed.", fields]]);
+  });
+
+  test("logs where a step has thrown, and which step it was", async ({ service, worker }) => {
+    const { warnings, logger } = collecting();
+    const load = () => {
+      throw new TypeError("no rows");
+    };
+    worker(({ step }) => step.run("load", load), { logger });
+    const run = service.trigger("onboard");
+    await expect.poll(() => run.settled).toHaveLength(1);
+    expect(warnings).toEqual([
+      ["An attempt of a run failed.", expect.objectContaining({ step: "load", error: expect.stringContaining("at load ") })],
+    ]);
   });
 
   test("reports a run whose workflow throws what cannot be read", async ({ service, worker }) => {
