@@ -36,18 +36,15 @@ export type Pushed = contract.PushedRun | contract.PushedHook;
 export async function executePushed({ settings, key }: PushedTo, pushed: Pushed, signal: AbortSignal, heldMs: number): Promise<string> {
   if (pushed.kind === "hook") return outcomeText(await runHook(settings, pushed));
   const [controller, lost] = [new AbortController(), new AbortController()];
-  const lose = (_id: string, why: AbortCause, message?: string) => {
+  const abort = (why: AbortCause, message?: string) => {
     lost.abort(new RunAbortedError(why, message));
     controller.abort(new RunAbortedError(why, message));
   };
+  const lose = (_id: string, why: AbortCause) => abort(why);
   const setting = `(endpoint_timeout: ${Math.round(heldMs / 1_000)} s)`;
   const end = () =>
-    lose(
-      pushed.runId,
-      "disconnected",
-      `The service no longer waits for this execution: the run was cancelled, or its time is over ${setting}.`,
-    );
-  const overdue = () => lose(pushed.runId, "timed_out", `The time for this execution of the run is over ${setting}.`);
+    abort("disconnected", `The service no longer waits for this execution: the run was cancelled, or its time is over ${setting}.`);
+  const overdue = () => abort("timed_out", `The time for this execution of the run is over ${setting}.`);
   const timer = setTimeout(overdue, heldMs);
   const yieldsAtMs = elapsedMs() + heldMs * STEPS_BEGIN_WITHIN;
   const shouldYield = () => elapsedMs() >= yieldsAtMs;

@@ -3,7 +3,7 @@ import { wait } from "../wait.ts";
 /**
  * Frees the permit that was acquired; a second call does nothing.
  *
- * @param afterMs frees it later, or when the signal aborts that it was acquired with. Milliseconds
+ * @param afterMs frees it so much later. Milliseconds
  */
 export type Release = (afterMs?: number) => void;
 

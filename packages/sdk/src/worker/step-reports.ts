@@ -57,7 +57,7 @@ class Postponed extends Error {
 /**
  * Sends the reports of executions on their steps. Reports of several runs at the same time share a call.
  *
- * A report that cannot be stored at the moment holds up no other: only its first try is a batch of its batcher. Then it is repeated beside
+ * A report that cannot be stored at the moment holds up no other: only its first try takes a place in the batcher. Then it is repeated beside
  * them, by few calls at a time, in turn, each of which keeps its permit for the pause after its failure. So while the whole service is away,
  * few calls of a worker reach it, no matter how many reports wait. When it is back, the next of them succeed, and so the others follow
  * without a pause. A call with several reports is repeated in halves: one report at fault does not keep the others from being stored.

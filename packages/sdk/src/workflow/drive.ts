@@ -69,7 +69,7 @@ export async function drive(execution: Execution, { check = null, onlyUndoes = f
         advance(execution, program);
       }
     } else if (!check && !onlyUndoes && execution.goesOn && !isHeld(execution) && !execution.mustYield) {
-      // Rule 2.
+      // Rule 2, if rule 7 lets it.
       advance(execution, program);
     }
     sleeps.start();

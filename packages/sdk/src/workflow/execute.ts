@@ -174,9 +174,8 @@ function retryOfStep({ outbox, failures }: Execution, { step }: StepError): Retr
   return isForgotten ? retryOf(failures.thrownBy(step)) : { retry: false };
 }
 
-/** What the program has seen is stored. Failures that it has not awaited are stored, too, so that their steps are not executed again. */
-async function yieldRun({ outbox, failures }: Execution): Promise<RunOutcome> {
-  for (const failed of failures.held) outbox.add(failed);
+/** What the program has seen is stored. A step that has failed and is not awaited yet is executed again, as if the run were tried again. */
+async function yieldRun({ outbox }: Execution): Promise<RunOutcome> {
   await outbox.sendKept().catch(() => {});
   return { outcome: "released" };
 }

@@ -44,7 +44,7 @@ export async function undoFailed(execution: Execution, run: TakenRun, error: Run
   try {
     const { name, message } = error;
     await execution.host.store([{ key: UNDO_BEGUN, type: "undo", status: "completed", output: { name, message }, attempt: 1 }]);
-    return await undoSteps(execution, run);
+    return await undoSteps(execution, run, { hasStored: true });
   } catch (thrown) {
     // The service lets another execution undo the rest.
     return !execution.host.signal.aborted && !isLeaseLost(thrown);
@@ -54,11 +54,13 @@ export async function undoFailed(execution: Execution, run: TakenRun, error: Run
 /**
  * Undoes completed steps one by one, the last one first, and stores each outcome. Returns false if it was aborted, if the lease is lost, or
  * if the next execution has to undo the rest because time runs short.
+ *
+ * @param hasStored whether this execution has stored something before, so that the next one gets further even if this one undoes nothing
  */
-async function undoSteps(execution: Execution, run: TakenRun): Promise<boolean> {
+async function undoSteps(execution: Execution, run: TakenRun, { hasStored = false } = {}): Promise<boolean> {
   const { host } = execution;
   for (const [at, { key, output }] of execution.toUndo.entries()) {
-    if (at > 0 && host.shouldYield()) return false;
+    if ((hasStored || at > 0) && host.shouldYield()) return false;
     const reported = await undoOne(execution, run, key, output);
     if (!reported) return false;
     try {

@@ -1,13 +1,15 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { PushedRun } from "@tidemill/contract";
-import { type Logger, nodeHandler, type ServeOptions, serve, type Tidemill, workflow } from "@tidemill/sdk";
+import { type Logger, nodeHandler, type ServeOptions, serve, type Tidemill, TidemillError, workflow } from "@tidemill/sdk";
 import { expect, onTestFinished, vi } from "vitest";
 import { until } from "../../../server/test/harness/service.ts";
 import type * as realClock from "../../src/clock.ts";
 import { executePushed } from "../../src/serve/execute.ts";
 import { readServeOptions } from "../../src/serve/options.ts";
+import { WorkerCalls } from "../../src/worker/calls.ts";
 import { KeyState } from "../../src/worker/key-state.ts";
+import { RunAbortedError } from "../../src/workflow/errors.ts";
 import { test as base } from "../harness/live.ts";
 
 /** How far the clock of executions is ahead of the real one. Milliseconds. */
@@ -81,6 +83,32 @@ test("a run may take longer than an execution: each begins no step after half of
   expect(executed).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
   expect(await tidemill.runs.get(runId)).toMatchObject({ result: 1, attempt: 1, error: null });
   expect(outcomes).toEqual(["released", "released", "released", "released", "released", "completed"]);
+});
+
+test("a lost lease is the reason of the signal, and the message has no token", async ({ live, host }) => {
+  const [reached, reason] = [Promise.withResolvers<string>(), Promise.withResolvers<Error>()];
+  const lost = workflow({ id: "lost" }, async ({ step, run }) => {
+    const slow = step.run("slow", ({ signal }) => {
+      reached.resolve(run.id);
+      return new Promise<void>((resolve) => {
+        signal.addEventListener("abort", () => {
+          reason.resolve(signal.reason as Error);
+          resolve();
+        });
+      });
+    });
+    await step.run("first", () => 1);
+    await step.run("second", () => 2);
+    await slow;
+  });
+  vi.spyOn(WorkerCalls.prototype, "storeSteps").mockImplementation(async () => {
+    await reached.promise;
+    throw new TidemillError({ code: "LEASE_LOST", message: "The lease is lost.", status: 409 });
+  });
+  onTestFinished(() => void vi.restoreAllMocks());
+  await host(lost);
+  await start(live.tidemill, "lost");
+  expect(await reason.promise).toMatchObject({ why: "lease_lost", message: new RunAbortedError("lease_lost").message });
 });
 
 test("when its time is over, the signal of the step in progress says so", async ({ silent }) => {

@@ -74,6 +74,41 @@ describe("an execution whose time is limited", () => {
     expect(await run.execute({ shouldYield })).toMatchObject({ outcome: "suspended", steps: [{ key: "b", output: 2 }] });
   });
 
+  test("does not store a failure that the program has not awaited: the step is executed again", async () => {
+    let tries = 0;
+    const run = new MemoryRun(async ({ step }: Context) => {
+      const first = step.run("first", () => {
+        tries += 1;
+        if (tries === 1) throw new Error("It failed by chance.");
+        return "first";
+      });
+      await step.run("b", () => 1);
+      await step.run("c", () => 2);
+      return first;
+    });
+    expect(await run.execute({ shouldYield })).toEqual(RELEASED);
+    expect(run.keys).toEqual(["b"]);
+    await run.execute({ shouldYield });
+    expect(await run.execute()).toMatchObject({ outcome: "completed", result: "first" });
+  });
+
+  test("begins no undo when it has stored why the run fails", async () => {
+    const undone: string[] = [];
+    let isLate = false;
+    const run = new MemoryRun(
+      async ({ step }: Context) => {
+        await step.run("a", () => "a", { undo: () => void undone.push("a") });
+        isLate = true;
+        throw new NonRetryableError("no");
+      },
+      { journal: [{ ...done("a"), undoable: true }] },
+    );
+    expect(await run.execute({ shouldYield: () => isLate })).toEqual(RELEASED);
+    expect(undone).toEqual([]);
+    expect(await run.execute({ shouldYield: () => isLate })).toMatchObject({ outcome: "failed", error: "no", retry: false });
+    expect(undone).toEqual(["a"]);
+  });
+
   test("undoes one step, and leaves the others to the next one", async () => {
     const undone: string[] = [];
     const run = new MemoryRun(
@@ -84,8 +119,10 @@ describe("an execution whose time is limited", () => {
       { journal: ["a", "b", "c"].map((name) => ({ ...done(name), undoable: true })) },
     );
     expect(await run.execute({ shouldYield })).toEqual(RELEASED);
-    expect(undone).toEqual(["c"]);
-    expect(await run.execute({ shouldYield })).toEqual(RELEASED);
+    for (const last of ["c", "b"]) {
+      expect(await run.execute({ shouldYield })).toEqual(RELEASED);
+      expect(undone.at(-1)).toBe(last);
+    }
     expect(await run.execute({ shouldYield })).toMatchObject({ outcome: "failed", error: "no", retry: false });
     expect(undone).toEqual(["c", "b", "a"]);
   });

@@ -14,6 +14,7 @@ export type AttemptResult =
       readonly retryAfterSeconds: number | null;
       /** The handler wants no further attempt. */
       readonly forGood: boolean;
+      /** As for an endpoint that could not be reached. */
       readonly advanced?: true;
       readonly report?: string;
     }
@@ -60,8 +61,8 @@ export type AttemptResult =
       readonly kind: "postponed";
       readonly waitMs: number;
       readonly shortage?: true;
-      /** The program released the job. It need not wait if the attempt has advanced. */
-      readonly released?: true;
+      /** The program released the job: after the wait that it named, or soon, which is at once if the attempt has advanced. */
+      readonly released?: "later" | "soon";
     }
   /** There is no result: the attempt was aborted, or the queue lost its callback_url after the claim. */
   | { readonly kind: "withdrawn" };
@@ -71,7 +72,7 @@ export type Verdict =
   | { readonly kind: "complete"; readonly status: number | null; readonly result: string | null; readonly report?: string }
   | { readonly kind: "retry"; readonly waitMs: number; readonly error: LastError; readonly report?: string }
   | { readonly kind: "fail"; readonly error: LastError; readonly report?: string }
-  /** The attempt is spared: the circuit is open, or nothing was sent. With a wait of 0 the job returns to `waiting`. */
+  /** The attempt is spared: the circuit is open, nothing was sent, or it has advanced. With a wait of 0 the job returns to `waiting`. */
   | { readonly kind: "defer"; readonly waitMs: number; readonly error: LastError; readonly report?: string }
   | { readonly kind: "release"; readonly waitMs: number; readonly report?: string };
 
@@ -152,9 +153,9 @@ export function backoffMs(delayMs: number, counted: number, fraction: number): n
 }
 
 /**
- * Whether a result shows that its endpoint works. A program works that has stored steps. Else it does not if there was no response, or a response with a 5xx status, which proxies send
- * for dead servers. A handler that refuses a job works, even if it refuses the job for good. So does a program that reports an outcome.
- * Null when nothing was sent.
+ * Whether a result shows that its endpoint works. A program that has stored steps works. Otherwise, no response or a 5xx status means that
+ * it does not: proxies send those for dead servers. A handler that refuses a job works, even if it refuses the job for good. So does a
+ * program that reports an outcome or releases the job. Null when nothing was sent.
  */
 export function showsLife(result: AttemptResult): boolean | null {
   switch (result.kind) {
@@ -166,6 +167,8 @@ export function showsLife(result: AttemptResult): boolean | null {
       return result.advanced === true || result.forGood || result.status < 500 || result.status > 599;
     case "unreachable":
       return result.code === "NODE_LOST" ? null : result.advanced === true;
+    case "postponed":
+      return result.released ? true : null;
     default:
       return null;
   }

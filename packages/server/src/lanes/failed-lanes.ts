@@ -38,7 +38,7 @@ export class LaneTries<Lane extends LaneKey> {
   readonly #onFailed: (lane: Lane, error: unknown) => void;
   #timeouts = 0;
 
-  /** @param failed lanes that failed, the longest ago first. This one is added when it fails, and removed when it does not. */
+  /** @param failed lanes that failed, the longest ago first. A lane is added when it fails, and removed when it does not. */
   constructor(failed: Set<LaneId>, onFailed: (lane: Lane, error: unknown) => void) {
     this.#failed = failed;
     this.#onFailed = onFailed;

@@ -159,17 +159,22 @@ export class Push implements Attempt {
     }
   }
 
-  /** Finds out whether steps were stored, for a result to which that matters. */
+  /** Finds out whether steps were stored, for a result to which that matters. While nobody can tell, no attempt is used. */
   async #withAdvance(result: AttemptResult): Promise<AttemptResult> {
-    switch (result.kind) {
-      case "unreachable":
-        return !result.unsent && (await this.#hasAdvanced()) ? { ...result, advanced: true } : result;
-      case "refused":
-        return !result.forGood && (await this.#hasAdvanced()) ? { ...result, advanced: true } : result;
-      case "postponed":
-        return result.released && (await this.#hasAdvanced()) ? { kind: "postponed", waitMs: 0 } : result;
-      default:
-        return result;
+    try {
+      switch (result.kind) {
+        case "unreachable":
+          return !result.unsent && (await this.#hasAdvanced()) ? { ...result, advanced: true } : result;
+        case "refused":
+          return !result.forGood && (await this.#hasAdvanced()) ? { ...result, advanced: true } : result;
+        case "postponed":
+          return result.released === "soon" && (await this.#hasAdvanced()) ? { ...result, waitMs: 0 } : result;
+        default:
+          return result;
+      }
+    } catch (error) {
+      if (!(error instanceof ProblemError)) throw error;
+      return result.kind === "postponed" ? result : { kind: "postponed", waitMs: POSTPONE_MS };
     }
   }
 

@@ -35,7 +35,7 @@ export function* readResponse(kind: string, response: Response, nowMs: number, r
     }
     if (outcome.outcome === "released") {
       const waitMs = (outcome.retry_in ?? 0) * 1_000;
-      return waitMs > 0 ? { kind: "postponed", waitMs } : { kind: "postponed", waitMs: RELEASED_MS, released: true };
+      return waitMs > 0 ? { kind: "postponed", waitMs, released: "later" } : { kind: "postponed", waitMs: RELEASED_MS, released: "soon" };
     }
     // The code at the endpoint counts as code without a version.
     return yield* readOutcome(kind, outcome, readReported(outcome), { redactor, version: null });

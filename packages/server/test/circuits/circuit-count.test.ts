@@ -38,6 +38,11 @@ describe("what an answer says of its endpoint", () => {
     ["no such name: it does not", unreachable("DNS"), false],
     ["an address that is not allowed: it does not", unreachable("BLOCKED_ADDRESS"), false],
     ["nothing was sent: nothing", { kind: "unsendable", code: "SECRET_NOT_FOUND", message: "None." }, null],
+    ["no answer in time, but steps were stored: it lives", { ...unreachable("TIMEOUT"), advanced: true } as AttemptResult, true],
+    ["503, but steps were stored: it lives", { ...refused(503), advanced: true } as AttemptResult, true],
+    ["released: it lives", { kind: "postponed", waitMs: 1_000, released: "soon" }, true],
+    ["released after a wait: it lives", { kind: "postponed", waitMs: 5_000, released: "later" }, true],
+    ["the node could not send it: nothing", { kind: "postponed", waitMs: 1_000 }, null],
     ["the attempt was broken off: nothing", { kind: "withdrawn" }, null],
   ])("an answer says whether its endpoint lives: %s", ([, answer, life]) => {
     expect(showsLife(answer)).toBe(life);

@@ -297,6 +297,19 @@ test("an execution that is released after it has stored a step goes on at once, 
   expect(await workflow.get(runId)).toMatchObject({ attempt: 1 });
 });
 
+test.for([{ outcome: "released" }, { outcome: "released", retry_in: 1 }])(
+  "an execution that is released closes the circuit: %o",
+  async (released, { service }) => {
+    const workflow = await pushedWorkflow(service, () => (workflow.executions().length === 1 ? released : COMPLETED), {});
+    await putCircuit(service.database, await laneOfWorkflow(service, workflow.id));
+    const runId = await workflow.trigger();
+    await until(() => workflow.executions().length === 1, "the run to be the probe");
+    await until(async () => (await service.database.query("select from circuit")).length === 0, "the circuit to be closed");
+    await service.advance(2);
+    await workflow.untilStatus(runId, "completed");
+  },
+);
+
 test("an execution that is released comes again, and uses no attempt", async ({ service }) => {
   const workflow = await pushedWorkflow(service, () => (workflow.executions().length === 1 ? { outcome: "released" } : COMPLETED), {
     attempts: 1,
