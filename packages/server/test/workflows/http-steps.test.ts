@@ -206,14 +206,15 @@ describe("an http step whose call fails", () => {
     const isDelayed = async () => typeof (await flow.get(runId)).waitingFor[0]?.nextAttemptAt === "string";
     await until(isDelayed, "an attempt to fail");
     const message = "The response has the status 503: Come later";
+    const nextAttemptAt = new Date(service.clock.nowMs() + 90_000).toISOString();
     expect((await flow.get(runId)).waitingFor).toMatchObject([
       {
         attempt: 1,
-        nextAttemptAt: new Date(service.clock.nowMs() + 90_000).toISOString(),
+        nextAttemptAt,
         lastError: { code: "HTTP_STATUS", message, status: 503 },
       },
     ]);
-    const failed = "its last attempt failed with HTTP_STATUS 503; attempt 2 of 3 is due in 1 min 30 s (2026-11-21T12:01:30.000Z)";
+    const failed = `its last attempt failed with HTTP_STATUS 503; attempt 2 of 3 is due in 1 min 30 s (${nextAttemptAt})`;
     expect(await service.ok("GET", `/v1/runs/${runId}/explain`)).toMatchObject({
       heldBy: ["steps"],
       summary: `Not running: it waits for the response to "fetch" (${failed}).`,
