@@ -33,7 +33,7 @@ describe("a worker", () => {
     await untilState(service, queue, id, "completed");
     expect(attempts).toEqual([1, 2]);
     const fields = { worker: "mailer", queue, job: id, attempt: 1, attempts: 3 };
-    const error = expect.stringMatching(/^Error: no connection\n +at handler .*\nCaused by: TypeError: no such host\n +at /s);
+    const error = expect.stringMatching(/^Error: no connection\n +at .*handler .*\nCaused by: TypeError: no such host\n +at /s);
     const line = { level: "warn", message: "An attempt of a job failed.", fields: { ...fields, error } };
     expect(logger.lines.filter(({ level }) => level === "warn")).toEqual([line]);
   });
