@@ -1,6 +1,5 @@
 import type * as contract from "@tidemill/contract";
 import { LIMITS } from "@tidemill/contract/limits";
-import { elapsedMs } from "../clock.ts";
 import { TidemillError } from "../error.ts";
 import { WorkerCalls } from "../worker/calls.ts";
 import type { AbortCause } from "../worker/errors.ts";
@@ -46,6 +45,7 @@ export async function executePushed({ settings, key }: PushedTo, pushed: Pushed,
     abort("disconnected", `The service no longer waits for this execution: the run was cancelled, or its time is over ${setting}.`);
   const overdue = () => abort("timed_out", `The time for this execution of the run is over ${setting}.`);
   const timer = setTimeout(overdue, heldMs);
+  const { elapsedMs } = settings;
   const yieldsAtMs = elapsedMs() + heldMs * STEPS_BEGIN_WITHIN;
   const shouldYield = () => elapsedMs() >= yieldsAtMs;
   signal.addEventListener("abort", end, { once: true });

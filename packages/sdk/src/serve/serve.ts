@@ -5,6 +5,7 @@ import { refuseInCheck } from "../refuse-in-check.ts";
 import { InvalidSignatureError } from "../verify/invalid-signature.ts";
 import { verifyCallback } from "../verify/verify-callback.ts";
 import { KeyState } from "../worker/key-state.ts";
+import type { Logger } from "../worker/logger.ts";
 import { readWorkflows } from "../worker/options.ts";
 import { registrationOf } from "../workflow/registration.ts";
 import { executePushed, type Pushed } from "./execute.ts";
@@ -48,15 +49,19 @@ export interface Serve {
  */
 export function serve(options: ServeOptions): Serve {
   if (readWorkflows(options.workflows).size === 0) throw new TypeError("workflows must contain at least one workflow.");
-  const key = new KeyState("Executions that report steps end without an outcome until the handler has another key.");
   let read: ServeSettings | undefined;
-  const settings = () => (read ??= readServeOptions(options));
+  return serveWith(() => (read ??= readServeOptions(options)), options.logger);
+}
+
+/** @param settings called with the first request or registration: it reads the environment, which may not be there at a build */
+export function serveWith(settings: () => ServeSettings, logger: Logger = console): Serve {
+  const key = new KeyState("Executions that report steps end without an outcome until the handler has another key.");
   const handle = async (request: Request): Promise<Response> => {
     try {
       return await answer(settings(), key, request);
     } catch (error) {
       if (error instanceof InvalidSignatureError) return refusal(401, error.message);
-      (options.logger ?? console).error("A request for workflows failed.", { error: String(error) });
+      logger.error("A request for workflows failed.", { error: String(error) });
       return refusal(500, "The request could not be handled.");
     }
   };

@@ -1,24 +1,20 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { PushedRun } from "@tidemill/contract";
-import { type Logger, nodeHandler, type ServeOptions, serve, type Tidemill, TidemillError, workflow } from "@tidemill/sdk";
+import { type Logger, nodeHandler, type ServeOptions, type Tidemill, TidemillError, workflow } from "@tidemill/sdk";
 import { expect, onTestFinished, vi } from "vitest";
 import { until } from "../../../server/test/harness/service.ts";
-import type * as realClock from "../../src/clock.ts";
 import { executePushed } from "../../src/serve/execute.ts";
 import { readServeOptions } from "../../src/serve/options.ts";
+import { serveWith } from "../../src/serve/serve.ts";
 import { WorkerCalls } from "../../src/worker/calls.ts";
 import { KeyState } from "../../src/worker/key-state.ts";
 import { RunAbortedError } from "../../src/workflow/errors.ts";
 import { test as base } from "../harness/live.ts";
 
 /** How far the clock of executions is ahead of the real one. Milliseconds. */
-const clock = vi.hoisted(() => ({ aheadMs: 0 }));
-
-vi.mock("../../src/clock.ts", async (load) => ({
-  ...(await load<typeof realClock>()),
-  elapsedMs: () => performance.now() + clock.aheadMs,
-}));
+const clock = { aheadMs: 0 };
+const elapsedMs = (): number => performance.now() + clock.aheadMs;
 
 const quiet = () => {};
 const SILENT: Logger = { debug: quiet, info: quiet, warn: quiet, error: quiet };
@@ -38,7 +34,8 @@ const test = base.extend("host", async ({ live }, { onCleanup }) => {
   });
   /** Serves workflows at an address, and registers them. Returns the outcomes of executions. */
   return async (...workflows: ServeOptions["workflows"]) => {
-    const handler = serve({ url: live.url, key: live.key, workflows, secret: SECRET, logger: SILENT });
+    const { worker, ...settings } = readServeOptions({ url: live.url, key: live.key, workflows, secret: SECRET, logger: SILENT });
+    const handler = serveWith(() => ({ ...settings, worker: { ...worker, elapsedMs } }), SILENT);
     const outcomes: string[] = [];
     const noting = async (request: Request): Promise<Response> => {
       const response = await handler(request);
