@@ -45,15 +45,20 @@ const withoutWaited: typeof fetch = async (input, init) => {
 
 const untilAborted = (signal: AbortSignal) => new Promise((resolve) => signal.addEventListener("abort", () => resolve(signal.reason)));
 
+/** A handler that ends when its signal is aborted, and says why it was. */
+function heldJob() {
+  const [started, aborted] = [Promise.withResolvers<void>(), Promise.withResolvers<unknown>()];
+  const handler = async ({ signal }: WorkerJob) => {
+    started.resolve();
+    aborted.resolve(await untilAborted(signal));
+  };
+  return { handler, started, aborted };
+}
+
 describe("a worker that cannot reach the service", () => {
   test("aborts the signal of a job when its lease has ended by the worker's own clock", async ({ service, clients: { proxy }, worker }) => {
     const queue = await service.queue();
-    const aborted = Promise.withResolvers<unknown>();
-    const started = Promise.withResolvers<void>();
-    const handler = async ({ signal }: WorkerJob) => {
-      started.resolve();
-      aborted.resolve(await untilAborted(signal));
-    };
+    const { handler, started, aborted } = heldJob();
     const log = new Log();
     worker({ [queue]: handler }, { url: proxy.url, leaseSeconds: 2, stopTimeoutMs: 100, logger: log });
     await service.enqueue({ queue });
@@ -67,12 +72,7 @@ describe("a worker that cannot reach the service", () => {
 
   test("says so if its process did nothing for so long that the lease has ended", async ({ service, clients: { proxy }, ahead, loop }) => {
     const queue = await service.queue();
-    const started = Promise.withResolvers<void>();
-    const aborted = Promise.withResolvers<unknown>();
-    const handler = async ({ signal }: WorkerJob) => {
-      started.resolve();
-      aborted.resolve(await untilAborted(signal));
-    };
+    const { handler, started, aborted } = heldJob();
     const log = new Log();
     loop({ [queue]: handler }, { url: proxy.url, leaseSeconds: 2, stopTimeoutMs: 100, logger: log });
     await service.enqueue({ queue });
