@@ -27,8 +27,9 @@ export type {
   Webhook,
 } from "@tidemill/contract";
 export { type QueueOptions, Tidemill } from "./client.ts";
+export type { EnqueueOptions, TriggerOptions } from "./delays.ts";
 export { TidemillError, type TidemillErrorCode } from "./error.ts";
-export type { EnqueuedJob, EnqueueOptions, Job, JobWithLog, NewJob } from "./job.ts";
+export type { EnqueuedJob, Job, JobWithLog, NewJob } from "./job.ts";
 export type { CallOptions, TidemillOptions } from "./options.ts";
 export type { List, Page } from "./page.ts";
 export type { Queue } from "./queue.ts";

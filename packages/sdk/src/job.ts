@@ -1,4 +1,5 @@
 import type * as contract from "@tidemill/contract";
+import type { EnqueueOptions } from "./delays.ts";
 
 type Typed<Record, Payload> = Omit<Record, "payload"> & { payload: Payload };
 
@@ -13,9 +14,6 @@ export type JobWithLog<Payload = unknown> = Typed<contract.JobWithLog, Payload>;
  * state.
  */
 export type EnqueuedJob<Payload = unknown> = Job<Payload> & { duplicate?: true };
-
-/** Options of a job, in addition to its payload. */
-export type EnqueueOptions = Omit<contract.EnqueueJob, "payload">;
 
 /** A job of `enqueueMany`. */
 export type NewJob<Payload> = EnqueueOptions & { payload: Payload };

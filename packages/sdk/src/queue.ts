@@ -1,9 +1,10 @@
 import type { Api } from "./api.ts";
 import { checkObject } from "./check-names.ts";
+import type { EnqueueOptions } from "./delays.ts";
 import { encodeJob } from "./enqueue/encode-job.ts";
 import type { EnqueueBatcher } from "./enqueue/enqueue-batcher.ts";
 import { sendJob, sendJobs } from "./enqueue/send-jobs.ts";
-import type { EnqueuedJob, EnqueueOptions, NewJob } from "./job.ts";
+import type { EnqueuedJob, NewJob } from "./job.ts";
 import { type CallOptions, checkCall } from "./options.ts";
 import { Jobs } from "./resources/jobs.ts";
 import { checkPayload, type StandardSchema } from "./schema.ts";

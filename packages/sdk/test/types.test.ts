@@ -63,8 +63,10 @@ describe("the types of calls", () => {
       });
       // @ts-expect-error: there is no such option.
       await queue.enqueue(1, { colour: "red" });
-      // @ts-expect-error: a delay is a number of seconds.
-      await queue.enqueue(1, { delay: "5s" });
+      await queue.enqueue(1, { delay: "5s", backoff: { delay: "500ms" } });
+      await tidemill.workflows.trigger("onboard", { delay: "15m" });
+      // @ts-expect-error: a duration has a unit.
+      await queue.enqueue(1, { delay: "5" });
       // @ts-expect-error: a payload is given first.
       await queue.enqueue(1, { payload: 2 });
       // @ts-expect-error: there is no such role.

@@ -1,5 +1,5 @@
+import { durationsAsNumbers, type EnqueueOptions } from "../delays.ts";
 import { encodeJson, invalidField } from "../encode-json.ts";
-import type { EnqueueOptions } from "../job.ts";
 
 /** A job as it is sent. */
 export interface EncodedJob {
@@ -11,11 +11,11 @@ export interface EncodedJob {
 
 /**
  * @param within the path of the job in the request; empty for a job of its own
- * @throws {TidemillError} VALIDATION_ERROR naming what is not a JSON value
+ * @throws {TidemillError} VALIDATION_ERROR naming what is neither a JSON value nor a duration
  */
 export function encodeJob(payload: unknown, options: EnqueueOptions, within = ""): EncodedJob {
   const text = payloadText(payload, within === "" ? "payload" : `${within}.payload`);
-  const rest = encodeJson(options, within) ?? "{}";
+  const rest = encodeJson(durationsAsNumbers(options, within), within) ?? "{}";
   const hasKey = options.idempotencyKey !== undefined;
   return { text: rest === "{}" ? `{"payload":${text}}` : `{"payload":${text},${rest.slice(1)}`, hasKey };
 }

@@ -5,12 +5,13 @@ import type {
   RunJournal,
   Triggered,
   TriggeredMany,
-  TriggerMany,
   TriggerWorkflow,
   Workflow,
   WorkflowWithSecret,
 } from "@tidemill/contract";
 import { type Api, pathOf } from "../api.ts";
+import { checkObject } from "../check-names.ts";
+import { durationsAsNumbers, type TriggerOptions } from "../delays.ts";
 import type { CallOptions } from "../options.ts";
 import type { List } from "../page.ts";
 import { ENTITY, type Shape, TRIGGERED, TRIGGERED_MANY } from "../response-shapes.ts";
@@ -52,8 +53,8 @@ export class Workflows {
    * Starts a run. Without an `idempotencyKey` it gets one for this call, so that a retry starts no second run.
    * Triggers of one workflow that are sent at the same time share requests, unless `call` is given.
    */
-  async trigger(id: string, trigger: TriggerWorkflow = {}, call?: CallOptions): Promise<Triggered> {
-    const body = { ...trigger, idempotencyKey: trigger.idempotencyKey ?? crypto.randomUUID() };
+  async trigger(id: string, trigger: TriggerOptions = {}, call?: CallOptions): Promise<Triggered> {
+    const body = { ...durationsAsNumbers<TriggerWorkflow>(trigger), idempotencyKey: trigger.idempotencyKey ?? crypto.randomUUID() };
     const started = await (call || !this.#api.transport.settings.batching
       ? this.#api.postRepeatably<Triggered>(pathOf("workflows", id, "trigger"), body, call, TRIGGERED)
       : this.#batcherOf(id).add(body));
@@ -62,8 +63,13 @@ export class Workflows {
   }
 
   /** Starts many runs. Each trigger starts its run or is refused, independently of the others. Triggers with keys may be repeated. */
-  triggerMany(id: string, { triggers }: TriggerMany, call?: CallOptions): Promise<TriggeredMany> {
-    return this.#api.post(pathOf("workflows", id, "trigger", "batch"), { triggers }, call, TRIGGERED_MANY);
+  async triggerMany(id: string, { triggers }: { triggers: readonly TriggerOptions[] }, call?: CallOptions): Promise<TriggeredMany> {
+    if (!Array.isArray(triggers)) throw new TypeError("triggerMany needs { triggers }, an array of triggers.");
+    const sent = (triggers as readonly TriggerOptions[]).map((trigger, at) => {
+      checkObject(`triggers[${at}]`, trigger);
+      return durationsAsNumbers<TriggerWorkflow>(trigger, `triggers[${at}]`);
+    });
+    return this.#api.post(pathOf("workflows", id, "trigger", "batch"), { triggers: sent }, call, TRIGGERED_MANY);
   }
 
   #batcherOf(id: string): TriggerBatcher {
