@@ -175,7 +175,9 @@ class MisfitWatch {
       const [stuck] = cancelled;
       const unreached = journal.firstUnreached;
       const error =
-        unreached === undefined && stuck ? JournalMismatchError.cancelled(stuck.key) : JournalMismatchError.neverReached(unreached ?? "");
+        unreached === undefined && stuck
+          ? JournalMismatchError.cancelled(stuck.key)
+          : JournalMismatchError.neverReached(unreached ?? "", this.#execution.firstUnknown);
       this.#execution.finish({ kind: "threw", error });
     };
     void wait(host.misfitAfterMs, this.#signal).then(check, () => {});

@@ -134,8 +134,10 @@ export class JournalMismatchError extends Error {
     return new JournalMismatchError(step, `${what} ${ADVICE}`);
   }
 
-  static neverReached(step: string): JournalMismatchError {
-    return new JournalMismatchError(step, `The journal has step "${step}", but the code does not reach it. ${ADVICE}`);
+  /** @param unknown the first step that the code requests and the journal does not have */
+  static neverReached(step: string, unknown?: string): JournalMismatchError {
+    const other = unknown === undefined ? "" : ` It requests "${unknown}", which the journal does not have.`;
+    return new JournalMismatchError(step, `The journal has step "${step}", but the code does not reach it.${other} ${ADVICE}`);
   }
 
   static cancelled(step: string): JournalMismatchError {
@@ -183,7 +185,9 @@ export class UnawaitedStepError extends NonRetryableError {
 
 const REMEDY =
   "Code whose result differs from call to call belongs in a step. For the time, random numbers and ids, use run.now(), run.random() and run.uuid().";
-const ADVICE = "Keep the steps of runs in progress, and put new code behind run.patched(name).";
+const ADVICE =
+  "If the code has changed, keep the steps of runs in progress, and put new code behind run.patched(name). If not, the code depends on " +
+  "more than its input and the outcomes of steps.";
 
 /** Why the signal of a step was aborted. */
 export class RunAbortedError extends AbortedError {

@@ -127,7 +127,8 @@ async function failUndone(execution: Execution, run: TakenRun, outcome: Failed):
 
 function completed(execution: Execution, run: TakenRun, value: unknown): RunOutcome {
   const { firstUnreached } = execution.journal;
-  if (firstUnreached !== undefined) return failed(execution, run, JournalMismatchError.neverReached(firstUnreached));
+  if (firstUnreached !== undefined)
+    return failed(execution, run, JournalMismatchError.neverReached(firstUnreached, execution.firstUnknown));
   try {
     const unsent = execution.outbox.unsent.filter(({ status }) => status !== "waiting");
     return { outcome: "completed", result: remember(value, "the workflow"), ...(unsent.length > 0 && { steps: unsent }) };

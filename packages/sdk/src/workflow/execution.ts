@@ -91,6 +91,11 @@ export class Execution {
     return this.#requests;
   }
 
+  /** Key of the first requested step that is not in the journal. */
+  get firstUnknown(): string | undefined {
+    return this.#requests.find(({ key, type }) => type !== "value" && !this.journal.has(key))?.key;
+  }
+
   /** Outcomes of this execution that the program may see. */
   get released(): readonly RunStep[] {
     return this.#released;

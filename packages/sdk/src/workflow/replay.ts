@@ -67,13 +67,13 @@ function isThrough(execution: Execution, expected: readonly string[]): boolean {
 }
 
 function replayOf(execution: Execution): HowFar {
-  const { end, journal, requests: asked, awaitedThoughCancelled: stuck } = execution;
+  const { end, journal, firstUnknown, requests: asked, awaitedThoughCancelled: stuck } = execution;
   const { firstUnreached } = journal;
   const unfit = ({ step, message }: JournalMismatchError): HowFar => ({ kind: "unfit", step, reason: message });
   if (end?.kind === "threw" && end.error instanceof JournalMismatchError) return unfit(end.error);
   if (firstUnreached !== undefined && end?.kind === "threw")
     return unfit(JournalMismatchError.threwBefore(firstUnreached, failureOf(end.error)));
-  if (firstUnreached !== undefined) return unfit(JournalMismatchError.neverReached(firstUnreached));
+  if (firstUnreached !== undefined) return unfit(JournalMismatchError.neverReached(firstUnreached, firstUnknown));
   if (end?.kind === "threw") return { kind: "threw", asked, error: end.error };
   if (end?.kind !== "returned" && stuck) return unfit(JournalMismatchError.cancelled(stuck.key));
   if (end?.kind !== "returned") return { kind: "goesOn", asked };

@@ -351,7 +351,8 @@ describe("replayJournal", () => {
   });
 
   test.for<[string, (context: WorkflowContext) => unknown, string]>([
-    ["leaves a step out", ({ step }) => step.sleep("nap", "1h"), "but the code does not reach it"],
+    ["leaves a step out", ({ step }) => step.sleep("nap", "1h"), "but the code does not reach it. If the code has changed"],
+    ["renames a step", ({ step }) => step.run("load user", () => 1), 'It requests "load user", which the journal does not have.'],
     ["uses it as another type", ({ step }) => step.sleep("load", 1), "as a run step, but the code uses it as a sleep step"],
     ["returns", () => 1, "but the code does not reach it"],
     ["throws", () => Promise.reject(new TypeError("x is not a function")), "throws before it reaches it: TypeError: x is not a function"],

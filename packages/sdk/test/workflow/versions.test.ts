@@ -46,7 +46,9 @@ describe("two versions of a workflow", () => {
           journalVersion: "1",
           codeVersion: "2",
           reason:
-            'The journal has step "load", but the code does not reach it. Keep the steps of runs in progress, and put new code behind run.patched(name).',
+            'The journal has step "load", but the code does not reach it. It requests "load order", which the journal does not have. ' +
+            "If the code has changed, keep the steps of runs in progress, and put new code behind run.patched(name). If not, the code " +
+            "depends on more than its input and the outcomes of steps.",
         },
       ],
     });
