@@ -1,7 +1,8 @@
+import { checkNames } from "../check-names.ts";
 import { readVariable } from "../environment.ts";
 import type { TidemillOptions } from "../options.ts";
 import type { Logger } from "../worker/logger.ts";
-import { readWorkerOptions, type WorkerSettings } from "../worker/options.ts";
+import { readWorkerOptions, readWorkflows, type WorkerSettings } from "../worker/options.ts";
 import type { AnyWorkflow } from "../workflow/workflow.ts";
 
 /** Settings of a handler that executes workflows. Variables of the environment are read at the first request. */
@@ -21,7 +22,22 @@ export interface ServeSettings {
   readonly secrets: readonly [string, ...string[]];
 }
 
+const OPTIONS = {
+  url: true,
+  key: true,
+  fetch: true,
+  workflows: true,
+  secret: true,
+  logger: true,
+} satisfies Record<keyof ServeOptions, true>;
+
 const SECRET = /^cbs_[A-Za-z0-9_-]{43}$/;
+
+/** @throws {TypeError} for an option that does not exist, and for `workflows` that are none */
+export function checkServeOptions(options: ServeOptions): void {
+  checkNames("serve", options, OPTIONS);
+  if (readWorkflows(options.workflows).size === 0) throw new TypeError("workflows must contain at least one workflow.");
+}
 
 /** @throws {TypeError} naming the option that is missing or wrong */
 export function readServeOptions({ secret, ...options }: ServeOptions): ServeSettings {

@@ -1,4 +1,5 @@
 import { CALLBACK_HEADERS } from "@tidemill/contract/signing";
+import { checkNames } from "../check-names.ts";
 import { Tidemill } from "../client.ts";
 import { momentMs } from "../clock.ts";
 import { refuseInCheck } from "../refuse-in-check.ts";
@@ -6,10 +7,9 @@ import { InvalidSignatureError } from "../verify/invalid-signature.ts";
 import { verifyCallback } from "../verify/verify-callback.ts";
 import { KeyState } from "../worker/key-state.ts";
 import type { Logger } from "../worker/logger.ts";
-import { readWorkflows } from "../worker/options.ts";
 import { registrationOf } from "../workflow/registration.ts";
 import { executePushed, type Pushed } from "./execute.ts";
-import { readServeOptions, type ServeOptions, type ServeSettings } from "./options.ts";
+import { checkServeOptions, readServeOptions, type ServeOptions, type ServeSettings } from "./options.ts";
 import { readPushed } from "./read-pushed.ts";
 
 /** Where the service reaches a handler. */
@@ -21,6 +21,8 @@ export interface RegisterOptions {
   /** Ends the call. */
   readonly signal?: AbortSignal;
 }
+
+const REGISTER_OPTIONS = { endpointUrl: true, endpointTimeout: true, signal: true } satisfies Record<keyof RegisterOptions, true>;
 
 /** A handler that executes workflows, which the service calls at their `endpoint_url`. */
 export interface Serve {
@@ -45,10 +47,10 @@ export interface Serve {
  * await handler.register({ endpointUrl: "https://example.com/api/tidemill" });
  * ```
  *
- * @throws {TypeError} when `workflows` is not a list of workflows
+ * @throws {TypeError} when `workflows` is not a list of workflows, and for options that do not exist
  */
 export function serve(options: ServeOptions): Serve {
-  if (readWorkflows(options.workflows).size === 0) throw new TypeError("workflows must contain at least one workflow.");
+  checkServeOptions(options);
   let read: ServeSettings | undefined;
   return serveWith(() => (read ??= readServeOptions(options)), options.logger);
 }
@@ -99,9 +101,11 @@ async function verifiedBody(request: Request, secrets: readonly string[]): Promi
 
 async function register(
   { worker: { url, key, fetch, workflows }, secrets: [secret] }: ServeSettings,
-  { endpointUrl, endpointTimeout, signal }: RegisterOptions,
+  where: RegisterOptions,
 ): Promise<void> {
   refuseInCheck("no workflow is registered");
+  checkNames("register", where, REGISTER_OPTIONS);
+  const { endpointUrl, endpointTimeout, signal } = where;
   const client = new Tidemill({ url, key, fetch });
   for (const workflow of workflows.values()) {
     const endpoint = {

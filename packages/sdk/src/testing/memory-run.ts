@@ -13,6 +13,7 @@ import type { RunOutcome } from "../workflow/run-outcome.ts";
 import type { AnyWorkflow } from "../workflow/workflow.ts";
 import { answerCall } from "./answer-call.ts";
 import { answerTo, hasPayload, neverEnds, type SignalAnswers } from "./answers.ts";
+import type { Used } from "./check-use.ts";
 import type { Crashes } from "./crashes.ts";
 import { type Invokes, MemoryInvocations, type RunChild } from "./invokes.ts";
 import { MemoryJournal } from "./memory-journal.ts";
@@ -46,6 +47,7 @@ export interface SentByRun {
 
 export interface MemoryRunOptions {
   readonly crashes: Crashes;
+  readonly used: Used;
   readonly signals: SignalAnswers;
   readonly invokes: Invokes;
   readonly runChild: RunChild;
@@ -69,6 +71,7 @@ export class MemoryRun {
   readonly #clock: VirtualClock;
   readonly #substitutes: Substitutes;
   readonly #crashes: Crashes;
+  readonly #used: Used;
   readonly #signals: SignalAnswers;
   readonly #cancelAfter: string | undefined;
   readonly #journal: MemoryJournal;
@@ -94,13 +97,14 @@ export class MemoryRun {
     input: unknown,
     clock: VirtualClock,
     substitutes: Substitutes,
-    { crashes, signals, invokes, runChild, runId, above, cancelAfter }: MemoryRunOptions,
+    { crashes, used, signals, invokes, runChild, runId, above, cancelAfter }: MemoryRunOptions,
   ) {
     this.#workflow = workflow;
     this.#input = input;
     this.#clock = clock;
     this.#substitutes = substitutes;
     this.#crashes = crashes;
+    this.#used = used;
     this.#signals = signals;
     this.#cancelAfter = cancelAfter;
     this.#journal = new MemoryJournal(clock);
@@ -178,7 +182,7 @@ export class MemoryRun {
     const store = async (steps: readonly ReportedStep[]): Promise<readonly string[]> => {
       loseSome(steps.map(({ key }) => key));
       this.#journal.checkRoom(steps);
-      this.#journal.append(steps);
+      this.#append(steps);
       // Progress that was reported before is sent along.
       sent = this.progress.length;
       if (this.isCancelled && !wasCancelled) crash.abort(new RunAbortedError("cancelled"));
@@ -201,6 +205,7 @@ export class MemoryRun {
       loseSome([key]);
       this.#journal.checkRoom([{ key, type: "signal", status: "completed" }]);
       this.#journal.registerSignal(signal);
+      this.#used.signals.add(signal);
       await store([{ key, type: "signal", status: "completed", output: { signal } }]);
       return { signal };
     };
@@ -209,6 +214,7 @@ export class MemoryRun {
       loseSome([key]);
       this.#journal.checkRoom([{ key, type: "invoke", status: "waiting" }]);
       this.#checkDepth(invocation.workflow);
+      this.#used.workflows.add(invocation.workflow);
       const mocked = outputOf(key, await replace(step, () => null)(SEND));
       const output = { runId: this.#invocations.add(key, invocation, remember(mocked, `step "${key}"`)) };
       await store([{ key, type: "invoke", status: "waiting", output, timeout: invocation.timeout }]);
@@ -256,10 +262,15 @@ export class MemoryRun {
     for (let from = 0; from < steps.length; from += LIMITS.reportedSteps) {
       const some = steps.slice(from, from + LIMITS.reportedSteps);
       if (!this.#journal.hasRoom(some)) return this.#endWithoutRoom(outcome, some);
-      this.#journal.append(some);
+      this.#append(some);
     }
     if (!this.#crashes.areOn || ended.length === 0) return outcome;
     return lost();
+  }
+
+  #append(steps: readonly ReportedStep[]): void {
+    this.#journal.append(steps);
+    for (const { signal } of steps) if (signal) this.#used.signals.add(signal);
   }
 
   /** Runs the function of a step by the virtual clock. */

@@ -1,8 +1,8 @@
 import type { HttpCall, RunStep } from "@tidemill/contract";
-import { didYouMean } from "../nearest.ts";
 import type { StepContext } from "../workflow/context.ts";
 import type { RunHost, StepFunction } from "../workflow/host.ts";
 import { neverEnds } from "./answers.ts";
+import { checkUse } from "./check-use.ts";
 
 /**
  * Replacements for the functions of steps: values, or functions. By the step's name, or its key in the journal. For `step.http` it is the
@@ -64,22 +64,12 @@ export class Substitutes {
     return typeof mock === "function" ? (mock as (context: StepContext) => unknown) : () => mock;
   }
 
-  /**
-   * Refuses names of steps that the run did not reach: with a misspelt name, the test would execute what it means to replace. A run that
-   * failed may not have reached all of them; then only names that are similar to those of its steps are refused.
-   */
-  checkUse(status: "completed" | "failed" | "cancelled", steps: readonly RunStep[]): void {
+  /** @throws for the name of a step that the run did not reach (`checkUse`), or that cannot be replaced */
+  checkUse(isComplete: boolean, steps: readonly RunStep[]): void {
     for (const [option, given] of Object.entries({ mocks: this.#mocks, fail: this.#fail })) {
-      for (const name of Object.keys(given)) {
-        if (this.seen.has(name)) continue;
-        const other = steps.find(({ key }) => key === name);
-        if (other) throw new Error(`${option} has "${name}", which is a step of the type ${other.type}: the test cannot replace it.`);
-        const meant = didYouMean(
-          name,
-          [...this.seen].filter((one) => !Object.hasOwn(given, one)),
-        );
-        if (status === "completed" || meant !== "") throw new Error(`${option} has "${name}", but the run has no such step.${meant}`);
-      }
+      const other = steps.find(({ key }) => Object.hasOwn(given, key) && !this.seen.has(key));
+      if (other) throw new Error(`${option} has "${other.key}", which is a step of the type ${other.type}: the test cannot replace it.`);
+      checkUse(option, Object.keys(given), { used: this.seen, isComplete, unused: "the run has no such step" });
     }
   }
 

@@ -7,6 +7,7 @@ import { remember } from "../workflow/remembered.ts";
 import type { AnyWorkflow, Workflow } from "../workflow/workflow.ts";
 import type { SignalAnswers } from "./answers.ts";
 import { checkTestOptions } from "./check-options.ts";
+import { Used } from "./check-use.ts";
 import { Crashes, type CrashMode, differenceAfterCrashes } from "./crashes.ts";
 import { finishRun } from "./finish-run.ts";
 import type { Invokes, RunChild } from "./invokes.ts";
@@ -107,7 +108,7 @@ const MAX_EXECUTIONS = 500;
  * ```
  *
  * @throws when a step waits for something that the test does not provide, when `mocks` or `fail` name a step that the run does not reach,
- * when the run does not end, when the workflow is not deterministic, and for anything that `crash` finds
+ * when `signals` or `invokes` have something that it does not use, when the run does not end, when the workflow is not deterministic, and for anything that `crash` finds
  */
 export async function testWorkflow<Input, Result>(
   workflow: Workflow<Input, Result>,
@@ -122,6 +123,7 @@ export async function testWorkflow<Input, Result>(
     startMs: momentMs(startAt),
     above: [],
     substitutes: new Substitutes(settings.mocks ?? {}, settings.fail ?? {}),
+    used: new Used(),
     cancelAfter,
   });
   const { crash } = settings;
@@ -133,7 +135,9 @@ export async function testWorkflow<Input, Result>(
   const plain = crash === "afterEveryStep" ? await runPlain() : before;
   const difference = crash && plain && differenceAfterCrashes(crash, plain, tested);
   if (difference) throw new Error(`With crashes, the run was different. ${difference}`);
-  from.substitutes.checkUse(tested.status, tested.steps);
+  const isComplete = tested.status === "completed";
+  from.substitutes.checkUse(isComplete, tested.steps);
+  from.used.check(settings, isComplete);
   const { effects: _, seen: __, ...shown } = tested;
   return shown as TestedRun<Result>;
 }
@@ -145,6 +149,7 @@ interface From {
   /** The workflows of the runs that led to this one by invoking one another. */
   readonly above: readonly string[];
   readonly substitutes: Substitutes;
+  readonly used: Used;
   readonly cancelAfter: string | undefined;
   /** Whether executions end without crashes, and no hooks are called. */
   readonly isPlain?: boolean;
@@ -154,7 +159,7 @@ async function runInMemory(
   workflow: AnyWorkflow,
   input: unknown,
   settings: TestSettings,
-  { runId, startMs, above, substitutes, cancelAfter, isPlain = false }: From,
+  { runId, startMs, above, substitutes, used, cancelAfter, isPlain = false }: From,
 ): Promise<TestedRun<unknown> & Pick<MemoryRun, "effects" | "seen">> {
   const { signals = {}, invokes = {}, crash, maxExecutions = MAX_EXECUTIONS } = settings;
   const clock = new VirtualClock(startMs);
@@ -164,6 +169,7 @@ async function runInMemory(
       startMs: from,
       above: [...above, workflow.id],
       substitutes: substitutes.forChild(),
+      used,
       cancelAfter: undefined,
       isPlain,
     };
@@ -171,7 +177,7 @@ async function runInMemory(
     return { result, error, atMs: from + elapsedMs };
   };
   const crashes = new Crashes(isPlain ? undefined : crash);
-  const run = new MemoryRun(workflow, input, clock, substitutes, { crashes, signals, invokes, runChild, runId, above, cancelAfter });
+  const run = new MemoryRun(workflow, input, clock, substitutes, { crashes, used, signals, invokes, runChild, runId, above, cancelAfter });
   const ended = await finishRun(run, clock, workflow, maxExecutions);
   if (cancelAfter !== undefined && !run.isCancelled)
     throw new Error(`Step "${cancelAfter}", after which the run is to be cancelled, was not stored.`);

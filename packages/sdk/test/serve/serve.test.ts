@@ -429,4 +429,11 @@ describe("options that are wrong", () => {
     expect(() => serve({ workflows: [] })).toThrow("workflows must contain at least one workflow");
     expect(() => serve({ workflows: [{}] as never })).toThrow("workflows must be a list");
   });
+
+  test("options that do not exist are named", async () => {
+    expect(() => serve({ workflows, secrets: [SECRET] } as never)).toThrow("secrets is not an option of serve. Did you mean secret?");
+    const where = { endpointURL: "http://127.0.0.1/" } as never;
+    const refused = serve({ workflows, secret: SECRET, url: "http://127.0.0.1:1", key: "k" }).register(where);
+    await expect(refused).rejects.toThrow("endpointURL is not an option of register. Did you mean endpointUrl?");
+  });
 });

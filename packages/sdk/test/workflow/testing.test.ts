@@ -94,6 +94,30 @@ describe("testWorkflow refuses what would make a test pass for nothing", () => {
     await expect(testWorkflow(load, options)).rejects.toThrow(says);
   });
 
+  const asks = of(async ({ step }) => {
+    await step.waitForSignal("approval", { signal: "approve.u1", timeout: "1d" });
+    return step.invoke("score", { workflow: "score", timeout: "1h" });
+  });
+  const answers = { signals: { "approve.u1": true }, invokes: { score: 1 } };
+
+  test.for<[Partial<typeof answers>, string]>([
+    [{ signals: { ...answers.signals, "approve.u2": 1 } as never }, 'signals has "approve.u2", but the run did not wait for this signal.'],
+    [{ invokes: { ...answers.invokes, scores: 1 } as never }, 'invokes has "scores", but the run did not invoke this workflow.'],
+  ])("%j: %s", async ([options, says]) => {
+    await expect(testWorkflow(asks, { ...answers, ...options })).rejects.toThrow(says);
+  });
+
+  test.for(["afterEveryStep", "everywhere"] as const)("signals and workflows that invoked runs use are used, with %s", async (crash) => {
+    const parent = of(async ({ step }) => {
+      await step.signal("register", { signal: "done.u1" });
+      await step.invoke("ask", { workflow: asks, timeout: "24h" });
+      return step.waitForSignal("done", { signal: "done.u1", timeout: "1d" });
+    });
+    const signals = { ...answers.signals, "done.u1": 2 };
+    const tested = await testWorkflow(parent, { signals, invokes: { ...answers.invokes, [asks.id]: asks }, crash });
+    expect(tested).toMatchObject({ status: "completed", result: 2 });
+  });
+
   test("a run that failed may not have come to all of them", async () => {
     const options = { mocks: { "load user": 2 }, fail: { charge: new NonRetryableError("declined") } };
     expect(await testWorkflow(load, options)).toMatchObject({ status: "failed", error: { message: "declined" } });
