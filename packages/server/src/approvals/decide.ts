@@ -1,5 +1,5 @@
 import { approveJob, findJob, JOB_MOVES, type JobActor, type JobKey, type JobRow, jobNotFound, type Ruling, rejectJob } from "#jobs";
-import { problem, type Transactional } from "#kernel";
+import { invalidState, type Transactional } from "#kernel";
 import { auditDecided } from "./audit.ts";
 
 const STATEMENTS = { approved: approveJob, rejected: rejectJob };
@@ -23,6 +23,6 @@ export async function decideJob(database: Transactional, actor: JobActor, key: J
     const job = await findJob(database, key);
     if (!job) throw jobNotFound(key.id, actor.queue);
     const allowedFrom: readonly string[] = MOVES[ruling.decision].from;
-    if (!allowedFrom.includes(job.state)) throw problem("INVALID_STATE", { state: job.state, allowed_from: allowedFrom });
+    if (!allowedFrom.includes(job.state)) throw invalidState(job.state, allowedFrom);
   }
 }

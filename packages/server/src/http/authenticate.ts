@@ -126,7 +126,8 @@ export function checkRole(request: FastifyRequest): void {
   const { principal, person, route } = request;
   const { access, confirm } = route.config;
   if (principal && access !== undefined && access !== "operator" && !hasRole(principal, access)) {
-    throw problem("FORBIDDEN", { role: principal.role, needs: access }, person ? { message: "Your role does not allow this." } : {});
+    const message = `${person ? "Your role" : "The role of the key"} is ${principal.role}, and this needs ${access}.`;
+    throw problem("FORBIDDEN", { role: principal.role, needs: access }, { message });
   }
   if (confirm) requireConfirmedPerson(request);
 }

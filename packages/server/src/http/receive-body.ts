@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import { problem } from "#kernel";
+import { tooLarge } from "#kernel";
 import type { BodyMemory } from "./body-memory.ts";
 
 /** Smaller bodies are kept in the pieces in which they arrive. Most arrive in one. */
@@ -74,5 +74,3 @@ function move(piece: Buffer, whole: Buffer, at: number): number {
 export function freeBody(body: Buffer, memory: BodyMemory): void {
   if (body.length > MIN_GATHERED_BYTES) memory.release(body);
 }
-
-const tooLarge = (limit: number): Error => problem("PAYLOAD_TOO_LARGE", { limit_bytes: limit });

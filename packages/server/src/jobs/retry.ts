@@ -1,4 +1,4 @@
-import { type Db, problem, type Transactional } from "#kernel";
+import { type Db, invalidState, type Transactional } from "#kernel";
 import { auditOverruled, auditRetried, type JobActor } from "./audit.ts";
 import { JOB_MOVES, type JobKey, type JobRow, jobNotFound } from "./job.ts";
 import { findJob, restoreJob, retryFailedJob } from "./store/jobs.ts";
@@ -14,7 +14,7 @@ export async function retryJob(database: Transactional, actor: JobActor, key: Jo
   if (moved) return moved;
   const job = await findJob(database, key);
   if (!job) throw jobNotFound(key.id, actor.queue);
-  throw problem("INVALID_STATE", { state: job.state, allowed_from: JOB_MOVES.retry.from });
+  throw invalidState(job.state, JOB_MOVES.retry.from);
 }
 
 async function retryFailed(tx: Db, actor: JobActor, key: JobKey): Promise<JobRow | null> {

@@ -38,6 +38,22 @@ export const unavailable = (message?: string): ProblemError =>
 /** Whether the database could not be reached. Such a failure says nothing about the statement or its values. */
 export const isAway = (error: unknown): boolean => (error as Partial<ProblemError>).code === "UNAVAILABLE";
 
+/** Creates an INVALID_STATE for what is possible in some states only. */
+export const invalidState = (state: string, allowedFrom: readonly string[]): ProblemError => {
+  const message = `This is not possible in the state ${state}, only in ${allowedFrom.join(", ")}.`;
+  return problem("INVALID_STATE", { state, allowed_from: allowedFrom }, { message });
+};
+
+/**
+ * Creates a PAYLOAD_TOO_LARGE.
+ *
+ * @param path of what is too large; undefined: the whole body
+ */
+export const tooLarge = (limitBytes: number, path?: string): ProblemError => {
+  const message = `${path ?? "The request"} may have at most ${limitBytes.toLocaleString("en-US")} bytes.`;
+  return problem("PAYLOAD_TOO_LARGE", { limit_bytes: limitBytes, ...(path !== undefined && { path }) }, { message });
+};
+
 /** An invalid part of a request. */
 export interface Issue {
   /** Like "jobs[3].payload". Empty for the whole body. */

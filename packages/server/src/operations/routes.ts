@@ -10,7 +10,7 @@ import {
 import type { FastifyRequest } from "fastify";
 import { type AuditLog, requestActor } from "#audit";
 import { type Api, nextPage, readPage, replies, routeDefaults, workspaceOf } from "#http";
-import { notFound, type OperationId, problem, type Tenants, type UuidSource, uuidOf } from "#kernel";
+import { invalidState, notFound, type OperationId, type Tenants, type UuidSource, uuidOf } from "#kernel";
 import { auditEnd, showOperationId } from "./audit.ts";
 import { startOperation } from "./start.ts";
 import { endOperation, findOperation, listOperations, type OperationKey, type OperationRow } from "./store.ts";
@@ -139,7 +139,7 @@ export function mountOperations(api: Api, { tenants, audit, ids, onStarted }: Op
       if (cancelled) return showOperation(cancelled);
       const operation = await findOperation(db, key);
       if (!operation) throw operationNotFound(request.params);
-      throw problem("INVALID_STATE", { state: operation.state, allowed_from: ["running"] });
+      throw invalidState(operation.state, ["running"]);
     },
   );
 }

@@ -1,6 +1,6 @@
 import { TEST_EVENT } from "@tidemill/contract";
 import type { Actor } from "#audit";
-import { type Db, type JobId, problem, type Transactional, toMoment } from "#kernel";
+import { type Db, invalidState, type JobId, type Transactional, toMoment } from "#kernel";
 import { type LaneKey, laneNotFound } from "#lanes";
 import { requireFeature } from "#workspaces";
 import { webhookEvent } from "./audit.ts";
@@ -58,8 +58,7 @@ export const replayDelivery = (
     const jobId = readDeliveryId(id);
     const earlier = jobId && (await findDelivery(tx, { workspaceId: actor.workspaceId, laneId: webhook.id }, jobId));
     if (!earlier) throw deliveryNotFound(id, name);
-    if (earlier.state === "pending")
-      throw problem("INVALID_STATE", { state: "pending", allowed_from: ["delivered", "failed", "cancelled"] });
+    if (earlier.state === "pending") throw invalidState("pending", ["delivered", "failed", "cancelled"]);
     const requested = await request(tx, context, webhook, { eventId: earlier.event_id, body: earlier.body });
     const output = { delivery: showDeliveryId(requested.delivery.id) };
     await context.audit.record(tx, webhookEvent(actor, "webhook.replayed", name, { input: { delivery: id }, output }));

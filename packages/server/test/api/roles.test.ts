@@ -29,7 +29,12 @@ test("every route lets keys of its least role and of those above it pass, and re
       });
       const may = INCLUDED_ROLES[role].includes(needs);
       if (may) expect([route, role, reply.status]).not.toEqual([route, role, 403]);
-      else expect([route, role, ...faultsOf(reply, "FORBIDDEN"), reply.body.error.details]).toEqual([route, role, { role, needs }]);
+      else
+        expect([route, role, ...faultsOf(reply, "FORBIDDEN"), reply.body.error]).toEqual([
+          route,
+          role,
+          { code: "FORBIDDEN", message: `The role of the key is ${role}, and this needs ${needs}.`, details: { role, needs } },
+        ]);
       refused += may ? 0 : 1;
     }
   }

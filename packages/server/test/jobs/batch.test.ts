@@ -79,7 +79,11 @@ describe("a batch is taken whole or not at all", () => {
     const queue = await service.queue();
     const reply = await batch(service, queue, [{ payload: 0 }, { payload: "x".repeat(1024 * 1024 - 1) }]);
     expect(reply.status).toBe(413);
-    expect(reply.body.error).toMatchObject({ code: "PAYLOAD_TOO_LARGE", details: { limit_bytes: 1024 * 1024, path: "[1].payload" } });
+    expect(reply.body.error).toMatchObject({
+      code: "PAYLOAD_TOO_LARGE",
+      message: "[1].payload may have at most 1,048,576 bytes.",
+      details: { limit_bytes: 1024 * 1024, path: "[1].payload" },
+    });
     expect(await countOf(service, queue)).toBe(0);
   });
 });
@@ -117,6 +121,10 @@ describe("a batch is refused", () => {
       Array.from({ length: 20 }, () => ({ payload: "x".repeat(900_000) })),
     );
     expect(reply.status).toBe(413);
-    expect(reply.body.error).toMatchObject({ code: "PAYLOAD_TOO_LARGE", details: { limit_bytes: 16 * 1024 * 1024 } });
+    expect(reply.body.error).toMatchObject({
+      code: "PAYLOAD_TOO_LARGE",
+      message: "The request may have at most 16,777,216 bytes.",
+      details: { limit_bytes: 16 * 1024 * 1024 },
+    });
   });
 });
