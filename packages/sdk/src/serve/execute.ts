@@ -1,6 +1,7 @@
 import type * as contract from "@tidemill/contract";
 import { LIMITS } from "@tidemill/contract/limits";
 import { TidemillError } from "../error.ts";
+import { wait } from "../wait.ts";
 import { WorkerCalls } from "../worker/calls.ts";
 import type { AbortCause } from "../worker/errors.ts";
 import type { KeyState } from "../worker/key-state.ts";
@@ -9,6 +10,7 @@ import { type Outcome, outcomeText } from "../worker/outcomes.ts";
 import { runHook } from "../worker/run-hook.ts";
 import { runWorkflow, storeFirst } from "../worker/run-workflow.ts";
 import { RunAbortedError } from "../workflow/errors.ts";
+import { GRACE_MS, MISFIT_AFTER_MS } from "../workflow/host.ts";
 
 /** Characters of an outcome with steps that the response carries: a character takes at most 3 bytes. */
 const MAX_CHARACTERS = LIMITS.outcomeBytes / 4;
@@ -17,6 +19,10 @@ const PAGE = 100;
 
 /** An execution begins no step after this part of its time: the rest is for steps in progress. */
 const STEPS_BEGIN_WITHIN = 0.5;
+/** What an execution waits for before it ends takes at most this part of its time. */
+const WAITS_FOR = 1 / 3;
+/** How long a handler whose time is over waits for the service to close the connection, which it does at about that time. Milliseconds. */
+const CLOSES_WITHIN_MS = 1_000;
 
 /** What is needed to execute a pushed run or hook. */
 export interface PushedTo {
@@ -27,12 +33,18 @@ export interface PushedTo {
 export type Pushed = contract.PushedRun | contract.PushedHook;
 
 /**
- * Executes a run or a hook that was pushed. Returns its outcome as JSON text. Never rejects.
+ * Executes a run or a hook that was pushed. Returns its outcome as JSON text, or null if its time was over before it had one. Never
+ * rejects.
  *
  * @param signal ends the execution: the service no longer waits for it
  * @param heldMs how long the service waits for the execution. Milliseconds
  */
-export async function executePushed({ settings, key }: PushedTo, pushed: Pushed, signal: AbortSignal, heldMs: number): Promise<string> {
+export async function executePushed(
+  { settings, key }: PushedTo,
+  pushed: Pushed,
+  signal: AbortSignal,
+  heldMs: number,
+): Promise<string | null> {
   if (pushed.kind === "hook") return outcomeText(await runHook(settings, pushed));
   const [controller, lost] = [new AbortController(), new AbortController()];
   const abort = (why: AbortCause, message?: string) => {
@@ -43,27 +55,43 @@ export async function executePushed({ settings, key }: PushedTo, pushed: Pushed,
   const setting = `(endpoint_timeout: ${Math.round(heldMs / 1_000)} s)`;
   const end = () =>
     abort("disconnected", `The service no longer waits for this execution: the run was cancelled, or its time is over ${setting}.`);
-  const overdue = () => abort("timed_out", `The time for this execution of the run is over ${setting}.`);
+  let isOverdue = false;
+  const overdue = () => {
+    isOverdue = true;
+    abort("timed_out", `The time for this execution of the run is over ${setting}.`);
+  };
   const timer = setTimeout(overdue, heldMs);
   const { elapsedMs } = settings;
   const yieldsAtMs = elapsedMs() + heldMs * STEPS_BEGIN_WITHIN;
-  const shouldYield = () => elapsedMs() >= yieldsAtMs;
+  const limits = {
+    shouldYield: () => elapsedMs() >= yieldsAtMs,
+    misfitAfterMs: Math.min(MISFIT_AFTER_MS, heldMs * WAITS_FOR),
+    graceMs: Math.min(GRACE_MS, heldMs * WAITS_FOR),
+  };
   signal.addEventListener("abort", end, { once: true });
   if (signal.aborted) end();
   try {
     const calls = new WorkerCalls(settings, key);
     const journal = pushed.journal ?? (await fetchJournal(calls, pushed, lost.signal));
     const held = { controller, lost, stores: new Set<Promise<unknown>>() };
-    const outcome = await runWorkflow(settings, calls, { lose }, { ...pushed, journal }, held, { shouldYield });
-    return await fitting(calls, pushed, outcome, lost.signal);
+    const outcome = await runWorkflow(settings, calls, { lose }, { ...pushed, journal }, held, limits);
+    const text = isOverdue && outcome.outcome === "released" ? null : await fitting(calls, pushed, outcome, lost.signal);
+    return text ?? (await withoutOutcome(signal));
   } catch (error) {
     // The service has another execution of the run, or starts one.
     settings.logger.warn("An execution of a run ended without an outcome.", { run: pushed.runId, error: String(error) });
+    if (isOverdue) return await withoutOutcome(signal);
     return outcomeText({ outcome: "released" });
   } finally {
     clearTimeout(timer);
     signal.removeEventListener("abort", end);
   }
+}
+
+/** Leaves it to the service to end an execution whose time is over: that uses an attempt if the execution has stored no step. */
+async function withoutOutcome(signal: AbortSignal): Promise<null> {
+  await wait(CLOSES_WITHIN_MS, signal).catch(() => {});
+  return null;
 }
 
 async function fetchJournal(
@@ -86,18 +114,18 @@ async function fetchJournal(
   return steps;
 }
 
-/** The outcome as the response carries it. If its steps are too large for that, they are stored first. */
+/** The outcome as the response carries it. If its steps are too large for that, they are stored first. Null: the execution ended before. */
 async function fitting(
   calls: WorkerCalls,
   { runId, lease_token }: contract.PushedRun,
   outcome: Outcome,
   signal: AbortSignal,
-): Promise<string> {
+): Promise<string | null> {
   const fits = withFittingKeys(withFittingResult(outcome));
   const text = outcomeText(fits);
   if (text.length <= MAX_CHARACTERS || !("steps" in fits) || !fits.steps) return text;
   const notReported = await storeFirst(fits.steps, (steps) => calls.storeSteps(runId, { lease_token, steps: [...steps] }, signal), signal);
-  return outcomeText(notReported ?? { ...fits, steps: [] });
+  return notReported?.outcome === "released" ? null : outcomeText(notReported ?? { ...fits, steps: [] });
 }
 
 /** The outcome as it is, or a failure if the run's result is too large for the response. */

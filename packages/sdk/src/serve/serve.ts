@@ -79,7 +79,8 @@ async function answer({ worker, secrets }: ServeSettings, key: KeyState, request
   if (read.fault !== null) return refusal(400, read.fault);
   const { pushed } = read;
   if (!worker.workflows.has(pushed.workflowId)) return refusal(404, `This program has no workflow ${JSON.stringify(pushed.workflowId)}.`);
-  return json(200, await executePushed({ settings: worker, key }, pushed, request.signal, heldMsOf(pushed, sentMs)));
+  const outcome = await executePushed({ settings: worker, key }, pushed, request.signal, heldMsOf(pushed, sentMs));
+  return outcome === null ? refusal(504, "The time for this execution of the run is over.") : json(200, outcome);
 }
 
 /** How long the service waits for an execution. Milliseconds. */

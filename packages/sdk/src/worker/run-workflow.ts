@@ -26,7 +26,7 @@ export async function runWorkflow(
   leases: Pick<HeldLeases, "lose">,
   taken: contract.TakenRun,
   held: Pick<Held, "controller" | "lost" | "stores">,
-  limits: Pick<NeededHost, "shouldYield"> = {},
+  limits: Pick<NeededHost, "shouldYield" | "misfitAfterMs" | "graceMs"> = {},
 ): Promise<Outcome> {
   const workflow = workflows.get(taken.workflowId);
   if (!workflow) return { outcome: "released" };

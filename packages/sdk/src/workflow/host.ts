@@ -63,6 +63,10 @@ export type StepFunction = (context: StepContext) => unknown;
 
 export type NeededHost = Pick<RunHost, "store" | "sendEvent" | "registerSignal" | "invoke" | "signal"> & Partial<RunHost>;
 
+export const MISFIT_AFTER_MS = 5_000;
+/** Most requests end within it. */
+export const GRACE_MS = 10_000;
+
 /** Parts that are left out come from the runtime. */
 export const liveHost = (needed: NeededHost): RunHost => ({
   nowMs,
@@ -71,9 +75,8 @@ export const liveHost = (needed: NeededHost): RunHost => ({
   timer: wait,
   random: chance,
   uuid: () => crypto.randomUUID(),
-  misfitAfterMs: 5_000,
-  // Most requests end within it, and an execution over HTTP, which has 30 s unless its workflow says otherwise, does so, too.
-  graceMs: 10_000,
+  misfitAfterMs: MISFIT_AFTER_MS,
+  graceMs: GRACE_MS,
   shouldYield: () => false,
   stopsWithinMs: 10_000,
   onUnstopped: () => {},

@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { PushedRun } from "@tidemill/contract";
-import { type Logger, nodeHandler, type ServeOptions, type Tidemill, TidemillError, workflow } from "@tidemill/sdk";
+import { type Logger, nodeHandler, type ServeOptions, type Tidemill, TidemillError, type WorkflowContext, workflow } from "@tidemill/sdk";
 import { expect, onTestFinished, vi } from "vitest";
 import { until } from "../../../server/test/harness/service.ts";
 import { executePushed } from "../../src/serve/execute.ts";
@@ -108,33 +108,54 @@ test("a lost lease is the reason of the signal, and the message has no token", a
   expect(await reason.promise).toMatchObject({ why: "lease_lost", message: new RunAbortedError("lease_lost").message });
 });
 
-test("when its time is over, the signal of the step in progress says so", async ({ silent }) => {
+/** An execution of a workflow with this program, whose timers are fake. */
+function execute(silent: string, program: (context: WorkflowContext) => unknown, more: Partial<PushedRun> = {}) {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   onTestFinished(() => void vi.useRealTimers());
-  const [reached, aborted] = [Promise.withResolvers<void>(), Promise.withResolvers<Error>()];
-  const slow = workflow({ id: "slow" }, ({ step }) =>
-    step.run("wait", ({ signal }) => {
-      reached.resolve();
-      return new Promise<void>((resolve) => {
-        signal.addEventListener("abort", () => {
-          aborted.resolve(signal.reason as Error);
-          resolve();
-        });
-      });
-    }),
-  );
-  const { worker } = readServeOptions({ url: silent, key: "k", workflows: [slow], secret: SECRET, logger: SILENT });
+  const workflows = [workflow({ id: "slow" }, program)];
+  const { worker } = readServeOptions({ url: silent, key: "k", workflows, secret: SECRET, logger: SILENT });
   const now = new Date().toISOString();
   const pushed: PushedRun = {
     ...{ kind: "run", timeout: TIMEOUT, runId: "run_1", workflowId: "slow", version: null, attempt: 1, attempts: 1, input: null },
     ...{ trigger: { type: "api" }, createdAt: now, journal: [], lease_token: "t", lease_expires_at: now },
+    ...more,
   };
-  const executed = executePushed({ settings: worker, key: new KeyState("") }, pushed, new AbortController().signal, TIMEOUT * 1_000);
-  await reached.promise;
-  vi.advanceTimersByTime(TIMEOUT * 1_000);
-  expect(JSON.parse(await executed)).toEqual({ outcome: "released" });
-  expect(await aborted.promise).toMatchObject({
-    why: "timed_out",
-    message: "The time for this execution of the run is over (endpoint_timeout: 60 s).",
-  });
+  const closed = new AbortController();
+  const heldMs = (pushed.timeout ?? 0) * 1_000;
+  return { executed: executePushed({ settings: worker, key: new KeyState("") }, pushed, closed.signal, heldMs), closed };
+}
+
+test.for(["closes the connection", "does not close the connection"])(
+  "when its time is over, the signal of the step in progress says so, and there is no outcome: the service %s",
+  async (how, { silent }) => {
+    const [reached, aborted] = [Promise.withResolvers<void>(), Promise.withResolvers<Error>()];
+    const { executed, closed } = execute(silent, ({ step }) =>
+      step.run("wait", ({ signal }) => {
+        reached.resolve();
+        return new Promise<void>((resolve) => {
+          signal.addEventListener("abort", () => {
+            aborted.resolve(signal.reason as Error);
+            resolve();
+          });
+        });
+      }),
+    );
+    await reached.promise;
+    vi.advanceTimersByTime(TIMEOUT * 1_000);
+    expect(await aborted.promise).toMatchObject({
+      why: "timed_out",
+      message: "The time for this execution of the run is over (endpoint_timeout: 60 s).",
+    });
+    if (how === "closes the connection") closed.abort();
+    else await vi.advanceTimersByTimeAsync(1_000);
+    expect(await executed).toBeNull();
+  },
+);
+
+test("an execution of a few seconds finds out in time that its code does not fit the journal", async ({ silent }) => {
+  const step = { key: "load", type: "run", status: "completed", output: 1, error: null, attempt: 1, undoable: false } as const;
+  const journal = [{ ...step, startedAt: "2026-11-21T12:00:00Z", endedAt: "2026-11-21T12:00:00Z", wakeAt: null, signal: null }];
+  const { executed } = execute(silent, (context) => context.step.run("load user", () => 1), { journal, timeout: 3 });
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(JSON.parse((await executed) ?? "")).toMatchObject({ outcome: "unfit", step: "load" });
 });
