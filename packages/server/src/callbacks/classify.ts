@@ -113,7 +113,7 @@ const CODES: Record<string, Extract<AttemptResult, { kind: "unreachable" }>["cod
 };
 
 /** The error is the same for names of private addresses as for names that do not exist: tenants must not learn which is which. */
-const UNRESOLVED = { kind: "unreachable", code: "DNS", message: "The name of the host cannot be resolved.", unsent: true } as const;
+const UNRESOLVED = { kind: "unreachable", code: "DNS", message: "The name of the host cannot be resolved.", unbegun: true } as const;
 
 /** The result of a request without a response. */
 export function* unreachable(
@@ -131,6 +131,6 @@ export function* unreachable(
     kind: "unreachable",
     code: CODES[code ?? ""] ?? "CONNECTION",
     message: kept ?? `The reason is left out: ${TOO_MUCH}.`,
-    ...(unsent && { unsent }),
+    ...(unsent && { unbegun: true as const }),
   };
 }

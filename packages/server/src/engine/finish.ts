@@ -48,8 +48,8 @@ export class AttemptFinisher {
     const fraction = random.fraction();
     const circuit = this.#circuits.attemptEnded(claim, showsLife(result), fraction);
     const heldForMs = "heldForMs" in circuit ? circuit.heldForMs : null;
-    const { once, sparesUnsent } = kinds.of(claim) ?? {};
-    const verdict = judge(result, claim, fraction, { once, sparesUnsent, heldForMs });
+    const { once, sparesUnbegun } = kinds.of(claim) ?? {};
+    const verdict = judge(result, claim, fraction, { once, sparesUnbegun, heldForMs });
     void this.#settle(claim, verdict, tookMs, circuit).then(() => this.#onSettled(claim));
     return verdict.kind;
   }

@@ -14,6 +14,8 @@ export type AttemptResult =
       readonly retryAfterSeconds: number | null;
       /** The handler wants no further attempt. */
       readonly forGood: boolean;
+      /** The program has certainly not begun: it, or what is in front of it, has refused the request itself. */
+      readonly unbegun?: true;
       /** As for an endpoint that could not be reached. */
       readonly advanced?: true;
       readonly report?: string;
@@ -45,7 +47,7 @@ export type AttemptResult =
       readonly code: Exclude<AttemptError, "HTTP_STATUS" | "REDIRECT" | "WORKER_FAILED" | UnsendableCode>;
       readonly message: string;
       /** Nothing of the request can have arrived: no connection was made. */
-      readonly unsent?: true;
+      readonly unbegun?: true;
       /** The program has stored steps during the attempt: the next one continues after them. */
       readonly advanced?: true;
       readonly report?: string;
@@ -72,13 +74,13 @@ export type Verdict =
   | { readonly kind: "complete"; readonly status: number | null; readonly result: string | null; readonly report?: string }
   | { readonly kind: "retry"; readonly waitMs: number; readonly error: LastError; readonly report?: string }
   | { readonly kind: "fail"; readonly error: LastError; readonly report?: string }
-  /** The attempt is spared: the circuit is open, nothing was sent, or it has advanced. With a wait of 0 the job returns to `waiting`. */
+  /** The attempt is spared: the circuit is open, its program cannot have begun, or it has advanced. With a wait of 0 the job returns to `waiting`. */
   | { readonly kind: "defer"; readonly waitMs: number; readonly error: LastError; readonly report?: string }
   | { readonly kind: "release"; readonly waitMs: number; readonly report?: string };
 
 const MAX_WAIT_MS = 24 * 60 * 60 * 1000;
-/** The longest wait after an attempt of which nothing was sent, for kinds that spare those. */
-const MAX_UNSENT_WAIT_MS = 10_000;
+/** The longest wait after an attempt that is spared because its program cannot have begun. */
+const MAX_SPARED_WAIT_MS = 10_000;
 const JITTER = 0.2;
 /** A shorter delay counts as this one: 0 would double to 0, and a job could use all of its attempts in one moment. */
 const MIN_DELAY_MS = 10;
@@ -99,11 +101,11 @@ export const mayBeDue = (verdict: Verdict): boolean =>
 export interface JudgeOptions {
   /** Whether an attempt that may have begun is not repeated, even if the circuit is open (`JobKind`). */
   readonly once?: boolean | undefined;
-  /** Whether an attempt is spared if nothing of it can have arrived (`JobKind`). */
-  readonly sparesUnsent?: boolean | undefined;
+  /** Whether an attempt is spared if its program cannot have begun (`JobKind`). */
+  readonly sparesUnbegun?: boolean | undefined;
   /**
-   * How long an open circuit keeps the job waiting, but never less than its backoff. An attempt that is spared because nothing was sent waits
-   * for 10 s at most: its job cannot be the cause. 0: the job returns to `waiting`. Null: the circuit is closed.
+   * How long an open circuit keeps the job waiting, but never less than its backoff. An attempt that is spared because its program
+   * cannot have begun waits for 10 s at most: its job cannot be the cause. 0: the job returns to `waiting`. Null: the circuit is closed.
    */
   readonly heldForMs?: number | null;
 }
@@ -118,7 +120,7 @@ export function judge(
   result: AttemptResult,
   claim: Pick<Claim, "attempt" | "attempts" | "spared" | "backoffDelayMs">,
   fraction: number,
-  { once = false, sparesUnsent = false, heldForMs = null }: JudgeOptions = {},
+  { once = false, sparesUnbegun = false, heldForMs = null }: JudgeOptions = {},
 ): Verdict {
   const report = "report" in result && result.report !== undefined ? { report: result.report } : {};
   if (result.kind === "accepted") return { kind: "complete", status: result.status, result: result.result, ...report };
@@ -130,10 +132,10 @@ export function judge(
   const notBeforeSeconds = "retryAfterSeconds" in result ? (result.retryAfterSeconds ?? 0) : 0;
   const notBeforeMs = Math.min(notBeforeSeconds, LIMITS.delaySeconds) * 1000;
   const waitMs = Math.max(backoffMs(claim.backoffDelayMs, counted, fraction), notBeforeMs);
-  const isUnsent = "unsent" in result && result.unsent === true;
-  const isSpared = isUnsent && sparesUnsent && result.code !== "BLOCKED_ADDRESS";
-  const mayRepeat = !once || result.kind === "unsendable" || isUnsent;
-  const maxWaitMs = isSpared ? MAX_UNSENT_WAIT_MS : MAX_WAIT_MS;
+  const isUnbegun = "unbegun" in result && result.unbegun === true;
+  const isSpared = isUnbegun && sparesUnbegun && result.code !== "BLOCKED_ADDRESS";
+  const mayRepeat = !once || result.kind === "unsendable" || isUnbegun;
+  const maxWaitMs = isSpared ? MAX_SPARED_WAIT_MS : MAX_WAIT_MS;
   if (heldForMs !== null && mayRepeat)
     return { kind: "defer", waitMs: heldForMs === 0 ? 0 : Math.min(Math.max(heldForMs, waitMs), maxWaitMs), error, ...report };
   if (isSpared) return { kind: "defer", waitMs: Math.min(waitMs, maxWaitMs), error, ...report };
@@ -154,7 +156,7 @@ export function backoffMs(delayMs: number, counted: number, fraction: number): n
 
 /**
  * Whether a result shows that its endpoint works. A program that has stored steps works. Otherwise, no response or a 5xx status means that
- * it does not: proxies send those for dead servers. A handler that refuses a job works, even if it refuses the job for good. So does a
+ * it does not: proxies send those for dead servers. Nor does one that has refused the request itself. A handler that refuses a job works, even if it refuses the job for good. So does a
  * program that reports an outcome or releases the job. Null when nothing was sent.
  */
 export function showsLife(result: AttemptResult): boolean | null {
@@ -164,7 +166,7 @@ export function showsLife(result: AttemptResult): boolean | null {
     case "suspended":
       return true;
     case "refused":
-      return result.advanced === true || result.forGood || result.status < 500 || result.status > 599;
+      return result.advanced === true || result.forGood || (!result.unbegun && (result.status < 500 || result.status > 599));
     case "unreachable":
       return result.code === "NODE_LOST" ? null : result.advanced === true;
     case "postponed":

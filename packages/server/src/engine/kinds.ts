@@ -62,10 +62,10 @@ export interface JobKind {
   /** Whether an attempt that may have begun must not be repeated. If its node is lost, the attempt has failed. */
   readonly once?: true;
   /**
-   * Whether an attempt is spared if nothing of it can have arrived, because no connection could be made: the program may be about to start.
-   * Its lane's circuit opens as usual.
+   * Whether an attempt is spared if its program cannot have begun, because no connection could be made or the request itself was refused:
+   * the program may be about to start. Its lane's circuit opens as usual.
    */
-  readonly sparesUnsent?: true;
+  readonly sparesUnbegun?: true;
   /**
    * Writes what outcomes change in addition to their jobs, in the transaction that settles these jobs. It must wait for nothing but the
    * database. If it cannot write an outcome, the job goes to the dead-letter queue.

@@ -164,9 +164,9 @@ export class Push implements Attempt {
     try {
       switch (result.kind) {
         case "unreachable":
-          return !result.unsent && (await this.#hasAdvanced()) ? { ...result, advanced: true } : result;
+          return !result.unbegun && (await this.#hasAdvanced()) ? { ...result, advanced: true } : result;
         case "refused":
-          return !result.forGood && (await this.#hasAdvanced()) ? { ...result, advanced: true } : result;
+          return !result.forGood && !result.unbegun && (await this.#hasAdvanced()) ? { ...result, advanced: true } : result;
         case "postponed":
           return result.released === "soon" && (await this.#hasAdvanced()) ? { ...result, waitMs: 0 } : result;
         default:

@@ -11,6 +11,9 @@ import type { RunReport } from "#workflows";
 /** An execution that was released, and has stored nothing, is sent again after this. Milliseconds. */
 const RELEASED_MS = 1_000;
 
+/** Statuses that say of the request itself that it was refused: nothing was executed. */
+const REFUSES_REQUEST = new Set([401, 403, 404, 405]);
+
 const faultOf = compileCheck(ExecutionOutcome);
 
 /**
@@ -20,7 +23,8 @@ const faultOf = compileCheck(ExecutionOutcome);
  * @param redactor removes secrets from what is kept; null when the input has none
  */
 export function* readResponse(kind: string, response: Response, nowMs: number, redactor: TextRedactor | null): SlicedWork<AttemptResult> {
-  if (response.kind === "failed" || response.status < 200 || response.status > 299) return yield* classify(response, nowMs, redactor);
+  if (response.kind === "failed" || response.status < 200 || response.status > 299)
+    return refusedBefore(yield* classify(response, nowMs, redactor));
   const { body } = response;
   if (!body) return invalidOutcome(kind, `The response is not a valid outcome: it exceeds ${LIMITS.outcomeBytes} bytes.`);
   try {
@@ -45,6 +49,9 @@ export function* readResponse(kind: string, response: Response, nowMs: number, r
     throw error;
   }
 }
+
+const refusedBefore = (result: AttemptResult): AttemptResult =>
+  result.kind === "refused" && REFUSES_REQUEST.has(result.status) && !result.forGood ? { ...result, unbegun: true } : result;
 
 /** Why a field that only runs may have is not allowed for a hook or an undo, in words. */
 function notAllowedFor(kind: string, { outcome, error_name, steps }: ExecutionOutcome): string | null {

@@ -32,7 +32,7 @@ test.for([["10.0.0.1"], ["127.0.0.1"], ["169.254.169.254"], ["fd00::1"], ["93.18
       kind: "unreachable",
       code: "DNS",
       message: "The name of the host cannot be resolved.",
-      unsent: true,
+      unbegun: true,
     });
   },
 );

@@ -134,9 +134,9 @@ describe("what an answer makes of a job that is held, for its queue's circuit is
   });
 });
 
-describe("an attempt of which nothing was sent, of a kind that spares it", () => {
+describe("an attempt whose program cannot have begun, of a kind that spares it", () => {
   const claim = { attempt: 1, attempts: 1, spared: 0, backoffDelayMs: 3_600_000 };
-  const unsent = { kind: "unreachable", code: "CONNECTION", message: "Refused.", unsent: true } as const;
+  const unbegun = { kind: "unreachable", code: "CONNECTION", message: "Refused.", unbegun: true } as const;
 
   test.for<[string, number, number | null, number]>([
     ["for its backoff", 1_000, null, 1_000],
@@ -146,11 +146,11 @@ describe("an attempt of which nothing was sent, of a kind that spares it", () =>
     ["for 10 s at most after a probe, however long its circuit has been open", 1_000, 600_000, 10_000],
     ["without a time while its circuit opens", claim.backoffDelayMs, 0, 0],
   ])("waits %s", ([, backoffDelayMs, heldForMs, waitMs]) => {
-    expect(judge(unsent, { ...claim, backoffDelayMs }, 0, { sparesUnsent: true, heldForMs })).toMatchObject({ kind: "defer", waitMs });
+    expect(judge(unbegun, { ...claim, backoffDelayMs }, 0, { sparesUnbegun: true, heldForMs })).toMatchObject({ kind: "defer", waitMs });
   });
 
   test("uses an attempt at an address that is not allowed", () => {
-    expect(judge({ ...unsent, code: "BLOCKED_ADDRESS" }, claim, 0, { sparesUnsent: true }).kind).toBe("fail");
+    expect(judge({ ...unbegun, code: "BLOCKED_ADDRESS" }, claim, 0, { sparesUnbegun: true }).kind).toBe("fail");
   });
 });
 
@@ -165,9 +165,10 @@ describe("an attempt that must not be repeated", () => {
     ["fails when its connection breaks", unreachable, null, "fail"],
     ["fails when its connection breaks while the circuit is open", unreachable, 1_000, "fail"],
     ["fails when its handler refuses it", refused, null, "fail"],
+    ["is retried when its request was refused", { ...refused, status: 404, unbegun: true }, null, "retry"],
     ["fails when its worker reports a failure", reported, null, "fail"],
-    ["is retried when no connection was made", { ...unreachable, unsent: true }, null, "retry"],
-    ["is held when no connection was made and the circuit is open", { ...unreachable, unsent: true }, 1_000, "defer"],
+    ["is retried when no connection was made", { ...unreachable, unbegun: true }, null, "retry"],
+    ["is held when no connection was made and the circuit is open", { ...unreachable, unbegun: true }, 1_000, "defer"],
     ["is retried when its request could not be built", unsendable, null, "retry"],
     ["is released when it is postponed", { kind: "postponed", waitMs: 5 }, null, "release"],
   ])("an attempt that must not be repeated %s", ([, result, heldForMs, kind]) => {

@@ -122,7 +122,7 @@ test("a run whose journal does not fit is also sent again after a pause", async 
 describe("a failed execution", () => {
   const FAILURES: readonly [string, Outcome, object][] = [
     ["with a 500", { status: 500, body: "no" }, { name: "HTTP_STATUS", message: "The handler answered 500: no" }],
-    ["with a 401", 401, { name: "HTTP_STATUS" }],
+    ["with a 400", 400, { name: "HTTP_STATUS" }],
     ["with a redirect", { status: 302, headers: { location: "http://127.0.0.1/" } }, { name: "REDIRECT" }],
     ["without a response", "reset", { name: "CONNECTION" }],
     [
@@ -383,6 +383,37 @@ test.for([
   await service.advance(60);
   await workflow.untilStatus(runId, "completed");
   expect(await workflow.get(runId)).toMatchObject({ attempt: 1 });
+});
+
+describe("a program that refuses the request", () => {
+  test.for([401, 403, 404, 405])("with %i uses no attempts: the run says why it waits, and goes on later", async (status, { service }) => {
+    let isThere = false;
+    const workflow = await pushedWorkflow(service, () => (isThere ? COMPLETED : { status, body: "no" }), { attempts: 1 });
+    const runId = await workflow.trigger();
+    await until(async () => (await workflow.get(runId)).error !== null, "the run to be tried");
+    expect(await workflow.get(runId)).toMatchObject({
+      status: "running",
+      attempt: 1,
+      error: { name: "HTTP_STATUS", message: `The handler answered ${status}: no` },
+      nextAttemptAt: expect.any(String),
+    });
+    isThere = true;
+    await service.advance(2);
+    await workflow.untilStatus(runId, "completed");
+    expect(await workflow.get(runId)).toMatchObject({ attempt: 1, error: null });
+  });
+
+  test("20 times in a row opens its circuit", async ({ service }) => {
+    const workflow = await pushedWorkflow(service, () => 404, { attempts: 1 });
+    const runIds: string[] = [];
+    for (let count = 0; count < 20; count += 1) runIds.push(await workflow.trigger());
+    const [first = ""] = runIds;
+    await until(async () => {
+      const { gates } = await service.ok("GET", `/v1/runs/${first}/explain`);
+      return gates.some(({ gate, holds }: { gate: string; holds: boolean }) => gate === "circuit" && holds);
+    }, "the circuit to open");
+    expect(await workflow.get(first)).toMatchObject({ status: "running", attempt: 1 });
+  });
 });
 
 describe("a program at which nobody listens", () => {

@@ -33,7 +33,7 @@ interface Ended {
 export const runKind = (ids: UuidSource, deliverer: Deliverer, waker: () => Pick<Waker, "wakeAt">): JobKind => ({
   name: "run",
   recorded: false,
-  sparesUnsent: true,
+  sparesUnbegun: true,
   related: parentJobOf,
   deliverer,
   inOneStatement: completeInOneStatement,

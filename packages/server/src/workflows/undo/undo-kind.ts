@@ -20,7 +20,7 @@ interface Ended {
 export const undoKind = (deliverer: Deliverer): JobKind => ({
   name: "undo",
   recorded: false,
-  sparesUnsent: true,
+  sparesUnbegun: true,
   deliverer,
   findStored: findStoredOutcomes,
   async settled(tx, outcomes) {
