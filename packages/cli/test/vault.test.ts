@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect } from "vitest";
 import { Client } from "../../server/test/harness/client.ts";
@@ -171,4 +171,51 @@ test("a key file that others may read stops the start, and status too", async ({
       expect.stringMatching(/^tidemill: The master key file .* may be used by others \(mode 644\): chmod 600 .*\n$/),
     ]);
   }
+});
+
+describe("tidemill vault give-up", () => {
+  test("lets nodes start again without a lost key, and its secrets are used when they have new values", async ({ stage }) => {
+    const settings = { TIDEMILL_DATA_DIR: stage.migratedDataDir(), TIDEMILL_MASTER_KEY: "" };
+    const file = path.join(settings.TIDEMILL_DATA_DIR, "master.key");
+    const node = await stage.node(settings);
+    const { client, deliver } = await templated(stage, node);
+    const { keys } = await json(stage, ["vault", "status"], settings);
+    const lost = keys[0].master_key;
+    node.signal("SIGTERM");
+    await node.end();
+    renameSync(file, `${file}.lost`);
+    const ports = { TIDEMILL_PORT: new URL(node.url).port, TIDEMILL_INTERNAL_PORT: "0" };
+    const { code, stderr } = await stage.run(["up"], { ...settings, ...ports });
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`If it is lost: tidemill vault give-up ${lost}\n`)]);
+
+    const { to, unreadable } = await json(stage, ["vault", "give-up", lost], settings);
+    expect(unreadable).toEqual([{ workspace: expect.stringMatching(/^ws_/), name: "TOKEN" }]);
+    expect((await json(stage, ["vault", "status"], settings)).keys).toEqual([{ master_key: to, current: true, given: true, secrets: 1 }]);
+    await stage.node({ ...settings, ...ports });
+    const job = await client.enqueue("mails", { attempts: 1 });
+    await until(async () => (await client.job("mails", job)).state === "failed", "the job to fail");
+    expect((await client.job("mails", job)).last_error).toMatchObject({ code: "SECRET_UNREADABLE" });
+    await client.ok("PATCH", "/v1/secrets/TOKEN", { value: "new", allowed_queues: null, allowed_hosts: null });
+    expect(await deliver()).toBe("new");
+  });
+
+  test("changes nothing while a node is alive, for a key that is there, and for one that nothing needs", async ({ stage }) => {
+    const vault = await VaultFixture.create(stage);
+    const node = await vault.node();
+    await vault.fill(1);
+    const { vault: key = "" } = await vault.keys();
+    const lineOf = async (id: string, file = `${vault.file}.other`) => {
+      const { code, stderr } = await stage.run(["vault", "give-up", id], {
+        DATABASE_URL: vault.database.url,
+        TIDEMILL_MASTER_KEY_FILE: file,
+      });
+      expect([code, existsSync(`${vault.file}.other`)]).toEqual([1, false]);
+      return stderr;
+    };
+    expect(await lineOf(key)).toContain("Stop them first.");
+    await node.stop();
+    expect(await lineOf(key, vault.file)).toContain("is not lost");
+    expect(await lineOf("0123456789abcdef")).toContain("Nothing needs the master key 0123456789abcdef.");
+    expect(await vault.unreadable()).toEqual([]);
+  });
 });

@@ -2,7 +2,7 @@
 
 export { decideJob, listPending } from "#approvals";
 export { type ChainReport, type NotedHead, verifyAuditAcrossWorkspaces } from "#audit";
-export { Broadcaster, countNodesWithout, findNodeUrl, listNodesAcrossWorkspaces, type Message } from "#engine";
+export { Broadcaster, countNodes, countNodesWithout, findNodeUrl, listNodesAcrossWorkspaces, type Message } from "#engine";
 export { explainJob } from "#explain";
 export { type JobRow, type Ruling, readJobId, showJob, showJobId } from "#jobs";
 export {
@@ -48,7 +48,7 @@ export {
 } from "#people";
 export { findQueue, type Queue } from "#queues";
 export { Calendars, listSchedules, type Schedule, type ScheduleId } from "#schedules";
-export { countByKeyAcrossWorkspaces, findVaultKey, Keyring, type Rotation, rotateMasterKey } from "#vault";
+export { countByKeyAcrossWorkspaces, findVaultKey, type GivenUpKey, giveUpKey, Keyring, type Rotation, rotateMasterKey } from "#vault";
 export {
   type AdminContext,
   createAdminContext,

@@ -169,6 +169,12 @@ function addVaultCommands(vault: Command): void {
     .description("Rewrap all secrets with another master key, while nodes keep running")
     .option(...JSON_OPTION)
     .action(lazily(loadVault, ({ rotateMasterKeyCommand }) => rotateMasterKeyCommand));
+  vault
+    .command("give-up")
+    .description("Let nodes start again without a master key that is lost. Its secrets cannot be used until they get new values")
+    .argument("<master-key>", "Id of the lost key, which the failed start named")
+    .option(...JSON_OPTION)
+    .action(lazily(loadVault, ({ giveUpKeyCommand }) => giveUpKeyCommand));
 }
 
 /** `audit verify`, beside `audit list`. */

@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   countByKeyAcrossWorkspaces,
+  countNodes,
   countNodesWithout,
   findVaultKey,
+  giveUpKey,
   Keyring,
   type Rotation,
   rotateMasterKey,
@@ -47,6 +49,19 @@ export const rotateMasterKeyCommand = ({ json }: { json?: boolean }): Promise<vo
         `tidemill: The secret ${name} of ${workspace} cannot be decrypted. Give it a new value and its limits again, or delete it.\n`,
       );
     if (rotation.unreadable.length > 0) process.exitCode = 1;
+  });
+
+/** `tidemill vault give-up <master key>`: lets nodes start again without a master key that is lost. */
+export const giveUpKeyCommand = (lost: string, { json }: { json?: boolean }): Promise<void> =>
+  withDatabase(async ({ connection, engine: database }, _adminContext, config) => {
+    const keyring = await Keyring.open(config);
+    const givenUp = await giveUpKey({ connection, database, keyring, random: systemRandom, countNodes }, lost);
+    if (json) return printJson(givenUp);
+    const { to, unreadable } = givenUp;
+    process.stdout.write(
+      `The master key ${lost} is given up. The vault's key is now ${to}. Secrets that cannot be decrypted: ${unreadable.length}.\n`,
+    );
+    for (const { workspace, name } of unreadable) process.stdout.write(`${workspace} ${name}: give it a new value and its limits again\n`);
   });
 
 function sentences({ from, to, rewrapped, unreadable, kept }: Rotation): string[] {

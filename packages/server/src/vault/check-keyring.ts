@@ -1,7 +1,8 @@
 import type { Db, Random, Transactional } from "#kernel";
+import { adoptMasterKey } from "./adopt-master-key.ts";
 import type { Keyring } from "./keyring.ts";
 import { VaultKeyError } from "./vault-key-error.ts";
-import { changeVaultKey, findVaultKey, listWrappingKeysAcrossWorkspaces } from "./vault-store.ts";
+import { findVaultKey, listWrappingKeysAcrossWorkspaces } from "./vault-store.ts";
 
 /**
  * Checks that this node's master keys open the vault, before the node serves. The very first start makes a key current: the given one,
@@ -21,14 +22,14 @@ export async function checkKeyring(
     const shared = current !== null && (await countNodes(tx)) > 0 ? [current] : [];
     const missing = [...shared, ...(await listWrappingKeysAcrossWorkspaces(tx))].find((id) => !keyring.has(id));
     if (missing !== undefined) throw keyMissing(keyring, missing);
-    if (keyring.ids.length === 0) await keyring.makeKey(random);
-    const [first] = keyring.ids;
-    if (first !== undefined && (current === null || !keyring.has(current))) await changeVaultKey(tx, first);
+    await adoptMasterKey(tx, keyring, random);
   });
 }
 
 function keyMissing({ file, ids }: Keyring, missing: string): VaultKeyError {
   const given = ids.length === 0 ? "there is none" : `${ids.join(" and ")} ${ids.length === 1 ? "is" : "are"} given`;
   const place = file === null ? "TIDEMILL_MASTER_KEY" : `TIDEMILL_MASTER_KEY, or its file to ${file}`;
-  return new VaultKeyError(`The vault needs the master key ${missing}, but ${given}. Put the key that fits into ${place}.`);
+  return new VaultKeyError(
+    `The vault needs the master key ${missing}, but ${given}. Put the key that fits into ${place}. If it is lost: tidemill vault give-up ${missing}`,
+  );
 }

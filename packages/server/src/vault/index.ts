@@ -1,4 +1,6 @@
 export type { SecretAccess } from "./access.ts";
+export { UnreadableSecretError } from "./envelope.ts";
+export * from "./give-up-key.ts";
 export * from "./keyring.ts";
 export * from "./open-vault.ts";
 export * from "./own-key.ts";

@@ -1,6 +1,6 @@
 import { type Random, type Transactional, type Uuid, unavailable, type WorkspaceId } from "#kernel";
 import { loadKey } from "./current-key.ts";
-import { openBytes, openDataKey, type SecretIdentity, sealBytes, wrapDataKey } from "./envelope.ts";
+import { openBytes, openDataKey, type SecretIdentity, sealBytes, UnreadableSecretError, wrapDataKey } from "./envelope.ts";
 import type { Keyring } from "./keyring.ts";
 import { KEY_BYTES } from "./master-key.ts";
 import { findOwnKey, insertOwnKey, lockCurrentKey, type OwnKeyRow } from "./own-key-store.ts";
@@ -27,9 +27,14 @@ export class OwnKey {
     return sealBytes(random, await this.#dataKey(), Buffer.from(value), binding);
   }
 
-  /** @throws an error when it was altered */
+  /** @throws {UnreadableSecretError} for a ciphertext that was altered, or whose key was given up */
   async open(ciphertext: Buffer, binding: string): Promise<string> {
-    return openBytes(await this.#dataKey(), ciphertext, binding).toString("utf8");
+    const dataKey = await this.#dataKey();
+    try {
+      return openBytes(dataKey, ciphertext, binding).toString("utf8");
+    } catch (error) {
+      throw new UnreadableSecretError(ownIdentity(this.#options.name), { cause: error });
+    }
   }
 
   /** @throws UNAVAILABLE when this node does not have the master key */

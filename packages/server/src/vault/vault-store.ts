@@ -48,6 +48,24 @@ export const listWrappingKeysAcrossWorkspaces = async (db: Db): Promise<string[]
     )
   ).map(({ id }) => id);
 
+/**
+ * Makes secrets and keys of the service that a lost master key wraps unreadable instead of waiting for that key: they count as wrapped by
+ * `to`, which does not open them. Uses index secret_master_key.
+ */
+export async function giveUpSecretsAcrossWorkspaces(
+  tx: Db,
+  lost: string,
+  to: string,
+): Promise<Pick<SecretIdentity, "workspace_id" | "name">[]> {
+  await rows(tx, sql`delete from own_key where master_key_id = ${lost}`);
+  return rows(
+    tx,
+    sql`
+      with given_up as (update secret set master_key_id = ${to} where master_key_id = ${lost} returning workspace_id, name)
+      select workspace_id, name from given_up order by workspace_id, name`,
+  );
+}
+
 /** The secrets that other keys than `id` wrap, following `after`. Uses the primary key. */
 export const listToRewrapAcrossWorkspaces = (db: Db, id: string, after: SecretIdentity | null, limit: number): Promise<WrappedSecret[]> =>
   rows(

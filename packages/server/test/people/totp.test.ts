@@ -71,6 +71,20 @@ describe("an authenticator", () => {
     expect(stored?.text).not.toContain(secret);
   });
 
+  test("a recovery code is good after the key of authenticators was given up, and a new authenticator can be enrolled", async ({
+    service,
+    database,
+  }) => {
+    const person = await newPerson(service);
+    const { secret, recovery } = await enrol(service, person);
+    await database.query("delete from own_key");
+    await service.clock.advance(60);
+    expect((await signIn(service, person, codeOf(service, secret))).status).toBe(401);
+    expect((await signIn(service, person, recovery[0])).status).toBe(204);
+    expect((await person.auth("DELETE", "totp")).status).toBe(204);
+    expect((await enrol(service, person)).recovery).toHaveLength(10);
+  });
+
   test("an enrolment that was begun anew cannot be enabled by a code of the old one, and none turns off one in use", async ({
     service,
   }) => {

@@ -2,12 +2,13 @@ import { createHash } from "node:crypto";
 import type { EnabledTotp, PendingTotp } from "@tidemill/contract";
 import type { FastifyRequest } from "fastify";
 import { type Db, type PersonId, problem, type Random } from "#kernel";
+import { UnreadableSecretError } from "#vault";
 import type { PeopleContext } from "../people-context.ts";
 import { keepPerson } from "../person-store.ts";
 import type { SessionRow } from "../sessions/session-store.ts";
 import { throttle } from "../sessions/throttle.ts";
 import { makeTotpSecret, stepOfCode, totpUri } from "./totp-code.ts";
-import { enableTotp, findTotp, putPendingTotp, replaceRecoveryCodes, takeRecoveryCode, takeStep } from "./totp-store.ts";
+import { enableTotp, findTotp, putPendingTotp, replaceRecoveryCodes, type TotpRow, takeRecoveryCode, takeStep } from "./totp-store.ts";
 
 const RECOVERY_CODES = 10;
 
@@ -32,11 +33,11 @@ export async function enableTotpWith(
   { personId }: SessionRow,
   code: string,
 ): Promise<EnabledTotp> {
-  const { database, clock, ownKey } = context;
+  const { database } = context;
   await throttle(database, { code: personId });
   const pending = await findTotp(database, personId);
   if (!pending || pending.enabled) throw pending ? alreadyOn() : notBegun();
-  const step = stepOfCode(await ownKey.open(pending.ciphertext, `totp ${pending.id}`), digitsOf(code), clock.nowMs());
+  const step = await stepOf(context, pending, code);
   if (step === null) throw wrongCode();
   return database.transaction(async (tx) => {
     await keepPerson(tx, personId);
@@ -63,17 +64,27 @@ export async function newRecoveryCodes(tx: Db, random: Random, personId: PersonI
  * @throws RATE_LIMITED
  */
 export async function takeCode(context: PeopleContext, request: FastifyRequest, personId: PersonId, code: string): Promise<boolean> {
-  const { database, clock, ownKey } = context;
+  const { database } = context;
   const takeBack = await throttle(database, { code: personId, codeLong: personId });
   const totp = await findTotp(database, personId);
   if (!totp?.enabled) return false;
-  const step = stepOfCode(await ownKey.open(totp.ciphertext, `totp ${totp.id}`), digitsOf(code), clock.nowMs());
+  const step = await stepOf(context, totp, code);
   const isRight =
     step === null ? await takeRecoveryCode(database, personId, hashOf(code)) : await takeStep(database, personId, totp.id, step);
   if (!isRight) return false;
   if (step === null) await context.account.record(database, request, personId, "recovery_code.used");
   await takeBack();
   return true;
+}
+
+/** The step of time that a code is for; null for another text, and if the authenticator's secret cannot be decrypted any more. */
+async function stepOf({ ownKey, clock }: PeopleContext, { id, ciphertext }: TotpRow, code: string): Promise<number | null> {
+  try {
+    return stepOfCode(await ownKey.open(ciphertext, `totp ${id}`), digitsOf(code), clock.nowMs());
+  } catch (error) {
+    if (!(error instanceof UnreadableSecretError)) throw error;
+    return null;
+  }
 }
 
 /** People type codes with spaces and dashes. */
