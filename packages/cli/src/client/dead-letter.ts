@@ -15,7 +15,11 @@ export function addDeadLetterCommands(program: Command): void {
   const dlq = program.command("dlq").description("The dead-letter queue: failed jobs of all queues");
 
   onService<{ limit: number }>(
-    addFields(withLimit(dlq.command("list").description("List failed jobs, newest first")), ListDeadLetters, PAGING),
+    addFields(
+      withLimit(dlq.command("list").description("List failed jobs. Those that were enqueued last come first")),
+      ListDeadLetters,
+      PAGING,
+    ),
     (tidemill, { options }) => {
       const filter = readFields<ListDeadLetters>(ListDeadLetters, options, PAGING);
       return printList(
