@@ -30,22 +30,20 @@ export interface PushedTo {
   readonly key: KeyState;
 }
 
+/** How an execution ends: with an outcome, as JSON text, or without one, because its time was over before. */
+export type PushedEnd = { readonly outcome: string } | { readonly outcome: null; readonly reason: string };
+
 export type Pushed = contract.PushedRun | contract.PushedHook;
 
 /**
- * Executes a run or a hook that was pushed. Returns its outcome as JSON text, or null if its time was over before it had one. Never
- * rejects.
+ * Executes a run or a hook that was pushed. Never rejects.
  *
  * @param signal ends the execution: the service no longer waits for it
  * @param heldMs how long the service waits for the execution. Milliseconds
  */
-export async function executePushed(
-  { settings, key }: PushedTo,
-  pushed: Pushed,
-  signal: AbortSignal,
-  heldMs: number,
-): Promise<string | null> {
-  if (pushed.kind === "hook") return outcomeText(await runHook(settings, pushed));
+export async function executePushed({ settings, key }: PushedTo, pushed: Pushed, signal: AbortSignal, heldMs: number): Promise<PushedEnd> {
+  if (pushed.kind === "hook") return { outcome: outcomeText(await runHook(settings, pushed)) };
+  const calls = new WorkerCalls(settings, key);
   const [controller, lost] = [new AbortController(), new AbortController()];
   const abort = (why: AbortCause, message?: string) => {
     lost.abort(new RunAbortedError(why, message));
@@ -56,9 +54,17 @@ export async function executePushed(
   const end = () =>
     abort("disconnected", `The service no longer waits for this execution: the run was cancelled, or its time is over ${setting}.`);
   let isOverdue = false;
+  let failure: TidemillError | null = null;
   const overdue = () => {
     isOverdue = true;
+    failure = calls.failure;
     abort("timed_out", `The time for this execution of the run is over ${setting}.`);
+  };
+  const withoutOutcome = async (): Promise<PushedEnd> => {
+    if (failure) return { outcome: null, reason: `The handler cannot call the service at ${settings.url}: ${failure.message}` };
+    // It leaves it to the service to end the execution.
+    await wait(CLOSES_WITHIN_MS, signal).catch(() => {});
+    return { outcome: null, reason: `The time for this execution is over ${setting}.` };
   };
   const timer = setTimeout(overdue, heldMs);
   const { elapsedMs } = settings;
@@ -71,27 +77,19 @@ export async function executePushed(
   signal.addEventListener("abort", end, { once: true });
   if (signal.aborted) end();
   try {
-    const calls = new WorkerCalls(settings, key);
     const journal = pushed.journal ?? (await fetchJournal(calls, pushed, lost.signal));
     const held = { controller, lost, stores: new Set<Promise<unknown>>() };
     const outcome = await runWorkflow(settings, calls, { lose }, { ...pushed, journal }, held, limits);
     const text = isOverdue && outcome.outcome === "released" ? null : await fitting(calls, pushed, outcome, lost.signal);
-    return text ?? (await withoutOutcome(signal));
+    return text === null ? await withoutOutcome() : { outcome: text };
   } catch (error) {
     // The service has another execution of the run, or starts one.
     settings.logger.warn("An execution of a run ended without an outcome.", { run: pushed.runId, error: String(error) });
-    if (isOverdue) return await withoutOutcome(signal);
-    return outcomeText({ outcome: "released" });
+    return isOverdue ? await withoutOutcome() : { outcome: outcomeText({ outcome: "released" }) };
   } finally {
     clearTimeout(timer);
     signal.removeEventListener("abort", end);
   }
-}
-
-/** Leaves it to the service to end an execution whose time is over: that uses an attempt if the execution has stored no step. */
-async function withoutOutcome(signal: AbortSignal): Promise<null> {
-  await wait(CLOSES_WITHIN_MS, signal).catch(() => {});
-  return null;
 }
 
 async function fetchJournal(

@@ -79,8 +79,8 @@ async function answer({ worker, secrets }: ServeSettings, key: KeyState, request
   if (read.fault !== null) return refusal(400, read.fault);
   const { pushed } = read;
   if (!worker.workflows.has(pushed.workflowId)) return refusal(404, `This program has no workflow ${JSON.stringify(pushed.workflowId)}.`);
-  const outcome = await executePushed({ settings: worker, key }, pushed, request.signal, heldMsOf(pushed, sentMs));
-  return outcome === null ? refusal(504, "The time for this execution of the run is over.") : json(200, outcome);
+  const end = await executePushed({ settings: worker, key }, pushed, request.signal, heldMsOf(pushed, sentMs));
+  return end.outcome === null ? refusal(504, end.reason) : json(200, end.outcome);
 }
 
 /** How long the service waits for an execution. Milliseconds. */

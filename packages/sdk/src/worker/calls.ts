@@ -78,6 +78,8 @@ export class WorkerCalls {
   #wasAnswered = false;
   #saysWaited = false;
   readonly #key: KeyState;
+  /** Why the last try of a call has failed, of those that are tried again; null since one succeeded. */
+  failure: TidemillError | null = null;
 
   /** @param key shared by all calls with the same key */
   constructor(settings: WorkerSettings, key: KeyState = new KeyState("A worker ends if this lasts for a minute.")) {
@@ -227,9 +229,11 @@ export class WorkerCalls {
         const request = { method, path, ...(encode && { body: encode(tries > 1) }), repeatable: true, shape };
         const response = await this.#transport.request(request, { signal, timeoutMs: timeoutMs(tries) });
         this.#key.notRefused();
+        this.failure = null;
         return { response, firstSentMs, lastSentMs, respondedMs: elapsedMs() };
       } catch (error) {
         if (signal.aborted || !(error instanceof TidemillError)) throw error;
+        this.failure = error;
         await beforeNext(retries.pauseAfter(error, tries));
       }
     }

@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import type { PushedRun } from "@tidemill/contract";
 import { type Logger, nodeHandler, type ServeOptions, type Tidemill, TidemillError, type WorkflowContext, workflow } from "@tidemill/sdk";
 import { expect, onTestFinished, vi } from "vitest";
+import { closedPort } from "../../../server/test/harness/raw-server.ts";
 import { until } from "../../../server/test/harness/service.ts";
 import { executePushed } from "../../src/serve/execute.ts";
 import { readServeOptions } from "../../src/serve/options.ts";
@@ -148,7 +149,7 @@ test.for(["closes the connection", "does not close the connection"])(
     });
     if (how === "closes the connection") closed.abort();
     else await vi.advanceTimersByTimeAsync(1_000);
-    expect(await executed).toBeNull();
+    expect(await executed).toEqual({ outcome: null, reason: "The time for this execution is over (endpoint_timeout: 60 s)." });
   },
 );
 
@@ -157,5 +158,25 @@ test("an execution of a few seconds finds out in time that its code does not fit
   const journal = [{ ...step, startedAt: "2026-11-21T12:00:00Z", endedAt: "2026-11-21T12:00:00Z", wakeAt: null, signal: null }];
   const { executed } = execute(silent, (context) => context.step.run("load user", () => 1), { journal, timeout: 3 });
   await vi.advanceTimersByTimeAsync(1_000);
-  expect(JSON.parse((await executed) ?? "")).toMatchObject({ outcome: "unfit", step: "load" });
+  expect(JSON.parse((await executed).outcome ?? "")).toMatchObject({ outcome: "unfit", step: "load" });
+});
+
+test("when its time is over and the service does not take its steps, it says why", async () => {
+  const url = `http://127.0.0.1:${await closedPort()}`;
+  const { executed } = execute(url, async ({ step }) => {
+    await step.run("load", () => 1);
+    await step.run("report", () => 2);
+  });
+  let hasEnded = false;
+  void executed.then(() => {
+    hasEnded = true;
+  });
+  while (!hasEnded) {
+    await vi.advanceTimersByTimeAsync(1_000);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(await executed).toEqual({
+    outcome: null,
+    reason: expect.stringMatching(/^The handler cannot call the service at http:\/\/127\.0\.0\.1:\d+: /),
+  });
 });
