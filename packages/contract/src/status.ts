@@ -10,7 +10,7 @@ const HealthLevel = Type.Enum(["ok", "degraded"], { title: "Health", description
 
 const Check = Type.Object(
   {
-    name: Type.Enum(["quota", "callbacks", "circuits", "dead_letters", "webhooks"], { description: "What was checked." }),
+    name: Type.Enum(["quota", "callbacks", "circuits", "dead_letters", "webhooks", "workers"], { description: "What was checked." }),
     status: HealthLevel,
     message: Type.String({ description: "What was found, for people." }),
   },

@@ -2,11 +2,10 @@ import type { JobShare, JobState, Plan } from "@tidemill/contract";
 import type { JobKey } from "#jobs";
 import { type Db, row, sql, type Timestamp } from "#kernel";
 import type { Queue } from "#queues";
+import { WORKER_GONE_SECONDS } from "#workers";
 
 /** Jobs ahead are counted up to this number, unless a limit of the queue needs a higher count. */
 const MAX_COUNTED = 10_000;
-/** A worker waits up to 30 s for a job, and the time of its call is written up to 30 s later. */
-const WORKER_GONE_SECONDS = 90;
 
 /** A job with everything that decides whether it starts, read in one snapshot. */
 export interface JobSnapshot {

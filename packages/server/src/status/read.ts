@@ -38,7 +38,18 @@ function statusOf(
   quota: Awaited<ReturnType<typeof readQuota>>,
   rate: Status["rate_limit"],
 ): Status {
-  const { name, plan, queues, schedules, with_callback, with_endpoint, failed_last_minute, open_circuits, failing_webhooks } = summary;
+  const {
+    name,
+    plan,
+    queues,
+    schedules,
+    with_callback,
+    with_endpoint,
+    failed_last_minute,
+    open_circuits,
+    failing_webhooks,
+    without_worker,
+  } = summary;
   const stopped = !planHas(plan, "callback_url") && with_callback + with_endpoint > 0;
   const checks: Check[] = [
     check(
@@ -59,6 +70,13 @@ function statusOf(
         : `Webhooks that were switched off because they failed: ${failing_webhooks}.`,
     ),
     check("circuits", open_circuits === null, open_circuits === null ? "No circuit is open." : `Circuits are open: ${open_circuits}.`),
+    check(
+      "workers",
+      without_worker === null,
+      without_worker === null
+        ? "No jobs or runs wait for a worker that is not there."
+        : `Jobs or runs wait, and no worker asks for them: ${without_worker}.`,
+    ),
     check("dead_letters", failed_last_minute === 0, `Jobs that failed for good in the last minute: ${failed_last_minute}.`),
   ];
   return {

@@ -1,5 +1,6 @@
 import type { JobState, Plan, RunStatus } from "@tidemill/contract";
 import { type Db, type Fragment, fragment, row, sql, type WorkspaceId } from "#kernel";
+import { WORKER_GONE_SECONDS } from "#workers";
 
 export interface WorkspaceSummary extends Record<JobState, number> {
   name: string;
@@ -14,6 +15,8 @@ export interface WorkspaceSummary extends Record<JobState, number> {
   failing_webhooks: number;
   /** Names of the first five queues and workflows whose circuit is open. Null: none is. */
   open_circuits: string | null;
+  /** Names of the first five queues and workflows whose jobs or runs have waited for a minute, and for which no worker asks. Null: none. */
+  without_worker: string | null;
   /** Runs by status. */
   runs: Partial<Record<RunStatus, number>> | null;
 }
@@ -26,7 +29,8 @@ const [LANE_OF_COUNT, LANE_OF_TALLY, LANE_OF_RUNS] = [laneOf(fragment`c`), laneO
 /**
  * Reads what a workspace has. The numbers of jobs and runs are stored counts (docs/decisions/0037-kept-counts.md), finished jobs are summed
  * from the tally, and only active jobs are counted. Uses indexes that begin with the workspace: job_delta_workspace, run_delta_workspace,
- * tally_lane, those of schedule and the primary keys; and job_active. Executions of runs and hooks, which wait in lanes of their own, do
+ * tally_lane, lease_worker, those of schedule and the primary keys; job_active, and job_claimable once for each queue or workflow that no
+ * worker polls. Executions of runs and hooks, which wait in lanes of their own, do
  * not count as jobs.
  */
 export async function readWorkspaceSummary(db: Db, workspaceId: WorkspaceId): Promise<WorkspaceSummary> {
@@ -52,8 +56,22 @@ export async function readWorkspaceSummary(db: Db, workspaceId: WorkspaceId): Pr
           (select count(*) from webhook_record where workspace_id = ${workspaceId} and disabled_for = 'failing') as failing_webhooks,
           (select count(endpoint_url) from workflow_record where workspace_id = ${workspaceId}) as with_endpoint
         from queue_record where workspace_id = ${workspaceId} and deleted_at is null
+      ), polled as materialized (
+        select of.kind, name from lease held join worker w on w.lease_id = held.id
+          cross join lateral (values ('queue'::lane_kind, w.queues), ('workflow', w.workflows)) of (kind, names) cross join unnest(of.names) name
+        where held.workspace_id = ${workspaceId} and (w.last_seen_at >= moment() - ${WORKER_GONE_SECONDS} * interval '1 second'
+          or exists (select from job where job.lease_id = held.id and job.state = 'active'))
+      ), unserved as (
+        select l.name from job_count_now c join lane l on l.workspace_id = c.workspace_id and l.id = c.lane_id
+        where c.workspace_id = ${workspaceId} and c.live > 0 and l.served <> 'push' and not l.paused
+          and l.deleted_at is null and not exists (select from polled where polled.kind = l.kind and polled.name = l.name)
+          and (select run_at from job where workspace_id = ${workspaceId} and lane_id = l.id and state = 'waiting'
+            and (concurrency_key is null or key_slot is not null) order by priority desc, run_at, id limit 1) < moment() - interval '1 minute'
+        limit 6
       )
       select w.name, w.plan,
+        (select string_agg(case when place > 5 then 'and others' else name end, ', ' order by place)
+          from (select name, row_number() over (order by name) as place from unserved) named) as without_worker,
         greatest(0, kept.live - active.active) as waiting, active.active, kept.delayed, kept.pending_approval, kept.failed,
         (select count(*) from schedule where workspace_id = ${workspaceId} and not starts_with(name, 'workflow:')) as schedules,
         (select string_agg(name, ', ' order by place) from (

@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
 import { limitedTo } from "../harness/limits.ts";
-import { test, until } from "../harness/service.ts";
+import { type Service, test, until } from "../harness/service.ts";
 import { putWorkflow } from "../harness/workflows.ts";
 
 const NONE = { waiting: 0, delayed: 0, pending_approval: 0, active: 0, completed: 0, failed: 0, cancelled: 0, rejected: 0 };
@@ -15,6 +15,7 @@ describe("a workspace's status", () => {
         { name: "callbacks", status: "ok", message: expect.stringMatching(/\S/) },
         { name: "webhooks", status: "ok", message: expect.stringMatching(/\S/) },
         { name: "circuits", status: "ok", message: "No circuit is open." },
+        { name: "workers", status: "ok", message: "No jobs or runs wait for a worker that is not there." },
         { name: "dead_letters", status: "ok", message: expect.stringMatching(/\S/) },
       ],
       jobs: NONE,
@@ -91,5 +92,43 @@ describe("a workspace's status", () => {
       0,
       { name: "quota", status: "degraded", message: "1 of 1 executions are used." },
     ]);
+  });
+});
+
+describe("the check of workers", () => {
+  const check = async (service: Service) => {
+    const { checks } = await service.ok("GET", "/v1/status");
+    return checks.find(({ name }: { name: string }) => name === "workers");
+  };
+  const NO_ONE_WAITS = { name: "workers", status: "ok", message: "No jobs or runs wait for a worker that is not there." };
+  const poll = (service: Service, work: { queues?: string[]; workflows?: string[] }) =>
+    service.ok("POST", "/v1/work", { worker: "w", queues: [], workflows: [], limit: 1, wait: 0, ...work });
+
+  test("names queues and workflows whose jobs and runs have waited for a minute without a worker", async ({ service }) => {
+    const { id, trigger } = await putWorkflow(service, {});
+    const queue = await service.queue();
+    const [paused, handler] = [await service.queue({ paused: true }), await service.handler()];
+    await trigger();
+    for (const one of [queue, paused, handler.queue]) await service.enqueue({ queue: one });
+    await service.enqueue({ queue, delay: 3_600 });
+    await service.advance(59);
+    expect(await check(service)).toEqual(NO_ONE_WAITS);
+    await service.advance(2);
+    expect(await check(service)).toEqual({
+      name: "workers",
+      status: "degraded",
+      message: `Jobs or runs wait, and no worker asks for them: ${[id, queue].sort().join(", ")}.`,
+    });
+  });
+
+  test("is content while a worker polls them, or holds a job, and for 90 seconds after", async ({ service }) => {
+    const queue = await service.queue();
+    for (let job = 0; job < 2; job += 1) await service.enqueue({ queue });
+    await service.advance(61);
+    await poll(service, { queues: [queue] });
+    expect(await check(service)).toEqual(NO_ONE_WAITS);
+    await service.advance(600);
+    await until(async () => (await service.ok("GET", `/v1/queues/${queue}`)).metrics.active === 0, "the lease to end");
+    expect(await check(service)).toMatchObject({ status: "degraded" });
   });
 });

@@ -9,13 +9,15 @@ const PLACES: Readonly<Record<string, { readonly to: string; readonly text: stri
   callbacks: { to: "queues", text: "See the queues" },
   circuits: { to: "queues", text: "See the queues" },
   dead_letters: { to: "dead-letters", text: "See the dead letters" },
+  workers: { to: "workers", text: "See the workers" },
 };
 
 const NAMES: Readonly<Record<string, string>> = {
   quota: "The month's executions are used up",
   callbacks: "Callbacks are not sent",
-  circuits: "A handler does not respond",
+  circuits: "A handler fails",
   dead_letters: "Jobs fail",
+  workers: "No worker asks for them",
 };
 
 /** What needs attention, or that nothing does. */
