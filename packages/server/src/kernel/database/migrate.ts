@@ -1,83 +1,148 @@
-import { readdir } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
+import path from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import pg from "pg";
 import type { EmitEvent } from "../events.ts";
+import { type Blocker, listOpen, watchBlockers } from "./blockers.ts";
 import { type Connection, clientConfig, isLockTimeout } from "./pool.ts";
+import { MIGRATIONS, readSchemaState, refuseNewer, refuseOlder, type SchemaState } from "./schema-state.ts";
+import type { Db } from "./sql.ts";
 
-const DIRECTORY = fileURLToPath(new URL("../../../migrations", import.meta.url));
-const SCHEMA = "tidemill";
-const TABLE = "migration";
 const LOCK = 7_305_512_009;
 
 /**
- * How long a migration waits for a lock. Statements of running nodes queue behind the migration. The first wait is shorter than the time
- * after which PostgreSQL looks for deadlocks (1 s), so that a migration gives way before a statement fails. If nodes are never idle for
- * that long, the second wait is longer: then PostgreSQL ends either the migration or the statement with which it is in a deadlock.
- * Milliseconds.
+ * How long a migration waits for a lock: briefly first, then longer with each try. Statements of running nodes queue behind it meanwhile.
+ * The first waits are shorter than the time after which PostgreSQL looks for deadlocks (1 s), so that a migration gives way before a
+ * statement fails. The later ones let statements end that take long, and let PostgreSQL cancel an autovacuum. Milliseconds.
  */
-const [SHORT_WAIT_MS, LONG_WAIT_MS] = [500, 5_000];
-const SHORT_WAITS = 3;
-const TRIES_A_WARNING = 20;
-const PAUSE_MS = 1_000;
+const [FIRST_WAIT_MS, MAX_WAIT_MS] = [200, 5_000];
+const GROWTH = 1.5;
+/** The pause after a try, in waits of the try: others wait for at most a tenth of the time. */
+const PAUSE_WAITS = 10;
+/** How often to look, after the pause, whether the transactions are still open for whose locks the migration waited. Milliseconds. */
+const LOOK_EVERY_MS = 500;
+const LOOKS_A_WARNING = 120;
 const DEADLOCK_DETECTED = "40P01";
 
-/** Brings the schema up to date. Nodes that start at the same time take turns. It tries again if other statements hold locks that it needs. */
-export async function migrate(connection: Connection, emit: EmitEvent): Promise<void> {
-  const client = new pg.Client({ ...clientConfig(connection), connectionTimeoutMillis: 5_000 });
-  // A broken connection fails the running statement. Without a listener, its error event would end the process.
-  client.on("error", () => {});
-  await client.connect();
+/**
+ * Brings the schema up to date. Nodes that start at the same time take turns. If transactions hold locks that a migration needs, it waits
+ * until they end.
+ *
+ * @throws {SchemaVersionError} when a newer version of the program has upgraded the database
+ */
+export const migrate = (connection: Connection, emit: EmitEvent): Promise<void> => inTurn(connection, emit, refuseNewer);
+
+/**
+ * Creates the schema in an empty database, as the first start of a node does. It upgrades no database.
+ *
+ * @throws {SchemaVersionError} when another version of the program has made the database
+ */
+export const createSchema = (connection: Connection, emit: EmitEvent): Promise<void> =>
+  inTurn(connection, emit, (state) => {
+    refuseNewer(state);
+    refuseOlder(state);
+  });
+
+async function inTurn(connection: Connection, emit: EmitEvent, check: (state: SchemaState) => void): Promise<void> {
+  const client = await connect(connection);
   try {
-    if ((await findPending(client)).length === 0) return;
+    const db: Db = { query: ({ text, values }) => client.query(text, values) };
+    const before = await readSchemaState(db);
+    check(before);
+    if (before.pending.length === 0) return;
     // The lock is released when the connection ends.
     await client.query("select pg_advisory_lock($1)", [LOCK]);
-    const names = await findPending(client);
-    if (names.length === 0) return;
-    for (let tries = 0; !(await applied(client, tries < SHORT_WAITS ? SHORT_WAIT_MS : LONG_WAIT_MS)); tries += 1) {
-      if (tries % TRIES_A_WARNING === 0) emit("migration_postponed", {});
-      await wait(PAUSE_MS);
-    }
-    emit("migrations_ran", { names });
+    const state = await readSchemaState(db);
+    check(state);
+    if (state.pending.length === 0) return;
+    if (state.isEmpty) await create(client, state.pending);
+    else await upgrade(connection, client, state.pending, emit);
+    emit("migrations_ran", { names: state.pending });
   } finally {
     await client.end();
   }
 }
 
-/** Applies pending migrations, each in a transaction. Returns whether all are applied; false: others hold locks that the next one needs. */
-async function applied(dbClient: pg.Client, lockTimeoutMs: number): Promise<boolean> {
-  const { runner } = await import("node-pg-migrate");
-  await dbClient.query(`set lock_timeout = ${lockTimeoutMs}`);
+async function connect(connection: Connection): Promise<pg.Client> {
+  const client = new pg.Client({ ...clientConfig(connection), connectionTimeoutMillis: 5_000 });
+  // A broken connection fails the running statement. Without a listener, its error event would end the process.
+  client.on("error", () => {});
+  await client.connect();
+  return client;
+}
+
+/** Creates the schema in one transaction: nobody sees a part of it. */
+const create = (client: pg.Client, names: readonly string[]): Promise<void> =>
+  inTransaction(client, async () => {
+    await client.query(`
+      create schema if not exists tidemill;
+      set local search_path to tidemill;
+      create table if not exists migration (id serial primary key, name varchar(255) not null, run_on timestamp not null)`);
+    for (const name of names) await apply(client, name);
+  });
+
+/** Applies migrations, each in a transaction of its own: none holds its locks for longer than it must. */
+async function upgrade(connection: Connection, client: pg.Client, names: readonly string[], emit: EmitEvent): Promise<void> {
+  const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
+  const pid = rows[0]?.pid ?? 0;
+  const watcher = await connect(connection);
   try {
-    await runner({
-      dbClient,
-      dir: DIRECTORY,
-      direction: "up",
-      schema: SCHEMA,
-      createSchema: true,
-      migrationsTable: TABLE,
-      noLock: true,
-      // Branches add migrations in any order. None relies on one that may come later.
-      checkOrder: false,
-      log: () => {},
-    });
-    return true;
-  } catch (error) {
-    const { code } = error as { code?: string };
-    if (!isLockTimeout(error) && code !== DEADLOCK_DETECTED) throw error;
-    await dbClient.query("rollback");
-    return false;
+    for (const migration of names) {
+      const postponed = (blockers: readonly Blocker[]) =>
+        emit("migration_postponed", { migration, sessions: blockers.map(({ description }) => description) });
+      for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(Math.round(waitMs * GROWTH), MAX_WAIT_MS)) {
+        const { result: isApplied, blockers } = await watchBlockers(watcher, pid, tryToApply(client, migration, waitMs));
+        if (isApplied) break;
+        postponed(blockers);
+        await wait(PAUSE_WAITS * waitMs);
+        await untilEnded(watcher, blockers, postponed);
+      }
+    }
+  } finally {
+    await watcher.end();
   }
 }
 
-async function findPending(client: pg.Client): Promise<string[]> {
-  const files = (await readdir(DIRECTORY))
-    .filter((file) => file.endsWith(".sql"))
-    .map((file) => file.slice(0, -".sql".length))
-    .sort();
-  const table = await client.query<{ there: boolean }>("select to_regclass($1) is not null as there", [`${SCHEMA}.${TABLE}`]);
-  if (!table.rows[0]?.there) return files;
-  const ran = await client.query<{ name: string }>(`select name from ${SCHEMA}.${TABLE}`);
-  const names = new Set(ran.rows.map(({ name }) => name));
-  return files.filter((file) => !names.has(file));
+/** Waits until transactions have ended. While they are open, another try would only hold up others. */
+async function untilEnded(watcher: pg.Client, blockers: readonly Blocker[], remind: (open: readonly Blocker[]) => void): Promise<void> {
+  let open = await listOpen(watcher, blockers);
+  for (let looks = 1; open.length > 0; looks += 1) {
+    if (looks % LOOKS_A_WARNING === 0) remind(open);
+    await wait(LOOK_EVERY_MS);
+    open = await listOpen(watcher, blockers);
+  }
+}
+
+/** Returns whether the migration is applied; false: others hold locks that it needs. */
+async function tryToApply(client: pg.Client, name: string, lockTimeoutMs: number): Promise<boolean> {
+  try {
+    await inTransaction(client, async () => {
+      await client.query(`set local search_path to tidemill; set local lock_timeout = ${lockTimeoutMs}`);
+      await apply(client, name);
+    });
+    return true;
+  } catch (error) {
+    if (isLockTimeout(error) || (error as { code?: string }).code === DEADLOCK_DETECTED) return false;
+    throw error;
+  }
+}
+
+async function apply(client: pg.Client, name: string): Promise<void> {
+  const text = await readFile(path.join(MIGRATIONS, `${name}.sql`), "utf8");
+  // A statement locks the view of a table before the table. A migration that locked its tables first would meet it in a deadlock.
+  if (text.includes("make_tenant_views()")) await client.query("drop schema if exists tidemill_tenant cascade");
+  await client.query(text);
+  await client.query("insert into migration (name, run_on) values ($1, now())", [name]);
+}
+
+async function inTransaction(client: pg.Client, work: () => Promise<void>): Promise<void> {
+  await client.query("begin");
+  try {
+    await work();
+    await client.query("commit");
+  } catch (error) {
+    // A broken connection has rolled back already.
+    await client.query("rollback").catch(() => {});
+    throw error;
+  }
 }
