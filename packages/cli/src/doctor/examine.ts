@@ -10,8 +10,9 @@ import {
   Keyring,
   openDatabases,
   readFileLimit,
+  readSchemaState,
 } from "@tidemill/server";
-import { type Finding, judgeDatabase, judgeDisk, judgeFiles, judgeMasterKey, judgePort, type PortUse } from "./findings.ts";
+import { type Finding, judgeDatabase, judgeDisk, judgeFiles, judgeMasterKey, judgePort, judgeSchema, type PortUse } from "./findings.ts";
 
 /** How long a node may take to identify itself. Milliseconds. */
 const PROBE_MS = 2_000;
@@ -36,7 +37,8 @@ async function examineDatabase(config: Config): Promise<Finding[]> {
     try {
       const facts = await inspectDatabase(databases.engine);
       const found = judgeDatabase(facts, config.databaseConnections, performance.timeOrigin + performance.now());
-      return [...found, await examineMasterKey(databases.api, config)];
+      const schema = await readSchemaState(databases.api);
+      return [...found, judgeSchema(schema), await examineMasterKey(databases.api, config)];
     } finally {
       await databases.close();
     }

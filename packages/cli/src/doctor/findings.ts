@@ -1,4 +1,4 @@
-import type { DatabaseFacts } from "@tidemill/server";
+import { type DatabaseFacts, listMigrations, type SchemaState } from "@tidemill/server";
 
 /** What one check of `tidemill doctor` found. */
 export interface Finding {
@@ -52,6 +52,23 @@ export function judgeDatabase(facts: DatabaseFacts, connections: number, nowMs: 
       `This machine's clock differs by ${skewMs} ms from the database's clock, which is the one that Tidemill uses.`,
     ),
   ];
+}
+
+export function judgeSchema({ isEmpty, pending, unknown }: SchemaState): Finding {
+  if (unknown.length > 0)
+    return finding(
+      "schema",
+      "failed",
+      `A newer version of Tidemill has upgraded the database: this version does not know ${listMigrations(unknown)}. No node of this version starts.`,
+    );
+  if (isEmpty) return finding("schema", "ok", "The database is empty. The first start creates the schema.");
+  if (pending.length > 0)
+    return finding(
+      "schema",
+      "warning",
+      `The database is of an older version of Tidemill: ${listMigrations(pending)} pending. The next start of a node of this version upgrades it. Make a backup before.`,
+    );
+  return finding("schema", "ok", "It is the schema of this version.");
 }
 
 const grade = (skewMs: number): Finding["status"] => (skewMs > CLOCK_FAILURE_MS ? "failed" : skewMs > CLOCK_WARNING_MS ? "warning" : "ok");

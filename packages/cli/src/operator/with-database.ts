@@ -2,9 +2,9 @@ import {
   type AdminContext,
   type Config,
   createAdminContext,
+  createSchema,
   DatabaseClock,
   Events,
-  migrate,
   type OpenDatabases,
   openDatabases,
   systemRandom,
@@ -12,7 +12,10 @@ import {
 import { exitWithError } from "../exit-with-error.ts";
 import { loadConfig } from "./load-config.ts";
 
-/** Runs work on the configured database. The embedded database is started for the duration of the work, unless a node is running it. */
+/**
+ * Runs work on the configured database. The embedded database is started for the duration of the work, unless a node is running it. A
+ * database of another version is refused: only the start of a node upgrades one.
+ */
 export async function withDatabase(
   work: (databases: OpenDatabases, adminContext: AdminContext, config: Config) => Promise<void>,
 ): Promise<void> {
@@ -21,7 +24,7 @@ export async function withDatabase(
     const events = new Events();
     const databases = await openDatabases(config, "guest", events.emit);
     try {
-      await migrate(databases.connection, events.emit);
+      await createSchema(databases.connection, events.emit);
       await work(databases, createAdminContext(new DatabaseClock(), systemRandom), config);
     } finally {
       await databases.close();
