@@ -3,6 +3,7 @@ import {
   type Api,
   type Authenticator,
   checkHostOf,
+  checkPorts,
   closeGently,
   closeImmediately,
   createApi,
@@ -53,6 +54,17 @@ export interface Listeners {
   /** The ports that are open. */
   ownPorts(): readonly number[];
 }
+
+/**
+ * Checks that the ports of both listeners can be opened.
+ *
+ * @throws an error with the code `EADDRINUSE` when another program has one of them
+ */
+export const checkListenerPorts = ({ host, port, internalHost, internalPort }: Config): Promise<void> =>
+  checkPorts([
+    { host, port },
+    { host: internalHost, port: internalPort },
+  ]);
 
 /** Creates the public and the internal listener. */
 export async function createListeners(options: ListenersOptions): Promise<Listeners> {

@@ -13,13 +13,15 @@ import {
   observeShares,
   type Random,
   readFileLimit,
+  readSchemaState,
   Shares,
   systemRandom,
   tolerate,
 } from "#kernel";
 import { maintainPartitions } from "#retention";
-import { openVault } from "#vault";
+import { checkMasterKey, openVault } from "#vault";
 import { divideConnections, type OpenDatabases, openDatabases } from "./databases.ts";
+import { checkListenerPorts } from "./listeners.ts";
 import { composeNode } from "./main.ts";
 import { VERSION } from "./version.ts";
 
@@ -47,7 +49,7 @@ export interface Replacements {
 /**
  * Starts a node: opens its database, applies migrations, opens the vault, and starts its parts (main.ts).
  *
- * @throws an error whose `code` says what is wrong: `EADDRINUSE`, `UNAVAILABLE`, or one of the embedded PostgreSQL's
+ * @throws an error whose `code` says what is wrong: `EADDRINUSE`, `UNAVAILABLE`, `SCHEMA_VERSION`, `MASTER_KEY_UNUSABLE`, or one of the embedded PostgreSQL's
  */
 export async function startNode(config: Config, { clock, random, events = new Events() }: Replacements = {}): Promise<Node> {
   limitHeapGrowth(config.memoryMib ?? defaultMemoryMib());
@@ -99,6 +101,11 @@ type Parts = Omit<Parameters<typeof composeNode>[0], "databases" | "openVault">;
 async function startOn(databases: OpenDatabases, parts: Parts): Promise<Awaited<ReturnType<typeof composeNode>>> {
   const { config, random, emit } = parts;
   const { connection, engine: db } = databases;
+  if ((await readSchemaState(db)).pending.length > 0) {
+    // A start that fails must not leave an upgraded database, on which the version before does not start any more.
+    await checkListenerPorts(config);
+    await checkMasterKey(config, db, countNodes);
+  }
   await migrate(connection, emit);
   // Before any job finishes: rows that went to the default partition must move when the partition of their month is made.
   await tolerate(

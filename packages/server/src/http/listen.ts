@@ -23,7 +23,8 @@ export async function closeImmediately(api: Api): Promise<void> {
 /**
  * Resolves `localhost`. For the name itself, Fastify would open a second server for its other address, without what was added to the first.
  */
-const oneLocalhost = async (): Promise<string> => (await lookup("localhost", { order: "ipv4first" })).address;
+const resolveLocalhost = async (host: string): Promise<string> =>
+  host === "localhost" ? (await lookup("localhost", { order: "ipv4first" })).address : host;
 
 /**
  * Listens. Returns the URL at which the listener can be reached.
@@ -34,12 +35,12 @@ const oneLocalhost = async (): Promise<string> => (await lookup("localhost", { o
  * @throws an error with the code `EADDRINUSE` when another program has the port
  */
 export async function listen(api: Api, host: string, port: number, sockets = 1): Promise<string> {
-  const bindTo = host === "localhost" ? await oneLocalhost() : host;
+  const bindTo = await resolveLocalhost(host);
   const options = { host: bindTo, backlog: BACKLOG, reusePort: SHARES_PORTS };
   const others: Server[] = [];
   closeWith(api, others);
   // Sockets that share ports would share one with another node that was given the same.
-  if (SHARES_PORTS && port !== 0) await ensureFree({ host: bindTo, port });
+  if (SHARES_PORTS && port !== 0) await checkPorts([{ host, port }]);
   await api.listen({ ...options, port, listenTextResolver: () => "" });
   const address = api.server.address();
   const bound = typeof address === "object" && address ? address.port : port;
@@ -49,11 +50,22 @@ export async function listen(api: Api, host: string, port: number, sockets = 1):
   return `http://${shown.includes(":") ? `[${shown}]` : shown}:${bound}`;
 }
 
-/** @throws an error with the code `EADDRINUSE` when a socket listens there, even one that shares its port */
-async function ensureFree(place: ListenOptions): Promise<void> {
-  const server = createServer().listen(place);
-  await once(server, "listening");
-  await once(server.close(), "close");
+/**
+ * Checks that the ports can be opened: opens all of them for a moment. Port 0 is any free port.
+ *
+ * @throws an error with the code `EADDRINUSE` when a socket listens there, even one that shares its port
+ */
+export async function checkPorts(places: readonly { readonly host: string; readonly port: number }[]): Promise<void> {
+  const servers: Server[] = [];
+  try {
+    for (const { host, port } of places) {
+      const server = createServer((socket) => socket.destroy());
+      await once(server.listen({ host: await resolveLocalhost(host), port }), "listening");
+      servers.push(server);
+    }
+  } finally {
+    await Promise.all(servers.map((server) => once(server.close(), "close")));
+  }
 }
 
 /** Another socket of the API's port. The API's server serves its connections. */

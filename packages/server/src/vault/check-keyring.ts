@@ -1,8 +1,11 @@
-import type { Db, Random, Transactional } from "#kernel";
+import type { Config, Db, Random, Transactional } from "#kernel";
 import { adoptMasterKey } from "./adopt-master-key.ts";
-import type { Keyring } from "./keyring.ts";
+import { Keyring } from "./keyring.ts";
 import { VaultKeyError } from "./vault-key-error.ts";
 import { findVaultKey, listWrappingKeysAcrossWorkspaces } from "./vault-store.ts";
+
+/** SQLSTATEs undefined_table and undefined_column. */
+const UNDEFINED: readonly string[] = ["42P01", "42703"];
 
 /**
  * Checks that this node's master keys open the vault, before the node serves. The very first start makes a key current: the given one,
@@ -19,11 +22,30 @@ export async function checkKeyring(
 ): Promise<void> {
   await database.transaction(async (tx) => {
     const current = await findVaultKey(tx);
-    const shared = current !== null && (await countNodes(tx)) > 0 ? [current] : [];
-    const missing = [...shared, ...(await listWrappingKeysAcrossWorkspaces(tx))].find((id) => !keyring.has(id));
-    if (missing !== undefined) throw keyMissing(keyring, missing);
+    await ensureFits(tx, current, keyring, countNodes);
     await adoptMasterKey(tx, keyring, random);
   });
+}
+
+/**
+ * Checks before an upgrade, and without the vault's lock, what `openVault` will check after it. It changes nothing. What the schema of the
+ * older version does not have is left to `openVault`.
+ *
+ * @throws {VaultKeyError}
+ */
+export async function checkMasterKey(config: Config, db: Db, countNodes: (db: Db) => Promise<number>): Promise<void> {
+  const keyring = await Keyring.open(config);
+  try {
+    await ensureFits(db, await findVaultKey(db), keyring, countNodes);
+  } catch (error) {
+    if (!UNDEFINED.includes((error as { code?: string }).code ?? "")) throw error;
+  }
+}
+
+async function ensureFits(db: Db, current: string | null, keyring: Keyring, countNodes: (db: Db) => Promise<number>): Promise<void> {
+  const shared = current !== null && (await countNodes(db)) > 0 ? [current] : [];
+  const missing = [...shared, ...(await listWrappingKeysAcrossWorkspaces(db))].find((id) => !keyring.has(id));
+  if (missing !== undefined) throw keyMissing(keyring, missing);
 }
 
 function keyMissing({ file, ids }: Keyring, missing: string): VaultKeyError {

@@ -1,4 +1,5 @@
 export type { SecretAccess } from "./access.ts";
+export { checkMasterKey } from "./check-keyring.ts";
 export { UnreadableSecretError } from "./envelope.ts";
 export * from "./give-up-key.ts";
 export * from "./keyring.ts";

@@ -89,6 +89,38 @@ describe("a start on a port that is taken", () => {
   });
 });
 
+describe("a start on a database of another version", () => {
+  const APPLIED = "select name from migration where name = '0061_steps_by_child'";
+
+  test("a start that fails leaves a database of an older version as it is; one that succeeds upgrades it", async ({ stage }) => {
+    const database = await stage.database();
+    const node = await stage.node({ DATABASE_URL: database.url });
+    await node.client.ok("POST", "/v1/secrets", { name: "TOKEN", value: "unguessable" });
+    node.signal("SIGTERM");
+    await node.end();
+    await database.query("drop index run_step_child");
+    await database.query("delete from migration where name = '0061_steps_by_child'");
+
+    const port = String(await takenPort(stage));
+    for (const name of ["TIDEMILL_PORT", "TIDEMILL_INTERNAL_PORT"])
+      expect(await refusal(stage, { DATABASE_URL: database.url, [name]: port })).toContain(`Port ${port} is in use`);
+    expect(await refusal(stage, { DATABASE_URL: database.url, TIDEMILL_MASTER_KEY: "f".repeat(64) })).toContain(
+      "The vault needs the master key",
+    );
+    expect(await database.query(APPLIED)).toEqual([]);
+    await stage.node({ DATABASE_URL: database.url });
+    expect(await database.query(APPLIED)).toHaveLength(1);
+  });
+
+  test("a start on a database that a newer version has upgraded is refused, while a node that runs goes on", async ({ stage }) => {
+    const database = await stage.database();
+    const node = await stage.node({ DATABASE_URL: database.url });
+    await database.query("insert into migration (name, run_on) values ('9999_later', now())");
+    expect(await refusal(stage, { DATABASE_URL: database.url })).toContain("this version does not know 1 migration (9999_later)");
+    expect((await node.client.ok("GET", "/v1/queues")).data).toEqual([]);
+  });
+});
+
 describe("a start without its database", () => {
   test.for([
     ["a port that nobody listens on", "postgres://somebody:unguessable@127.0.0.1:1/tidemill"],
