@@ -49,9 +49,14 @@ export interface Replacements {
 /**
  * Starts a node: opens its database, applies migrations, opens the vault, and starts its parts (main.ts).
  *
- * @throws an error whose `code` says what is wrong: `EADDRINUSE`, `UNAVAILABLE`, `SCHEMA_VERSION`, `MASTER_KEY_UNUSABLE`, or one of the embedded PostgreSQL's
+ * @param signal breaks the start off before the node registers, even while a migration waits
+ * @throws the reason of `signal`, or an error whose `code` says what is wrong: `EADDRINUSE`, `UNAVAILABLE`, `SCHEMA_VERSION`, `MASTER_KEY_UNUSABLE`, or one of the embedded PostgreSQL's
  */
-export async function startNode(config: Config, { clock, random, events = new Events() }: Replacements = {}): Promise<Node> {
+export async function startNode(
+  config: Config,
+  { clock, random, events = new Events() }: Replacements = {},
+  signal?: AbortSignal,
+): Promise<Node> {
   limitHeapGrowth(config.memoryMib ?? defaultMemoryMib());
   const { emit } = events;
   const metrics = createMetrics(events);
@@ -67,7 +72,7 @@ export async function startNode(config: Config, { clock, random, events = new Ev
       (error) => emit("close_failed", { error }),
     );
   try {
-    const node = await startOn(databases, {
+    const node = await startOn(databases, signal, {
       config,
       shares,
       clock: clock ?? new DatabaseClock(),
@@ -98,7 +103,11 @@ export async function startNode(config: Config, { clock, random, events = new Ev
 
 type Parts = Omit<Parameters<typeof composeNode>[0], "databases" | "openVault">;
 
-async function startOn(databases: OpenDatabases, parts: Parts): Promise<Awaited<ReturnType<typeof composeNode>>> {
+async function startOn(
+  databases: OpenDatabases,
+  signal: AbortSignal | undefined,
+  parts: Parts,
+): Promise<Awaited<ReturnType<typeof composeNode>>> {
   const { config, random, emit } = parts;
   const { connection, engine: db } = databases;
   if ((await readSchemaState(db)).pending.length > 0) {
@@ -106,7 +115,8 @@ async function startOn(databases: OpenDatabases, parts: Parts): Promise<Awaited<
     await checkListenerPorts(config);
     await checkMasterKey(config, db, countNodes);
   }
-  await migrate(connection, emit);
+  await migrate(connection, emit, signal);
+  signal?.throwIfAborted();
   // Before any job finishes: rows that went to the default partition must move when the partition of their month is made.
   await tolerate(
     () => maintainPartitions(db, emit),

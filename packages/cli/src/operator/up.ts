@@ -14,8 +14,13 @@ export async function up(): Promise<void> {
   for (const name of unknownSettings(process.env))
     process.stderr.write(`tidemill: ${name} is not a setting; "tidemill config" lists them.\n`);
   const config = loadConfig();
-  const starting = startNode(config);
-  starting.catch(exitWithError);
+  const stopping = new AbortController();
+  const starting = startNode(config, {}, stopping.signal);
+  starting.catch((error) => {
+    if (error !== stopping.signal.reason) exitWithError(error);
+    process.stdout.write("  The start was broken off.\n");
+    process.exit(0);
+  });
 
   let stoppingSinceMs: number | null = null;
   const stop = async (signal: NodeJS.Signals) => {
@@ -25,7 +30,10 @@ export async function up(): Promise<void> {
     }
     stoppingSinceMs = performance.now();
     process.stdout.write(`\n  ${signal}: stopping after the running attempts have finished. Send it again to stop immediately.\n`);
-    await starting.then((node) => node.stop()).catch(exitWithError);
+    stopping.abort();
+    // A start that fails exits above.
+    const node = await starting;
+    await node.stop().catch(exitWithError);
     process.exit(0);
   };
   for (const signal of STOP_SIGNALS) process.on(signal, stop);

@@ -82,6 +82,7 @@ export const EVENTS = {
 
   // The database.
   migrations_ran: event("info", "The schema was brought up to date.", { names: "strings" }),
+  migrations_awaited: event("info", "Another node brings the schema up to date. The start waits for it, and logs this once a minute."),
   migration_postponed: event(
     "warn",
     "A migration waits for locks that other transactions hold: those of nodes of an older version, or of a session that was left open. `sessions` lists them. The node tries again when they have ended, and logs this once a minute until then.",

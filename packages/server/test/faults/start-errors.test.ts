@@ -112,6 +112,25 @@ describe("a start on a database of another version", () => {
     expect(await database.query(APPLIED)).toHaveLength(1);
   });
 
+  test("a signal breaks off a start that waits for a migration, or for another node that migrates", async ({ stage }) => {
+    const database = await stage.database();
+    await database.query("drop index run_step_child");
+    await database.query("delete from migration where name = '0061_steps_by_child'");
+    const session = await stage.session(database);
+    await session.query("begin; delete from run_step");
+    const migrating = stage.start({ DATABASE_URL: database.url });
+    await until(() => migrating.logged("migration_postponed") > 0, "the migration to wait");
+    const next = stage.start({ DATABASE_URL: database.url });
+    await until(() => next.logged("migrations_awaited") > 0, "the next node to wait for its turn");
+    for (const node of [next, migrating]) {
+      node.signal("SIGTERM");
+      expect(await node.end()).toEqual({ code: 0, signal: null });
+      expect(node.stdout).toContain("The start was broken off.");
+    }
+    await session.query("commit");
+    expect(await database.query(APPLIED)).toEqual([]);
+  });
+
   test("a start on a database that a newer version has upgraded is refused, while a node that runs goes on", async ({ stage }) => {
     const database = await stage.database();
     const node = await stage.node({ DATABASE_URL: database.url });
@@ -160,7 +179,7 @@ describe("a start without its database", () => {
     await other.connect();
     // As another node does that migrates the schema.
     await other.query("select pg_advisory_lock(7305512009)");
-    const node = stage.start({ DATABASE_URL: cluster.url({ database: "fresh" }) });
+    const node = stage.start({ DATABASE_URL: cluster.url({ database: "fresh" }), TIDEMILL_LOG_LEVEL: "error" });
     await until(
       async () => (await cluster.query("select from pg_locks where not granted and locktype = 'advisory'")).length === 1,
       "the node to wait for its turn",

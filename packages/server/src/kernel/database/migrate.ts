@@ -23,14 +23,20 @@ const PAUSE_WAITS = 10;
 const LOOK_EVERY_MS = 500;
 const LOOKS_A_WARNING = 120;
 const DEADLOCK_DETECTED = "40P01";
+/** How long to wait for the turn of this node before it looks whether it is to stop. Milliseconds. */
+const TURN_WAIT_MS = 1_000;
+const TURNS_A_REPORT = 60;
 
 /**
  * Brings the schema up to date. Nodes that start at the same time take turns. If transactions hold locks that a migration needs, it waits
  * until they end.
  *
+ * @param signal breaks it off; migrations that are complete stay
  * @throws {SchemaVersionError} when a newer version of the program has upgraded the database
+ * @throws the reason of `signal`
  */
-export const migrate = (connection: Connection, emit: EmitEvent): Promise<void> => inTurn(connection, emit, refuseNewer);
+export const migrate = (connection: Connection, emit: EmitEvent, signal?: AbortSignal): Promise<void> =>
+  inTurn({ connection, emit, signal }, refuseNewer);
 
 /**
  * Creates the schema in an empty database, as the first start of a node does. It upgrades no database.
@@ -38,29 +44,51 @@ export const migrate = (connection: Connection, emit: EmitEvent): Promise<void> 
  * @throws {SchemaVersionError} when another version of the program has made the database
  */
 export const createSchema = (connection: Connection, emit: EmitEvent): Promise<void> =>
-  inTurn(connection, emit, (state) => {
+  inTurn({ connection, emit, signal: undefined }, (state) => {
     refuseNewer(state);
     refuseOlder(state);
   });
 
-async function inTurn(connection: Connection, emit: EmitEvent, check: (state: SchemaState) => void): Promise<void> {
-  const client = await connect(connection);
+interface Migration {
+  readonly connection: Connection;
+  readonly emit: EmitEvent;
+  readonly signal: AbortSignal | undefined;
+}
+
+async function inTurn(migration: Migration, check: (state: SchemaState) => void): Promise<void> {
+  const { emit } = migration;
+  const client = await connect(migration.connection);
   try {
     const db: Db = { query: ({ text, values }) => client.query(text, values) };
     const before = await readSchemaState(db);
     check(before);
     if (before.pending.length === 0) return;
-    // The lock is released when the connection ends.
-    await client.query("select pg_advisory_lock($1)", [LOCK]);
+    await takeTurn(client, migration);
     const state = await readSchemaState(db);
     check(state);
     if (state.pending.length === 0) return;
     if (state.isEmpty) await create(client, state.pending);
-    else await upgrade(connection, client, state.pending, emit);
+    else await upgrade(client, state.pending, migration);
     emit("migrations_ran", { names: state.pending });
   } finally {
     await client.end();
   }
+}
+
+/** Takes the lock of migrations, which is released when the connection ends. */
+async function takeTurn(client: pg.Client, { emit, signal }: Migration): Promise<void> {
+  await client.query(`set lock_timeout = ${TURN_WAIT_MS}`);
+  for (let tries = 0; ; tries += 1) {
+    signal?.throwIfAborted();
+    try {
+      await client.query("select pg_advisory_lock($1)", [LOCK]);
+      break;
+    } catch (error) {
+      if (!isLockTimeout(error)) throw error;
+      if (tries % TURNS_A_REPORT === 0) emit("migrations_awaited", {});
+    }
+  }
+  await client.query("set lock_timeout = 0");
 }
 
 async function connect(connection: Connection): Promise<pg.Client> {
@@ -82,33 +110,48 @@ const create = (client: pg.Client, names: readonly string[]): Promise<void> =>
   });
 
 /** Applies migrations, each in a transaction of its own: none holds its locks for longer than it must. */
-async function upgrade(connection: Connection, client: pg.Client, names: readonly string[], emit: EmitEvent): Promise<void> {
+async function upgrade(client: pg.Client, names: readonly string[], { connection, emit, signal }: Migration): Promise<void> {
   const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
   const pid = rows[0]?.pid ?? 0;
   const watcher = await connect(connection);
+  // If it fails, the connection is broken, and the migration fails, too.
+  const cancel = () => watcher.query("select pg_cancel_backend($1)", [pid]).catch(() => {});
+  signal?.addEventListener("abort", cancel);
   try {
     for (const migration of names) {
       const postponed = (blockers: readonly Blocker[]) =>
         emit("migration_postponed", { migration, sessions: blockers.map(({ description }) => description) });
       for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(Math.round(waitMs * GROWTH), MAX_WAIT_MS)) {
+        signal?.throwIfAborted();
         const { result: isApplied, blockers } = await watchBlockers(watcher, pid, tryToApply(client, migration, waitMs));
         if (isApplied) break;
+        signal?.throwIfAborted();
         postponed(blockers);
-        await wait(PAUSE_WAITS * waitMs);
-        await untilEnded(watcher, blockers, postponed);
+        await wait(PAUSE_WAITS * waitMs, undefined, { signal });
+        await untilEnded(watcher, blockers, postponed, signal);
       }
     }
+  } catch (error) {
+    // What failed may have failed because it was cancelled.
+    signal?.throwIfAborted();
+    throw error;
   } finally {
+    signal?.removeEventListener("abort", cancel);
     await watcher.end();
   }
 }
 
 /** Waits until transactions have ended. While they are open, another try would only hold up others. */
-async function untilEnded(watcher: pg.Client, blockers: readonly Blocker[], remind: (open: readonly Blocker[]) => void): Promise<void> {
+async function untilEnded(
+  watcher: pg.Client,
+  blockers: readonly Blocker[],
+  remind: (open: readonly Blocker[]) => void,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   let open = await listOpen(watcher, blockers);
   for (let looks = 1; open.length > 0; looks += 1) {
     if (looks % LOOKS_A_WARNING === 0) remind(open);
-    await wait(LOOK_EVERY_MS);
+    await wait(LOOK_EVERY_MS, undefined, { signal });
     open = await listOpen(watcher, blockers);
   }
 }
