@@ -373,6 +373,19 @@ export async function figures(): Promise<Figure[]> {
     { value: await code.constant("databases.ts", "LISTEN_CONNECTIONS"), in: { "docs/operations.md": ["by default: {} listens"] } },
     { value: await code.constant("databases.ts", "LEASE_CONNECTIONS"), in: { "docs/operations.md": ["{} renews the lease"] } },
     { value: await code.constant("databases.ts", "ENGINE_CONNECTIONS"), in: { "docs/operations.md": ["{} are for the engine"] } },
+    // Upgrades.
+    {
+      value: (await code.constant("kernel/database/migrate.ts", "FIRST_WAIT_MS")) / 1000,
+      in: { "docs/operations.md": ["for a lock: {} s first"] },
+    },
+    {
+      value: (await code.constant("kernel/database/migrate.ts", "MAX_WAIT_MS")) / 1000,
+      in: { "docs/operations.md": ["with each try, up to {} s"] },
+    },
+    {
+      value: await code.constant("kernel/database/migrate.ts", "PAUSE_WAITS"),
+      in: { "docs/operations.md": ["pauses for {} times as long"] },
+    },
     // Callbacks and secrets.
     {
       value: LIMITS.resultBytes / KIB,

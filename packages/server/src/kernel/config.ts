@@ -164,9 +164,13 @@ export const SETTINGS = {
   adminToken: setting("TIDEMILL_ADMIN_TOKEN", token, null, "Bearer token of the operator API. If empty, the operator API is closed.", {
     secret: true,
   }),
-  bootstrapKey: setting("TIDEMILL_BOOTSTRAP_KEY", workspaceKey, null, "Key of the first workspace. If empty, a random key is generated.", {
-    secret: true,
-  }),
+  bootstrapKey: setting(
+    "TIDEMILL_BOOTSTRAP_KEY",
+    workspaceKey,
+    null,
+    "Key of the first workspace. If empty, a random key is generated. Set it on all nodes for as long as the key is used: others may refuse it.",
+    { secret: true },
+  ),
   trustedProxies: setting(
     "TIDEMILL_TRUSTED_PROXIES",
     addresses,

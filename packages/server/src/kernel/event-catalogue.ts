@@ -85,7 +85,7 @@ export const EVENTS = {
   migrations_awaited: event("info", "Another node brings the schema up to date. The start waits for it, and logs this once a minute."),
   migration_postponed: event(
     "warn",
-    "A migration waits for locks that other transactions hold: those of nodes of an older version, or of a session that was left open. `sessions` lists them. The node tries again when they have ended, and logs this once a minute until then.",
+    "A migration waits for locks that other transactions hold: those of nodes of an older version, or of a session that was left open. `sessions` lists them. The node tries again when they have ended. It logs this after each try, and once a minute.",
     { migration: "string", sessions: "strings" },
   ),
   listener_lost: event("warn", "The connection that receives notifications broke. The node polls until it has a new one.", {

@@ -15,7 +15,8 @@ const LOCK = 7_305_512_009;
  * The first waits are shorter than the time after which PostgreSQL looks for deadlocks (1 s), so that a migration gives way before a
  * statement fails. The later ones let statements end that take long, and let PostgreSQL cancel an autovacuum. Milliseconds.
  */
-const [FIRST_WAIT_MS, MAX_WAIT_MS] = [200, 5_000];
+const FIRST_WAIT_MS = 200;
+const MAX_WAIT_MS = 5_000;
 const GROWTH = 1.5;
 /** The pause after a try, in waits of the try: others wait for at most a tenth of the time. */
 const PAUSE_WAITS = 10;
