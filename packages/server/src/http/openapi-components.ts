@@ -23,7 +23,7 @@ type Part = Record<string, unknown>;
 const DETAILS: Partial<Record<ErrorCode, object>> = {
   VALIDATION_ERROR: { issues: [{ path: "limit", message: "must be a whole number" }] },
   FORBIDDEN: { role: "read", needs: "write" },
-  QUOTA_EXCEEDED: { used: 10_000, limit: 10_000, plan: "free" },
+  QUOTA_EXCEEDED: { used: 10_000, limit: 10_000, plan: "free", resets_at: "2026-12-01T00:00:00.000Z" },
   PLAN_REQUIRED: { feature: "callback_url", plan: "free", required_plans: plansWith("callback_url") },
   CONFLICT: { name: "emails" },
   INVALID_STATE: { state: "completed", allowed_from: ["failed", "cancelled", "rejected"] },

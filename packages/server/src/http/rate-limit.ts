@@ -91,7 +91,8 @@ async function take(
   const refuse = () => {
     emit("request_rate_limited", { requestId: request.id, workspaceId, limit });
     const details = { limit, retry_after_seconds: moreInSeconds };
-    return problem("RATE_LIMITED", details, { headers: { "Retry-After": String(moreInSeconds) } });
+    const message = `The workspace may send ${limit} requests in any ${WINDOW_SECONDS} s. Send this one again in ${moreInSeconds} s.`;
+    return problem("RATE_LIMITED", details, { message, headers: { "Retry-After": String(moreInSeconds) } });
   };
   const mayReport = () => limiter.takeReport(workspaceId, limit);
   const { overLimit } = request.route.config;

@@ -1,9 +1,10 @@
-import { ERRORS, HIDDEN, type Plan, planHas, type Queue as QueueRecord, type QueueType } from "@tidemill/contract";
+import { HIDDEN, type Plan, planHas, type Queue as QueueRecord, type QueueType } from "@tidemill/contract";
 import type { Actor, AuditLog } from "#audit";
 import { hasRole, type Principal } from "#http";
 import type { Random, Timestamp, WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
 import type { AddressGuard } from "#outbound";
+import { describeMissing } from "#workspaces";
 
 /** A queue with its lane, as a row of view `queue_record`. */
 export interface Queue {
@@ -58,7 +59,7 @@ export function showQueue(queue: Queue, principal: Pick<Principal, "plan" | "rol
     callback_timeout: queue.callback_timeout,
     has_callback_secret: queue.callback_secret !== null,
     defaultJobOptions: { attempts: queue.attempts, backoff: { type: "exponential", delay: queue.backoff_delay_ms } },
-    callbacks_stopped: stopped ? { code: "PLAN_REQUIRED", message: ERRORS.PLAN_REQUIRED.message } : null,
+    callbacks_stopped: stopped ? { code: "PLAN_REQUIRED", message: describeMissing(principal.plan, "callback_url") } : null,
     concurrency: queue.concurrency,
     concurrency_per_key: queue.concurrency_per_key,
     rate_limit: queue.rate_max === null || queue.rate_seconds === null ? null : { max: queue.rate_max, per_seconds: queue.rate_seconds },

@@ -1,11 +1,13 @@
 import type { Plan } from "@tidemill/contract";
-import { type Db, plainArray, rows, sql, type WorkspaceId } from "#kernel";
+import { type Db, plainArray, rows, sql, type Timestamp, type WorkspaceId } from "#kernel";
 
 interface LockedQuota {
   workspaceId: WorkspaceId;
   limit: number;
   plan: Plan;
   used: number;
+  /** When the next month begins. */
+  resetsAt: Timestamp;
   /** The largest share of the limit, in percent, that an event has reported. */
   reported: number;
   /** `used` was last counted before the limits changed, or less than a minute after. */
@@ -37,10 +39,11 @@ export async function lockQuotasAcrossWorkspaces(tx: Db, workspaceIds: readonly 
               select from quota_month q where q.workspace_id = l.id and q.month = date_trunc('month', moment())::date))
           order by q.workspace_id for update of q
         )
-        select workspace_id as "workspaceId", used, reported, executions_per_month as "limit", plan, stale, (select count(*) from limited) as limited
+        select workspace_id as "workspaceId", used, reported, executions_per_month as "limit", plan, stale,
+          date_trunc('month', moment()) + interval '1 month' as "resetsAt", (select count(*) from limited) as limited
         from locked
         union all
-        select null, 0, 0, 0, null, false, (select count(*) from limited) where not exists (select from locked)`,
+        select null, 0, 0, 0, null, false, null, (select count(*) from limited) where not exists (select from locked)`,
     );
     const quotas = found.flatMap(({ workspaceId, limited: _, ...quota }) => (workspaceId ? [{ workspaceId, ...quota }] : []));
     // A statement does not see the rows that it inserted; the next round does. No row is locked until all exist, to keep the order.

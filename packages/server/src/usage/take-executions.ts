@@ -1,5 +1,5 @@
 import type { Plan } from "@tidemill/contract";
-import { type Db, type ProblemError, problem, type WorkspaceId } from "#kernel";
+import { type Db, type ProblemError, problem, type Timestamp, type WorkspaceId } from "#kernel";
 import { announceAll } from "#outbox";
 import { countExecutionsAcrossWorkspaces, lockQuotasAcrossWorkspaces, storeUsedAcrossWorkspaces } from "./store.ts";
 
@@ -12,6 +12,7 @@ export interface Demand {
 interface Quota {
   readonly limit: number;
   readonly plan: Plan;
+  readonly resetsAt: Timestamp;
   /** `used` was counted from the usage in this transaction. Otherwise it is the value of the row. */
   readonly counted: boolean;
   readonly usedBefore: number;
@@ -44,8 +45,7 @@ export class Quotas {
   refusalOf({ workspaceId, executions }: Demand): ProblemError | null {
     const quota = this.#quotas.get(workspaceId);
     if (!quota || executions <= 0 || quota.used + executions <= quota.limit) return null;
-    const { used, limit, plan } = quota;
-    return problem("QUOTA_EXCEEDED", { used, limit, plan });
+    return quotaExceeded(quota, executions);
   }
 
   /** Writes the changed quotas. */
@@ -69,6 +69,12 @@ export class Quotas {
       ),
     );
   }
+}
+
+function quotaExceeded({ used, limit, plan, resetsAt: resets_at }: Quota, executions: number): ProblemError {
+  const needed = executions === 1 ? "" : `This needs ${executions} executions. `;
+  const message = `${needed}${used} of the month's ${limit} executions are used (plan ${plan}). The next month begins at ${resets_at}.`;
+  return problem("QUOTA_EXCEEDED", { used, limit, plan, resets_at }, { message });
 }
 
 /** Shares of the limit that are announced, once in a month each. Percent. Source: contract §14. */
@@ -104,9 +110,9 @@ export async function openQuotas(tx: Db, workspaceIds: readonly WorkspaceId[]): 
   const stale = locked.filter((one) => one.stale).map(({ workspaceId }) => workspaceId);
   // A separate statement after the lock, because it must see what the previous holder of the lock committed.
   const counted = stale.length > 0 ? await countExecutionsAcrossWorkspaces(tx, stale) : new Map<WorkspaceId, number>();
-  const quotas = locked.map(({ workspaceId, limit, plan, used, reported, stale: isCounted }): [WorkspaceId, Quota] => [
+  const quotas = locked.map(({ workspaceId, limit, plan, used, resetsAt, reported, stale: isCounted }): [WorkspaceId, Quota] => [
     workspaceId,
-    { limit, plan, counted: isCounted, usedBefore: used, reported, used: counted.get(workspaceId) ?? used },
+    { limit, plan, resetsAt, counted: isCounted, usedBefore: used, reported, used: counted.get(workspaceId) ?? used },
   ]);
   return new Quotas(tx, new Map(quotas));
 }

@@ -1,9 +1,10 @@
-import { ERRORS, type Hook, type Plan, planHas, type Workflow as WorkflowRecord } from "@tidemill/contract";
+import { type Hook, type Plan, planHas, type Workflow as WorkflowRecord } from "@tidemill/contract";
 import type { Actor, AuditLog } from "#audit";
 import type { Clock, Random, Timestamp, WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
 import type { AddressGuard } from "#outbound";
 import type { Calendars } from "#schedules";
+import { describeMissing } from "#workspaces";
 
 /** A workflow with its lane, as a row of view `workflow_record`. */
 export interface Workflow {
@@ -61,7 +62,7 @@ export const showWorkflow = (workflow: Workflow, plan: Plan): WorkflowRecord => 
   has_endpoint_secret: workflow.endpoint_secret !== null,
   endpoint_stopped:
     workflow.endpoint_url !== null && !planHas(plan, "callback_url")
-      ? { code: "PLAN_REQUIRED", message: ERRORS.PLAN_REQUIRED.message }
+      ? { code: "PLAN_REQUIRED", message: describeMissing(plan, "callback_url") }
       : null,
   createdAt: workflow.created_at,
   updatedAt: workflow.updated_at,

@@ -1,11 +1,21 @@
 import { type Feature, type Plan, planHas, plansWith } from "@tidemill/contract";
 import { problem } from "#kernel";
 
+const FEATURE_WORDS: Record<Feature, string> = { callback_url: "callbacks", webhooks: "webhooks" };
+
+/** "The plan free does not have callbacks. The plans pro, team and enterprise do." */
+export function describeMissing(plan: Plan, feature: Feature): string {
+  const [last = "", ...others] = plansWith(feature).toReversed();
+  const plans = `${others.toReversed().join(", ")} and ${last}`;
+  return `The plan ${plan} does not have ${FEATURE_WORDS[feature]}. The plans ${plans} do.`;
+}
+
 /**
  * Checks that a plan includes a feature. Source: specification, Plans; contract §1.
  *
  * @throws PLAN_REQUIRED
  */
 export function requireFeature(plan: Plan, feature: Feature): void {
-  if (!planHas(plan, feature)) throw problem("PLAN_REQUIRED", { feature, plan, required_plans: plansWith(feature) });
+  if (planHas(plan, feature)) return;
+  throw problem("PLAN_REQUIRED", { feature, plan, required_plans: plansWith(feature) }, { message: describeMissing(plan, feature) });
 }

@@ -77,7 +77,9 @@ describe("triggering a schedule", () => {
     await limited.enqueue({ queue: made.queue });
     const before = await everythingStored(database);
     const reply = await trigger(limited, made);
-    expect([...faultsOf(reply, "QUOTA_EXCEEDED"), reply.body.error.details]).toEqual([{ used: 1, limit: 1, plan: "team" }]);
+    expect([...faultsOf(reply, "QUOTA_EXCEEDED"), reply.body.error.details]).toEqual([
+      { used: 1, limit: 1, plan: "team", resets_at: "2026-12-01T00:00:00.000Z" },
+    ]);
     expect(await everythingStored(database)).toEqual(before);
   });
 

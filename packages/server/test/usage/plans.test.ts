@@ -5,7 +5,7 @@ import { faultsOf } from "../harness/problem.ts";
 import { type Service, test, until } from "../harness/service.ts";
 
 const URL = "https://example.com/hook";
-const STOPPED = { code: "PLAN_REQUIRED", message: "The workspace's plan does not have this feature." };
+const STOPPED = { code: "PLAN_REQUIRED", message: "The plan free does not have callbacks. The plans pro, team and enterprise do." };
 
 /** Moves a workspace to another plan as the operator API does, but leaves its limits. */
 const moveTo = ({ database, key }: Service, plan: string) =>
@@ -48,6 +48,7 @@ describe("callback_url", () => {
       expect([...faultsOf(reply, "PLAN_REQUIRED"), reply.body.error.details]).toEqual([
         { feature: "callback_url", plan: "free", required_plans: ["pro", "team", "enterprise"] },
       ]);
+      expect(reply.body.error.message).toBe(STOPPED.message);
     }
     expect(await free.ok("GET", "/v1/queues/plain")).toEqual(before);
     expect((await free.api("GET", "/v1/queues/called")).status).toBe(404);

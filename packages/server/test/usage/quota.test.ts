@@ -57,7 +57,9 @@ describe("a month's executions", () => {
     expect((await batch(limited, queue, 3)).status).toBe(201);
     const before = await everythingStored(service.database);
     for (const reply of [await single(limited, queue), await batch(limited, queue, 2)]) {
-      expect([...faultsOf(reply, "QUOTA_EXCEEDED"), reply.body.error.details]).toEqual([{ used: 3, limit: 3, plan: "pro" }]);
+      expect([...faultsOf(reply, "QUOTA_EXCEEDED"), reply.body.error.details]).toEqual([
+        { used: 3, limit: 3, plan: "pro", resets_at: "2026-12-01T00:00:00.000Z" },
+      ]);
     }
     expect(await everythingStored(service.database)).toEqual(before);
     expect(await quotaOf(limited)).toMatchObject({ used: 3 });
@@ -68,7 +70,13 @@ describe("a month's executions", () => {
     const queue = await limited.queue();
     expect((await batch(limited, queue, 3)).status).toBe(201);
     const refused = await batch(limited, queue, 3);
-    expect([refused.status, refused.body.error.details]).toEqual([402, { used: 3, limit: 5, plan: "team" }]);
+    expect(refused.body.error.message).toBe(
+      "This needs 3 executions. 3 of the month's 5 executions are used (plan team). The next month begins at 2026-12-01T00:00:00.000Z.",
+    );
+    expect([refused.status, refused.body.error.details]).toEqual([
+      402,
+      { used: 3, limit: 5, plan: "team", resets_at: "2026-12-01T00:00:00.000Z" },
+    ]);
     expect((await batch(limited, queue, 2)).status).toBe(201);
     expect(await storedJobs(limited)).toBe(5);
   });

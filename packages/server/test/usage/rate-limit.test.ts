@@ -97,6 +97,7 @@ test("a request over the limit is refused with 429, and Retry-After says when on
     const refused = await service.api("POST", "/v1/queues", { name: "refused" });
     expect(faultsOf(refused, "RATE_LIMITED")).toEqual([]);
     expect(refused.body.error.details).toEqual({ limit: 3, retry_after_seconds: 41 });
+    expect(refused.body.error.message).toBe("The workspace may send 3 requests in any 60 s. Send this one again in 41 s.");
     expect(refused.headers.get("x-ratelimit-reset")).toBe(String(startMs / 1000 + 20 + 61));
     expect(await at(60.99)).toEqual([429, "0", "1", '"default";r=0;t=1']);
     expect(await at(61)).toEqual([201, "0", null, '"default";r=0;t=10']);
