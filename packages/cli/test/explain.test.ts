@@ -17,19 +17,36 @@ async function pausedQueue(stage: Stage) {
     const { code, stdout, stderr } = await stage.run(["explain", ...args], settings);
     return [code, stdout, stderr];
   };
-  return { id, acme, job: jobs[1].id as string, explain, refused };
+  return { node, id, acme, job: jobs[1].id as string, explain, refused };
 }
 
 describe("tidemill explain", () => {
   test("tidemill explain says why a job is not running, gate by gate", async ({ stage }) => {
     const { id, acme, job, explain } = await pausedQueue(stage);
-    const [summary, standing, gates] = (await explain(id, "emails", job)).split("\n\n");
+    const [summary, standing, gates, next] = (await explain(id, "emails", job)).split("\n\n");
     expect(summary).toBe("Not running: the queue is paused.");
     expect(readRows(standing ?? "")).toEqual([{ STATE: "waiting", AHEAD: "1", ESTIMATED_START: "unknown" }]);
     const rows = readRows(gates ?? "");
-    expect(rows).toHaveLength(12);
+    expect(rows).toHaveLength(13);
     expect(rows.filter(({ HOLDS }) => HOLDS !== "")).toEqual([{ GATE: "queue_paused", HOLDS: "yes", MESSAGE: "The queue is paused." }]);
-    expect(JSON.parse(await explain(id, "emails", job, "--json"))).toEqual(await acme.ok("GET", `/v1/queues/emails/jobs/${job}/explain`));
+    expect(next).toBe("To resume the queue: tidemill queue resume emails\n");
+    const shares = { gate: "workspace_share", message: "Only nodes know what the workspace uses of them." };
+    const { gates: ofNode, ...explained } = await acme.ok("GET", `/v1/queues/emails/jobs/${job}/explain`);
+    expect(JSON.parse(await explain(id, "emails", job, "--json"))).toEqual({
+      ...explained,
+      gates: ofNode.map((one: { gate: string }) => (one.gate === shares.gate ? { ...one, ...shares } : one)),
+    });
+  });
+
+  test("tidemill explain says that no node is alive, when the last one was seen, and what starts one", async ({ stage }) => {
+    const { node, id, job, explain } = await pausedQueue(stage);
+    node.signal("SIGTERM");
+    await node.end();
+    const text = await explain(id, "emails", job);
+    expect(text).toMatch(
+      /^Not running: no node is alive and the last one renewed its lease (just now|\d+ s ago), and the queue is paused\.\n/,
+    );
+    expect(text).toMatch(/\nTo start a node: tidemill up\nTo resume the queue: tidemill queue resume emails\n$/);
   });
 
   test("tidemill explain says what it does not find", async ({ stage }) => {

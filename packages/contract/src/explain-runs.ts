@@ -9,6 +9,7 @@ import { RUN_ID, RunId, WorkflowId } from "./workflow-ids.ts";
 /** What a run has to pass before it is executed, in the order of the response. */
 export const RUN_GATES = [
   "state",
+  "nodes",
   "steps",
   "code",
   "due",
@@ -30,6 +31,12 @@ export const ExplainedRunGate = Type.Union(
       attempt: Count("Number of the next or current attempt."),
       attempts: Count("Attempts allowed."),
       endedAt: Nullable(Moment("RFC 3339 in UTC."), { description: "When the run ended." }),
+    }),
+    Gate("RunNodesGate", "nodes", "Whether any node is alive.", {
+      alive: Count("Nodes with a valid lease."),
+      lastSeenAt: Nullable(Moment("RFC 3339 in UTC."), {
+        description: "When a node last renewed its lease; null if none did within the last hour.",
+      }),
     }),
     Gate("RunStepsGate", "steps", "Whether the run waits for steps, such as a sleep or a signal.", {
       waiting: Count("Steps that it waits for. `waitingFor` of the run lists them."),
@@ -77,6 +84,10 @@ export const ExplainedRunGate = Type.Union(
       limit: Nullable(Count("Executions."), { description: "How many executions of the workflow may be in flight; null: any number." }),
       inFlight: Nullable(Count("Executions."), { description: "Executions in flight, of hooks and undos too; null without a limit." }),
       free: Nullable(Count("Executions."), { description: "How many more may start; null without a limit." }),
+      oldestRunId: Nullable(Type.String(), {
+        description: "The run that has been executed or undone longest; null without a limit, or when there is none.",
+      }),
+      oldestStartedAt: Nullable(Moment("RFC 3339 in UTC."), { description: "When that execution started." }),
       ahead: Nullable(Count("Executions."), { description: "Executions that may start before this one; null once it has started." }),
     }),
     Gate("RunWorkspaceShareGate", "workspace_share", "Whether the workspace uses its whole share of the node that responds.", {
@@ -104,6 +115,7 @@ const exampleGates: ExplainedRunGate[] = [
     message: "It has not ended.",
     figures: { status: "pending", attempt: 1, attempts: 3, endedAt: null },
   },
+  { gate: "nodes", holds: false, message: "2 nodes are alive.", figures: { alive: 2, lastSeenAt: at } },
   { gate: "steps", holds: false, message: "It waits for no step.", figures: { waiting: 0, firstAt: null } },
   { gate: "code", holds: false, message: "It waits for no other code.", figures: { step: null, codeVersion: null, retryAt: null } },
   { gate: "due", holds: false, message: `It was due at ${at}.`, figures: { dueAt: at } },
@@ -125,7 +137,7 @@ const exampleGates: ExplainedRunGate[] = [
     gate: "concurrency",
     holds: true,
     message: `T${held.slice(1)}. 4 executions go before it.`,
-    figures: { limit: 20, inFlight: 20, free: 0, ahead: 4 },
+    figures: { limit: 20, inFlight: 20, free: 0, oldestRunId: RUN_ID, oldestStartedAt: at, ahead: 4 },
   },
   { gate: "workspace_share", holds: false, message: "The workspace's share of this node has room.", figures: { usedUp: [] } },
   {

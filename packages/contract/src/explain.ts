@@ -8,6 +8,7 @@ import { PlanName } from "./plans.ts";
 /** What a job has to pass before it starts, in the order of the response. Source: contract §4, explain. */
 export const GATES = [
   "state",
+  "nodes",
   "due",
   "approval",
   "queue_paused",
@@ -30,8 +31,17 @@ export const ExplainedGate = Type.Union(
       state: JobState,
       attempt: Count("Attempts started so far."),
       attempts: Count("Attempts allowed."),
+      spared: Count(
+        "How many of both do not count against the limit: those before a manual retry, lost with a node, or made while the circuit opened.",
+      ),
       started_at: Nullable(Moment("RFC 3339 in UTC."), { description: "When the newest attempt started." }),
       finished_at: Nullable(Moment("RFC 3339 in UTC."), { description: "When the job finished." }),
+    }),
+    Gate("NodesGate", "nodes", "Whether any node is alive.", {
+      alive: Count("Nodes with a valid lease."),
+      last_seen_at: Nullable(Moment("RFC 3339 in UTC."), {
+        description: "When a node last renewed its lease; null if none did within the last hour.",
+      }),
     }),
     Gate("DueGate", "due", "Whether the job is due.", { run_at: Moment("When the job is, or was, due.") }),
     Gate("ApprovalGate", "approval", "Whether the job waits for a decision.", {
@@ -43,6 +53,11 @@ export const ExplainedGate = Type.Union(
     }),
     Gate("PausedGate", "queue_paused", "Whether the queue is paused.", {
       paused: Type.Boolean({ description: "Whether the queue is paused." }),
+      paused_at: Nullable(Moment("RFC 3339 in UTC."), {
+        description:
+          "When it was paused; null while it is not, or when the audit log does not say: it was created so, or that was long ago.",
+      }),
+      paused_by: Nullable(Type.String(), { description: "Who paused it, as the audit log names them; null like `paused_at`." }),
     }),
     Gate("PlanGate", "plan", "Whether the workspace's plan allows the delivery.", {
       plan: PlanName,
@@ -67,6 +82,8 @@ export const ExplainedGate = Type.Union(
       key: Nullable(Type.String(), { description: "The job's concurrency key; null when it has none." }),
       limit: Count("How many jobs of one key may be in flight at once."),
       active: Nullable(Count("Jobs."), { description: "Jobs of the key in flight; null without a key." }),
+      oldest_job: Nullable(Type.String(), { description: "The job of the key that has been in flight longest; null when there is none." }),
+      oldest_started_at: Nullable(Moment("RFC 3339 in UTC."), { description: "When that job's attempt started." }),
       ahead: Nullable(Count("Jobs."), {
         description: "Jobs of the key that wait before this one; null without a key, or once it has started or finished.",
       }),
@@ -76,6 +93,10 @@ export const ExplainedGate = Type.Union(
       limit: Nullable(Count("Jobs."), { description: "How many jobs of the queue may be in flight at once; null: any number." }),
       in_flight: Nullable(Count("Jobs."), { description: "Jobs of the queue in flight; null without a limit." }),
       free: Nullable(Count("Jobs."), { description: "How many more may start; null without a limit." }),
+      oldest_job: Nullable(Type.String(), {
+        description: "The job of the queue that has been in flight longest; null without a limit, or when there is none.",
+      }),
+      oldest_started_at: Nullable(Moment("RFC 3339 in UTC."), { description: "When that job's attempt started." }),
       ahead: Nullable(Count("Jobs."), {
         description: "Jobs of the queue that may start before this one; null once it has started or finished.",
       }),
@@ -112,8 +133,9 @@ const exampleGates: ExplainedGate[] = [
     gate: "state",
     holds: false,
     message: "It has not finished.",
-    figures: { state: "waiting", attempt: 0, attempts: 3, started_at: null, finished_at: null },
+    figures: { state: "waiting", attempt: 0, attempts: 3, spared: 0, started_at: null, finished_at: null },
   },
+  { gate: "nodes", holds: false, message: "2 nodes are alive.", figures: { alive: 2, last_seen_at: at } },
   { gate: "due", holds: false, message: `It was due at ${at}.`, figures: { run_at: at } },
   {
     gate: "approval",
@@ -121,7 +143,7 @@ const exampleGates: ExplainedGate[] = [
     message: "The queue needs no approval.",
     figures: { decision: null, decide_at: null, on_timeout: null },
   },
-  { gate: "queue_paused", holds: false, message: "The queue is not paused.", figures: { paused: false } },
+  { gate: "queue_paused", holds: false, message: "The queue is not paused.", figures: { paused: false, paused_at: null, paused_by: null } },
   { gate: "plan", holds: false, message: "The plan pro includes callbacks.", figures: { plan: "pro", callbacks: true } },
   {
     gate: "handler",
@@ -139,13 +161,13 @@ const exampleGates: ExplainedGate[] = [
     gate: "key_concurrency",
     holds: false,
     message: "It has no concurrencyKey.",
-    figures: { key: null, limit: 1, active: null, ahead: null, ahead_is_more: false },
+    figures: { key: null, limit: 1, active: null, oldest_job: null, oldest_started_at: null, ahead: null, ahead_is_more: false },
   },
   {
     gate: "queue_concurrency",
     holds: false,
     message: "The queue has 3 of 20 allowed jobs in flight.",
-    figures: { limit: 20, in_flight: 3, free: 17, ahead: 4 },
+    figures: { limit: 20, in_flight: 3, free: 17, oldest_job: "job_01kajv3k4ve6nsd9z5kgtzx0rv", oldest_started_at: at, ahead: 4 },
   },
   {
     gate: "rate_limit",

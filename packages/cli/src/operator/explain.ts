@@ -11,6 +11,6 @@ export async function explainCommand(workspace: string, queue: string, job: stri
   if (!id) throw new Error(`"${job}" is not the id of a job.`);
   await withDatabase(async (databases) => {
     const lane = await findLane(databases, workspaceId, queue);
-    printExplanation(await explainJob(databases.api, { workspaceId, laneId: lane.id, id }, queue), json);
+    printExplanation(await explainJob(databases.api, { workspaceId, laneId: lane.id, id }, queue), json, workspace);
   });
 }

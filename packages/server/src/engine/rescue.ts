@@ -9,7 +9,7 @@ import { LockedLanes } from "./locked-lanes.ts";
 import type { Settler } from "./settle.ts";
 
 /** After this many node losses in a row, the job is assumed to be the cause. Source: design §6. */
-const MAX_LOSSES = 3;
+export const MAX_LOSSES = 3;
 const MAX_ROWS = 5_000;
 const MAX_EXPIRED = 500;
 /**

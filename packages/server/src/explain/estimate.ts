@@ -16,11 +16,12 @@ const MINUTE_MS = 60_000;
  *   of the queue's pace: all jobs in flight share that equally, and the key counts with its limit. While the job is not due, a gate whose
  *   pace is not known does not count.
  * - `rate_limit`: when the jobs before it have started and one more start is free. Starts become free in the order in which they were used.
- * - No gate holds it: now if it is first in line, otherwise when the jobs before it have finished at the pace of the last minute.
+ * - No gate holds it: now if it is first in line, otherwise when the jobs before it have finished at the pace of the last minute. While all
+ *   workers hold jobs, one more has to finish.
  *
- * @returns milliseconds since 1970, never before now. Null when it cannot be known: when a pause, a plan, a missing handler or a pending
- *   approval holds the job, or the workspace's share is in use; when it is due and no job finished in the last minute; or when the job has
- *   already started or finished
+ * @returns milliseconds since 1970, never before now. Null when it cannot be known: when a pause, a plan, a missing node or handler or a
+ *   pending approval holds the job, or the workspace's share is in use; when it is due, has to wait for others, and no job finished in the
+ *   last minute; or when the job has already started or finished
  */
 export function estimateStart(job: ExplainedJob, heldBy: readonly GateName[]): number | null {
   if (!waits(job)) return null;
@@ -38,6 +39,7 @@ const unknown = () => null;
 
 const ESTIMATES: Record<GateName, (job: ExplainedJob, nowMs: number) => number | null> = {
   state: unknown,
+  nodes: unknown,
   due: ({ run_at }) => momentMs(run_at),
   approval: ({ decide_at, approval_timeout, on_timeout }) =>
     decide_at !== null && approval_timeout !== null && on_timeout === "approve" ? momentMs(decide_at) : null,
@@ -56,7 +58,8 @@ const ESTIMATES: Record<GateName, (job: ExplainedJob, nowMs: number) => number |
   quota: unknown,
 };
 
-const whenFirstInLine = (job: ExplainedJob, nowMs: number): number | null => afterFinished(job.ahead, paceOf(job), nowMs);
+const whenFirstInLine = (job: ExplainedJob, nowMs: number): number | null =>
+  afterFinished(job.ahead + (job.all_workers_busy ? 1 : 0), paceOf(job), nowMs);
 
 /** Jobs that finish in a minute, at the pace of the last minute, or of the time since the lane was created. */
 const paceOf = ({ finished_last_minute, measured_seconds }: ExplainedJob): number => (finished_last_minute * 60) / measured_seconds;

@@ -5,7 +5,7 @@ import { findRunToExplain, type RunToExplain, showRunId } from "#workflows";
 import { estimateStart } from "./estimate.ts";
 import type { Quota } from "./gates.ts";
 import { waits } from "./holds.ts";
-import { describeRun, describeUndo, heldRun, type LiveRun, runGatesOf, runReasonOf, stateGateOf } from "./run-gates.ts";
+import { describeRun, describeRunError, describeUndo, heldRun, type LiveRun, runGatesOf, runReasonOf, stateGateOf } from "./run-gates.ts";
 import { findExplained } from "./store.ts";
 import { summarizeReasons } from "./summary.ts";
 
@@ -17,12 +17,7 @@ import { summarizeReasons } from "./summary.ts";
  * @param sharesUsedUp the resources of which the workspace uses its whole share on this node
  * @throws NOT_FOUND
  */
-export async function explainRun(
-  db: Db,
-  workspaceId: WorkspaceId,
-  id: string,
-  sharesUsedUp: readonly JobShare[] = [],
-): Promise<RunExplanation> {
+export async function explainRun(db: Db, workspaceId: WorkspaceId, id: string, sharesUsedUp: readonly JobShare[]): Promise<RunExplanation> {
   const found = await findRunToExplain(db, workspaceId, id);
   const { run, jobId, undo } = found;
   const isExecuted = run.ended_at === null || undo !== null;
@@ -57,10 +52,11 @@ function explainLive(live: LiveRun, quota: Quota): RunExplanation {
   const heldBy = heldRun(live);
   const startMs = estimate(live, heldBy);
   const reasons = heldBy.map((gate) => runReasonOf(gate, live));
+  const failed = heldBy.includes("due") && run.error !== null ? ` The error was ${describeRunError(run.error)}` : "";
   return {
     ...named(run),
     heldBy,
-    summary: waits(job) ? summarizeReasons(job, reasons, jobGatesOf(live, heldBy), startMs) : describeRun(run, job),
+    summary: waits(job) ? `${summarizeReasons(job, reasons, jobGatesOf(live, heldBy), startMs)}${failed}` : describeRun(run, job),
     ahead: waits(job) ? job.ahead : null,
     aheadIsMore: job.ahead_is_more,
     gates: runGatesOf(live, quota),

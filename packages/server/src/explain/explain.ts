@@ -13,10 +13,16 @@ import { summarize } from "./summary.ts";
  * is read in one snapshot, as a claim would read it. Source: contract §4, explain.
  *
  * @param queue name of the job's queue
- * @param sharesUsedUp the resources of which the workspace uses its whole share on this node; a job needs some of each to start
+ * @param sharesUsedUp the resources of which the workspace uses its whole share on this node; a job needs some of each to start. Null: no
+ *   node explains it
  * @throws NOT_FOUND
  */
-export async function explainJob(db: Db, key: JobKey, queue: string, sharesUsedUp: readonly JobShare[] = []): Promise<Explanation> {
+export async function explainJob(
+  db: Db,
+  key: JobKey,
+  queue: string,
+  sharesUsedUp: readonly JobShare[] | null = null,
+): Promise<Explanation> {
   const job = await findExplained(db, key);
   if (!job) throw jobNotFound(key.id, queue);
   return { id: showJobId(key.id), queue, ...explain({ ...job, shares_used_up: sharesUsedUp }, await readQuota(db, key.workspaceId)) };

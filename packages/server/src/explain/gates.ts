@@ -1,9 +1,10 @@
-import { type Decision, type ExplainedGate, GATES, type GateName, type LastError, planHas } from "@tidemill/contract";
+import { type Decision, type ExplainedGate, GATES, type GateName, type JobShare, type LastError, planHas } from "@tidemill/contract";
+import type { JobId, Timestamp } from "#kernel";
 import type { readQuota } from "#usage";
 import { holds, mayProbe, waits } from "./holds.ts";
-import { capitalize, dependsOnLine, describeLineAhead, describeWorkers, openCircuit, reasonOf } from "./reasons.ts";
+import { capitalize, dependsOnLine, describeLineAhead, describeWorkers, openCircuit, reasonOf, showActive } from "./reasons.ts";
 import type { ExplainedJob } from "./store.ts";
-import { describeState } from "./summary.ts";
+import { describeState, lastFailure } from "./summary.ts";
 
 export type Quota = Awaited<ReturnType<typeof readQuota>>;
 
@@ -22,15 +23,34 @@ export const gatesOf = (job: ExplainedJob, quota: Quota): ExplainedGate[] =>
 /** Why a gate holds a job, as sentences. */
 export function heldMessage(gate: GateName, job: ExplainedJob): string {
   if (gate === "state" || gate === "quota") return describeState(job);
-  const reason = `${capitalize(reasonOf(gate, job))}.`;
+  const failure = gate === "due" ? lastFailure(job) : null;
+  const reason = [`${capitalize(reasonOf(gate, job))}.`, ...(failure ?? [])].join(" ");
   return job.ahead > 0 && dependsOnLine(gate, job) ? `${reason} ${capitalize(describeLineAhead(job))}.` : reason;
 }
 
+/** How many nodes are alive, as a sentence. */
+export function describeNodes(job: ExplainedJob): string {
+  const { nodes_alive: alive } = job;
+  if (alive === 0) return `${capitalize(reasonOf("nodes", job))}.`;
+  return alive === 1 ? "1 node is alive." : `${alive} nodes are alive.`;
+}
+
+/** The workspace's shares, if none is used up. Null: no node explains it. */
+export const describeShares = (usedUp: readonly JobShare[] | null): string =>
+  usedUp === null ? "Only nodes know what the workspace uses of them." : "The workspace's share of this node has room.";
+
+const oldestOf = (job: ExplainedJob, id: JobId | null, oldest_started_at: Timestamp | null) => ({
+  oldest_job: id === null ? null : showActive(job, id),
+  oldest_started_at,
+});
+
 const DESCRIPTIONS: Descriptions = {
   state: (job) => {
-    const { state, attempt, attempts, started_at, finished_at } = job;
-    return { message: describeState(job), figures: { state, attempt, attempts, started_at, finished_at } };
+    const { state, attempt, attempts, spared, started_at, finished_at } = job;
+    return { message: describeState(job), figures: { state, attempt, attempts, spared, started_at, finished_at } };
   },
+
+  nodes: (job) => ({ message: describeNodes(job), figures: { alive: job.nodes_alive, last_seen_at: job.node_seen_at } }),
 
   due: ({ run_at, run_at_is_ahead }) => ({
     message: run_at_is_ahead ? `Its run_at is ${run_at}.` : `It was due at ${run_at}.`,
@@ -50,7 +70,10 @@ const DESCRIPTIONS: Descriptions = {
     };
   },
 
-  queue_paused: ({ paused }) => ({ message: paused ? "The queue is paused." : "The queue is not paused.", figures: { paused } }),
+  queue_paused: ({ paused, paused_at, paused_by }) => ({
+    message: paused ? "The queue is paused." : "The queue is not paused.",
+    figures: { paused, paused_at, paused_by },
+  }),
 
   plan: ({ plan }) => {
     const callbacks = planHas(plan, "callback_url");
@@ -87,7 +110,7 @@ const DESCRIPTIONS: Descriptions = {
     const ahead = key === null || !waits(job) ? null : key_ahead;
     return {
       message: key === null ? "It has no concurrencyKey." : `Its concurrencyKey has ${active} of ${limit} allowed jobs active.`,
-      figures: { key, limit, active, ahead, ahead_is_more: key_ahead_is_more },
+      figures: { key, limit, active, ...oldestOf(job, job.oldest_of_key, job.oldest_of_key_at), ahead, ahead_is_more: key_ahead_is_more },
     };
   },
 
@@ -95,7 +118,11 @@ const DESCRIPTIONS: Descriptions = {
     const { concurrency: limit, in_flight, slots_free: free } = job;
     return {
       message: limit === null ? "The queue has no concurrency limit." : `The queue has ${in_flight} of ${limit} allowed jobs in flight.`,
-      figures: { limit, in_flight, free, ahead: waits(job) ? job.ahead : null },
+      figures: {
+        ...{ limit, in_flight, free },
+        ...oldestOf(job, job.oldest_of_lane, job.oldest_of_lane_at),
+        ahead: waits(job) ? job.ahead : null,
+      },
     };
   },
 
@@ -107,10 +134,7 @@ const DESCRIPTIONS: Descriptions = {
     figures: { max, per_seconds, started, free, opens_at },
   }),
 
-  workspace_share: ({ shares_used_up: used_up }) => ({
-    message: "The workspace's share of this node has room.",
-    figures: { used_up: [...used_up] },
-  }),
+  workspace_share: ({ shares_used_up: used_up }) => ({ message: describeShares(used_up), figures: { used_up: [...(used_up ?? [])] } }),
 
   quota: (_found, { used, limit, resets_at }) => ({
     message:

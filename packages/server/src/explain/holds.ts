@@ -14,6 +14,7 @@ export type HoldingGate = Exclude<GateName, "state" | "quota">;
 
 /** The conditions of a claim, gate by gate. A job that no gate holds is taken by the next claim that has room. */
 const HOLDS: Record<HoldingGate, (job: ExplainedJob) => boolean> = {
+  nodes: ({ nodes_alive }) => nodes_alive === 0,
   due: ({ state, run_at_is_ahead }) => state === "delayed" || (state === "pending_approval" && run_at_is_ahead),
   approval: ({ state }) => state === "pending_approval",
   queue_paused: ({ paused }) => paused,
@@ -26,7 +27,7 @@ const HOLDS: Record<HoldingGate, (job: ExplainedJob) => boolean> = {
   queue_concurrency: (job) =>
     job.slots_free !== null && job.ahead >= job.slots_free && (job.slots_free === 0 || !OTHERS.some((gate) => HOLDS[gate](job))),
   rate_limit: ({ starts_free, ahead }) => starts_free !== null && ahead >= starts_free,
-  workspace_share: ({ has_callback_url, shares_used_up }) => has_callback_url && shares_used_up.length > 0,
+  workspace_share: ({ has_callback_url, shares_used_up }) => has_callback_url && shares_used_up !== null && shares_used_up.length > 0,
 };
 
 const OTHERS = GATES.filter((gate): gate is HoldingGate => gate !== "state" && gate !== "quota" && gate !== "queue_concurrency");

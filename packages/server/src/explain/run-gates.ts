@@ -1,10 +1,10 @@
 import { type ExplainedRunGate, type LastError, planHas, RUN_GATES, type RunError, type RunGateName } from "@tidemill/contract";
 import { type PendingCall, type RunToExplain, showRunId } from "#workflows";
-import { heldMessage, type Quota } from "./gates.ts";
+import { describeNodes, describeShares, heldMessage, type Quota } from "./gates.ts";
 import { holds, mayProbe, waits } from "./holds.ts";
-import { capitalize, describeWorkers, openCircuit, reasonOf } from "./reasons.ts";
+import { capitalize, describeError, describeWorkers, openCircuit, reasonOf, showActive } from "./reasons.ts";
 import type { ExplainedJob } from "./store.ts";
-import { joinList } from "./summary.ts";
+import { describeActive, joinList } from "./summary.ts";
 import { ago, fromNow } from "./times.ts";
 
 /** A run that has not ended, with its next execution. */
@@ -18,6 +18,7 @@ type OwnGate = "steps" | "code" | "version";
 type LaneGate = Exclude<RunGateName, OwnGate | "state" | "quota">;
 
 const JOB_GATES = {
+  nodes: "nodes",
   due: "due",
   plan: "plan",
   handler: "handler",
@@ -51,7 +52,7 @@ function runHolds(gate: RunGateName, live: LiveRun): boolean {
 export const heldRun = (live: LiveRun): RunGateName[] => RUN_GATES.filter((gate) => runHolds(gate, live));
 
 /** Its attempts are those of the run: each may have several executions. */
-const jobOf = ({ run, job }: LiveRun): ExplainedJob => ({ ...job, attempt: run.failures, attempts: run.attempts });
+const jobOf = ({ run, job }: LiveRun): ExplainedJob => ({ ...job, attempt: run.failures, attempts: run.attempts, spared: 0 });
 
 const OWN_REASONS: Record<OwnGate, (live: LiveRun) => string> = {
   steps: ({ waiting: { named, count }, job: { now } }) => {
@@ -89,25 +90,35 @@ export function runReasonOf(gate: RunGateName, live: LiveRun): string {
   if (gate === "state" || gate === "quota") return "";
   if (!isLaneGate(gate)) return OWN_REASONS[gate](live);
   const reason = reasonOf(JOB_GATES[gate], jobOf(live));
-  return gate === "due" && live.run.error !== null ? `its last execution failed with ${nameOf(live.run.error)} and ${reason}` : reason;
+  return gate === "due" && live.run.error !== null ? `its last execution failed and ${reason}` : reason;
 }
 
-/** @param error of a run, JSON */
-const nameOf = (error: string): string => (JSON.parse(error) as RunError).name;
+/**
+ * Why the last execution of a run failed, as the end of a sentence.
+ *
+ * @param error of the run, JSON
+ */
+export function describeRunError(error: string): string {
+  const { name, message } = JSON.parse(error) as RunError;
+  return describeError(name, message);
+}
 
 /** Describes a run that is executed or has ended. */
-export function describeRun({ status, failures, attempts, ended_at }: RunToExplain["run"], job: ExplainedJob | null): string {
+export function describeRun({ status, failures, attempts, error, ended_at, now }: RunToExplain["run"], job: ExplainedJob | null): string {
+  const at = ended_at === null ? "" : ` ${ago(ended_at, now)}`;
   const attempt = `attempt ${Math.min(failures + 1, attempts)} of ${attempts}`;
   switch (status) {
     case "completed":
-      return `Completed at ${ended_at}, on ${attempt}.`;
+      return `Completed${at}, on ${attempt}.`;
     case "failed":
-      return `Failed at ${ended_at}, after ${Math.min(failures + 1, attempts)} of ${attempts} attempts.`;
+      return `Failed${at}, after ${Math.min(failures + 1, attempts)} of ${attempts} attempts.${
+        error === null ? "" : ` The error was ${describeRunError(error)}`
+      }`;
     case "cancelled":
-      return `Cancelled at ${ended_at}.`;
+      return `Cancelled${at}.`;
     default:
       return job?.state === "active"
-        ? `Running: ${attempt}. Its execution started ${ago(job.started_at ?? job.now, job.now)}.`
+        ? describeActive(job, `${attempt}. Its execution started ${ago(job.started_at ?? job.now, job.now)}.`)
         : "It has not ended.";
   }
 }
@@ -117,7 +128,7 @@ export function describeUndo({ last_error: error }: NonNullable<RunToExplain["un
   if (!waits(job)) return "Its steps are being undone.";
   const held = Object.values(JOB_GATES).filter((gate) => holds(gate, job));
   // Its attempts are not those of the run.
-  const reasons = held.map((gate) => reasonOf(gate, { ...job, attempt: 0 }));
+  const reasons = held.map((gate) => reasonOf(gate, { ...job, attempt: 0, spared: 0 }));
   const why = [...(error === null ? [] : [`the last try failed with ${error.code}`]), ...reasons];
   return `Its steps are still to be undone${why.length === 0 ? "" : `: ${joinList(why)}`}.`;
 }
@@ -147,6 +158,8 @@ export function stateGateOf(run: RunToExplain["run"], job: ExplainedJob | null):
 /** The message and figures of each gate. The message applies while the gate does not hold the run. */
 const DESCRIPTIONS: { [Name in RunGateName]: (live: LiveRun, quota: Quota) => Description<Name> } = {
   state: ({ run, job }) => stateGateOf(run, job),
+
+  nodes: ({ job }) => ({ message: describeNodes(job), figures: { alive: job.nodes_alive, lastSeenAt: job.node_seen_at } }),
 
   steps: ({ waiting: { count: waiting, firstAt } }) => ({
     message: waiting === 0 ? "It waits for no step." : "A step that it waits for has ended.",
@@ -200,13 +213,18 @@ const DESCRIPTIONS: { [Name in RunGateName]: (live: LiveRun, quota: Quota) => De
         limit === null
           ? "The workflow has no concurrency limit."
           : `The workflow has ${inFlight} of ${limit} allowed executions in flight.`,
-      figures: { limit, inFlight, free, ahead: waits(job) ? job.ahead : null },
+      figures: {
+        ...{ limit, inFlight, free },
+        oldestRunId: job.oldest_of_lane === null ? null : showActive(job, job.oldest_of_lane),
+        oldestStartedAt: job.oldest_of_lane_at,
+        ahead: waits(job) ? job.ahead : null,
+      },
     };
   },
 
   workspace_share: ({ job: { shares_used_up } }) => ({
-    message: "The workspace's share of this node has room.",
-    figures: { usedUp: [...shares_used_up] },
+    message: describeShares(shares_used_up),
+    figures: { usedUp: [...(shares_used_up ?? [])] },
   }),
 
   quota: (_, { used, limit, resets_at: resetsAt }) => ({

@@ -22,7 +22,7 @@ export { type ChunkDone, type DeadLetterChunk, type DeadLetterQuery, purgeFailed
 export * from "./store/decide.ts";
 export * from "./store/decide-overdue.ts";
 export { FROM_THE_START, findLanesWithWorkAcrossWorkspaces, type ScanPosition, WORK_MAY_WAIT } from "./store/find-work.ts";
-export { CLAIMABLE } from "./store/fragments.ts";
+export { CLAIMABLE, ENDED_LEASE } from "./store/fragments.ts";
 export { type InsertedJob, type InsertRequest, insertJobsAcrossWorkspaces, type JobToInsert } from "./store/insert.ts";
 export * from "./store/insert-internal-jobs.ts";
 export * from "./store/internal-jobs.ts";

@@ -1,6 +1,7 @@
 import { GATES, type GateName } from "@tidemill/contract";
 import fc from "fast-check";
 import { describe, expect } from "vitest";
+import { showJobId } from "#jobs";
 import type { JobId } from "#kernel";
 import { ExplainFixture, test } from "../harness/explain-fixture.ts";
 
@@ -15,6 +16,11 @@ describe("a job that no gate holds is taken by a claim", () => {
 /** How to close each gate for a job, and no other gate. Claims leave shares to the node. */
 const CLOSED: { [Name in Exclude<GateName, "workspace_share" | "quota">]: (stage: ExplainFixture) => Promise<JobId> } = {
   state: (stage) => stage.job({ state: "failed" }),
+  nodes: async (stage) => {
+    const id = await stage.job();
+    await stage.loseNodes();
+    return id;
+  },
   due: (stage) => stage.job({ state: "delayed", runAt: "moment() + interval '1 minute'" }),
   approval: (stage) => stage.job({ state: "pending_approval" }),
   queue_paused: async (stage) => {
@@ -63,19 +69,46 @@ describe("a job that is held is taken by no claim, held by", () => {
     await stage.set("paused = true, concurrency = 1, rate_max = 1, rate_seconds = 10");
     await stage.started(1);
     await stage.open(60);
-    await stage.job({ state: "active", key: "k" });
+    const active = showJobId(await stage.job({ state: "active", key: "k" }));
     const id = await stage.job({ state: "pending_approval", key: "k", runAt: "moment() + interval '1 hour'" });
     const held = ["due", "approval", "queue_paused", "circuit", "key_concurrency", "queue_concurrency", "rate_limit"];
     expect(await stage.explain(id)).toMatchObject({
       held_by: held,
       summary:
-        "Not running: it is due in 1 h (2026-11-21T13:00:00.000Z), it waits for approval, the queue is paused, " +
+        "Not running: it is due in 1 h (2026-11-21T13:00:00.000Z), it has waited for approval since it was enqueued just now, the queue is paused, " +
         "the circuit is open (TIMEOUT) and the next probe goes out in 1 min (2026-11-21T12:01:00.000Z), " +
-        "its concurrencyKey has 1 of 1 allowed jobs active, the queue has 1 of 1 allowed jobs in flight, " +
+        `its concurrencyKey has 1 of 1 allowed jobs active (${active} has run for 1 s), ` +
+        `the queue has 1 of 1 allowed jobs in flight (${active} has run for 1 s), ` +
         "and the queue has started 1 of 1 allowed attempts in the last 10 s and may start the next in 10 s.",
     });
     expect(await stage.taken()).toEqual([]);
   });
+});
+
+test("a job whose node was lost says so, and what becomes of it", async ({ stage }) => {
+  const [active, delayed] = [await stage.job({ state: "active" }), await stage.job({ state: "delayed" })];
+  expect(await stage.explain(active)).toMatchObject({ held_by: [], summary: "Running: attempt 1 of 3 started just now." });
+  await stage.loseNodes();
+  expect(await stage.explain(active)).toMatchObject({
+    held_by: [],
+    summary: expect.stringMatching(
+      /^Attempt 1 of 3 started just now\. Its node was lost: the lease ended .*\. No node is alive\. The next node that starts takes the job back and starts it again\. The lost attempt does not count\.$/,
+    ),
+  });
+  expect(await stage.explain(delayed)).toMatchObject({
+    held_by: ["nodes", "due"],
+    summary: "Not running: no node is alive, and it was due just now.",
+    estimated_start: null,
+  });
+  await stage.world.startNode();
+  expect((await stage.explain(active)).summary).toMatch(
+    / A node takes the job back and starts it again\. The lost attempt does not count\.$/,
+  );
+});
+
+test("without a node that answers, an explanation says nothing of a node's shares", async ({ stage }) => {
+  const { gates } = await stage.explain(await stage.job());
+  expect(gates.find(({ gate }) => gate === "workspace_share")?.message).toBe("Only nodes know what the workspace uses of them.");
 });
 
 describe("the border between what is let through and what is held", () => {

@@ -33,7 +33,13 @@ describe("an explanation", () => {
           gate: "state",
           holds: false,
           message: "It has not finished.",
-          figures: { state: "waiting", attempt: 0, attempts: 3, started_at: null, finished_at: null },
+          figures: { state: "waiting", attempt: 0, attempts: 3, spared: 0, started_at: null, finished_at: null },
+        },
+        {
+          gate: "nodes",
+          holds: false,
+          message: "1 node is alive.",
+          figures: { alive: 1, last_seen_at: expect.stringMatching(/Z$/) },
         },
         { gate: "due", holds: false, message: `It was due at ${NOON}.`, figures: { run_at: NOON } },
         {
@@ -42,7 +48,12 @@ describe("an explanation", () => {
           message: "The queue needs no approval.",
           figures: { decision: null, decide_at: null, on_timeout: null },
         },
-        { gate: "queue_paused", holds: false, message: "The queue is not paused.", figures: { paused: false } },
+        {
+          gate: "queue_paused",
+          holds: false,
+          message: "The queue is not paused.",
+          figures: { paused: false, paused_at: null, paused_by: null },
+        },
         {
           gate: "plan",
           holds: false,
@@ -65,13 +76,13 @@ describe("an explanation", () => {
           gate: "key_concurrency",
           holds: false,
           message: "It has no concurrencyKey.",
-          figures: { key: null, limit: 1, active: null, ahead: null, ahead_is_more: false },
+          figures: { key: null, limit: 1, active: null, oldest_job: null, oldest_started_at: null, ahead: null, ahead_is_more: false },
         },
         {
           gate: "queue_concurrency",
           holds: false,
           message: "The queue has no concurrency limit.",
-          figures: { limit: null, in_flight: null, free: null, ahead: 0 },
+          figures: { limit: null, in_flight: null, free: null, oldest_job: null, oldest_started_at: null, ahead: 0 },
         },
         {
           gate: "rate_limit",
@@ -129,7 +140,11 @@ describe("an explanation", () => {
     await service.untilState(completed, "completed");
     await service.ok("PATCH", `/v1/queues/${handler.queue}`, { paused: true });
     for (const [job, state, summary] of [
-      [failed, "failed", "Failed just now, after 1 of 1 attempts. It is in the dead-letter queue."],
+      [
+        failed,
+        "failed",
+        `Failed just now, after 1 of 1 attempts. The error was HTTP_STATUS: ${(await service.job(failed)).last_error.message} It is in the dead-letter queue.`,
+      ],
       [completed, "completed", "Completed just now, on attempt 1 of 1."],
     ]) {
       const explained = await explain(service, job);
@@ -148,13 +163,13 @@ describe("an explanation", () => {
     const { queue } = await service.handler({ answers: 500, defaultJobOptions: { backoff: { delay: 60_000 } } });
     const job = await service.enqueue({ queue });
     await service.untilState(job, "delayed");
-    const { run_at } = await service.job(job);
+    const { run_at, last_error } = await service.job(job);
     // A fifth of jitter at most.
     const seconds = Math.ceil((momentMs(run_at) - service.clock.nowMs()) / 1000);
     const inTime = seconds > 60 ? `1 min ${seconds - 60} s` : "1 min";
     expect(await explain(service, job)).toMatchObject({
       held_by: ["due"],
-      summary: `Not running: attempt 2 of 3 is due in ${inTime} (${run_at}).`,
+      summary: `Not running: attempt 2 of 3 is due in ${inTime} (${run_at}). The last attempt failed with HTTP_STATUS: ${last_error.message}`,
       ahead: 0,
       estimated_start: run_at,
     });
@@ -167,7 +182,8 @@ describe("the gate", () => {
     const job = await service.enqueue({ queue });
     expect(gateOf(await explain(service, job), "approval")).toMatchObject({
       holds: true,
-      message: "It waits for approval and is approved in 1 min (2026-11-21T12:01:00.000Z) if nobody decides.",
+      message:
+        "It has waited for approval since it was enqueued just now and is approved in 1 min (2026-11-21T12:01:00.000Z) if nobody decides.",
       figures: { decision: null, decide_at: "2026-11-21T12:01:00.000Z", on_timeout: "approve" },
     });
   });
@@ -222,8 +238,11 @@ describe("the gate", () => {
     expect(gateOf(await explain(service, jobs[2]), "key_concurrency")).toEqual({
       gate: "key_concurrency",
       holds: true,
-      message: "Its concurrencyKey has 1 of 1 allowed jobs active and 1 job ahead of it.",
-      figures: { key: "customer-7", limit: 1, active: 1, ahead: 1, ahead_is_more: false },
+      message: `Its concurrencyKey has 1 of 1 allowed jobs active (${jobs[0].id} has run for 1 s) and 1 job ahead of it.`,
+      figures: {
+        ...{ key: "customer-7", limit: 1, active: 1, ahead: 1, ahead_is_more: false },
+        ...{ oldest_job: jobs[0].id, oldest_started_at: NOON },
+      },
     });
   });
 
@@ -235,8 +254,8 @@ describe("the gate", () => {
     expect(gateOf(await explain(service, jobs[2]), "queue_concurrency")).toEqual({
       gate: "queue_concurrency",
       holds: true,
-      message: "The queue has 2 of 2 allowed jobs in flight.",
-      figures: { limit: 2, in_flight: 2, free: 0, ahead: 0 },
+      message: `The queue has 2 of 2 allowed jobs in flight (${jobs[0].id} has run longest: 1 s).`,
+      figures: { limit: 2, in_flight: 2, free: 0, oldest_job: jobs[0].id, oldest_started_at: NOON, ahead: 0 },
     });
     expect(gateOf(await explain(service, jobs[3]), "queue_concurrency").figures).toMatchObject({ ahead: 1 });
   });
@@ -284,5 +303,26 @@ test("a job that only waits for its moment is estimated to start then", async ({
     held_by: ["due", "handler"],
     summary: "Not running: it is due in 29 s, and the queue has neither a callback_url nor a worker.",
     estimated_start: null,
+  });
+});
+
+test("the gate queue_paused says who paused the queue and when, if the queue was not created so", async ({ service }) => {
+  const { queue } = await service.handler();
+  await service.ok("PATCH", `/v1/queues/${queue}`, { paused: true });
+  const pausedAt = toMoment(service.clock.nowMs());
+  await service.advance(20);
+  await service.ok("PATCH", `/v1/queues/${queue}`, { paused: true, concurrency: 5 });
+  const { data } = await service.ok("GET", "/v1/audit-events?event_type=queue.updated");
+  const by = data[0].actor_id;
+  expect(gateOf(await explain(service, await service.enqueue({ queue })), "queue_paused")).toEqual({
+    gate: "queue_paused",
+    holds: true,
+    message: `The queue was paused 20 s ago by ${by}.`,
+    figures: { paused: true, paused_at: pausedAt, paused_by: by },
+  });
+  const created = await service.enqueue({ queue: await service.queue({ paused: true }) });
+  expect(gateOf(await explain(service, created), "queue_paused")).toMatchObject({
+    message: "The queue is paused.",
+    figures: { paused: true, paused_at: null, paused_by: null },
   });
 });

@@ -35,6 +35,11 @@ export class ExplainFixture {
     await this.#database.query(`update ${table} set ${settings} where id = $1`, [this.lane.laneId]);
   }
 
+  /** Lets the leases of all nodes end. */
+  async loseNodes(): Promise<void> {
+    await this.#database.query("update lease set expires_at = now() where holder = 'node'");
+  }
+
   async setPlan(plan: string): Promise<void> {
     await this.#database.query("update workspace set plan = $2 where id = $1", [this.lane.workspaceId, plan]);
   }

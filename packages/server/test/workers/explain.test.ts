@@ -52,11 +52,12 @@ test("explain says that the workers of a queue are busy, and GET /v1/workers tha
   }, "the extensions to be written");
   expect((await service.ok("GET", "/v1/workers")).data).toMatchObject([{ name: "w1", version: "1.4.0", queues: [queue], in_flight: 1 }]);
   const explain = (id: string) => service.ok("GET", `/v1/queues/${queue}/jobs/${id}/explain`);
-  const busy = "All workers that ask for the queue's jobs are busy.";
+  const busy = "All workers that ask for the queue's jobs hold some already.";
   const explained = await explain(next.id);
   expect(explained).toMatchObject({
     held_by: [],
-    summary: `Next in line: it starts as soon as a worker asks for jobs and has room. ${busy}`,
+    summary: `Next in line: it starts as soon as a worker has room for it. ${busy}`,
+    estimated_start: null,
   });
   expect(explained.gates).toContainEqual(expect.objectContaining({ gate: "handler", holds: false, message: busy }));
   expect((await explain(last.id)).summary).toBe(`Waiting in line behind 1 job. ${busy}`);
@@ -72,6 +73,6 @@ test("explain says that a worker with a long lease is busy, though it has not ca
   await service.advance(300);
   expect(await service.ok("GET", `/v1/queues/${queue}/jobs/${id}/explain`)).toMatchObject({
     held_by: [],
-    summary: "Next in line: it starts as soon as a worker asks for jobs and has room. All workers that ask for the queue's jobs are busy.",
+    summary: "Next in line: it starts as soon as a worker has room for it. All workers that ask for the queue's jobs hold some already.",
   });
 });

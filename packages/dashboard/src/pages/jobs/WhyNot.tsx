@@ -9,6 +9,7 @@ import classes from "./jobs.module.css";
 
 /** How to open a gate, for a person who can do something about it. */
 const OPENS: Readonly<Record<string, string>> = {
+  nodes: "Start a node: tidemill up.",
   due: "It opens by itself at that time.",
   approval: "Approve the job, or wait until the timeout decides.",
   queue_paused: "Resume the queue.",
@@ -23,6 +24,7 @@ const OPENS: Readonly<Record<string, string>> = {
 };
 
 const NAMES: Readonly<Record<string, string>> = {
+  nodes: "Nodes",
   due: "Time",
   approval: "Approval",
   queue_paused: "Pause",
@@ -56,7 +58,7 @@ export function WhyNot({ path }: { path: string }) {
               {OPENS[gate] && (
                 <span className={classes.opens}>
                   {OPENS[gate]}{" "}
-                  {gate !== "due" && gate !== "quota" && gate !== "approval" && (
+                  {gate !== "nodes" && gate !== "due" && gate !== "quota" && gate !== "approval" && (
                     <WsLink to="queues/$queue" params={{ queue: data.queue }}>
                       Open the queue
                     </WsLink>

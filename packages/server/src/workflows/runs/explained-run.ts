@@ -36,7 +36,8 @@ export interface WaitingSteps {
 
 /** A run with what may keep it from being executed, apart from the gates of its lane. */
 export interface RunToExplain {
-  readonly run: RunRow;
+  /** `now` is the time of the database. */
+  readonly run: RunRow & { readonly now: Timestamp };
   /** The id of the job that executes it, or undoes its steps. */
   readonly jobId: JobId;
   readonly waiting: WaitingSteps;
@@ -65,8 +66,8 @@ export async function findRunToExplain(db: Db, workspaceId: RunKey["workspaceId"
 }
 
 /** Finds a run of a workflow that is not deleted, without its data. Uses the primary keys. */
-export const findListedRun = (db: Db, { workspaceId, id }: RunKey): Promise<RunRow | null> =>
-  row(db, sql`select ${LISTED} from ${RUN_AND_LANE} where r.workspace_id = ${workspaceId} and r.id = ${id}`);
+export const findListedRun = (db: Db, { workspaceId, id }: RunKey): Promise<RunToExplain["run"] | null> =>
+  row(db, sql`select ${LISTED}, moment() as now from ${RUN_AND_LANE} where r.workspace_id = ${workspaceId} and r.id = ${id}`);
 
 /** Reads what a run waits for. Uses the primary key of run_step, and index run_call_run. */
 export async function findWaitingSteps(db: Db, { workspaceId, id }: RunKey): Promise<WaitingSteps> {
