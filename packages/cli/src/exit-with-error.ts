@@ -12,11 +12,17 @@ const MESSAGES: Record<string, (error: NodeJS.ErrnoException & { port?: number; 
     port ? `This user may not open port ${port}. Set TIDEMILL_PORT (API) or TIDEMILL_INTERNAL_PORT (metrics) to one above 1023.` : message,
 };
 
+const MAX_ISSUES = 3;
+
+/** A message is a sentence, or the rest of one that begins with the path. */
+const sentenceOf = ({ path, message }: { readonly path: string; readonly message: string }): string =>
+  `${/^[A-Z]/.test(message) ? message : `${path || "The request"} ${message}`}${/[.?]$/.test(message) ? "" : "."}`;
+
 /** Prints what is wrong on one line and exits with the code of the error. The stack is printed only when the log level is debug. */
 export function exitWithError(error: unknown): never {
   const known = error as NodeJS.ErrnoException & { details?: { issues?: { path: string; message: string }[] } };
-  const issue = known.details?.issues?.[0];
-  const line = MESSAGES[known.code ?? ""]?.(known) ?? (issue ? `${issue.path} ${issue.message}.` : (known.message ?? String(error)));
+  const issues = known.details?.issues?.slice(0, MAX_ISSUES).map(sentenceOf) ?? [];
+  const line = MESSAGES[known.code ?? ""]?.(known) ?? (issues.join(" ") || (known.message ?? String(error)));
   process.stderr.write(`tidemill: ${printable(line.split("\n")[0] ?? "")}\n`);
   if (process.env.TIDEMILL_LOG_LEVEL === "debug") process.stderr.write(`${known.stack ?? ""}\n`);
   process.exit(exitCodeOf(error));

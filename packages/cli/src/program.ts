@@ -20,6 +20,7 @@ import { addWorkflowCommands } from "./client/workflow.ts";
 import { addAuditList, addWorkspaceViews } from "./client/workspace-views.ts";
 import { addCompletion } from "./completion.ts";
 import { addAuditVerify, addDatabaseCommands, addDoctorCommand, addNodeCommands } from "./operator/commands.ts";
+import { usageError } from "./output/usage-error.ts";
 import { addProfileCommands } from "./profile/commands.ts";
 import { VERSION } from "./version.ts";
 
@@ -29,7 +30,8 @@ export function createProgram(): Command {
     .description("A job queue service that delivers jobs as signed HTTP callbacks.")
     .version(VERSION, "-V, --version", "Print the version")
     .helpOption("-h, --help", "Print help for the command")
-    .helpCommand("help [command]", "Print help for a command");
+    .helpCommand("help [command]", "Print help for a command")
+    .configureOutput({ outputError: (text, write) => write(usageError(text)) });
 
   program.commandsGroup("Use a service, with its URL and a key:");
   addProfileCommands(program);

@@ -91,10 +91,10 @@ describe("workspaces and keys from the command line", () => {
   });
 
   test.for([
-    [["workspace", "create"], "missing required argument 'name'"],
-    [["workspace", "create", "a", "b"], "too many arguments"],
-    [["workspace", "create", ""], "name of 1 to 128 characters"],
-    [["workspace", "create", "Acme", "--plan", "gold"], "plan free, pro, team or enterprise"],
+    [["workspace", "create"], "Missing required argument 'name'"],
+    [["workspace", "create", "a", "b"], "Too many arguments"],
+    [["workspace", "create", ""], "The name must have 1 to 128 characters, and no control characters."],
+    [["workspace", "create", "Acme", "--plan", "gold"], "tidemill: --plan must be one of free, pro, team, enterprise.\n"],
     [["key", "create", "ws_01m7zf6kffe00a0a7enfysbfm9"], "--name"],
     [["key", "create", "acme", "--name", "x"], '"acme" is not the id of a workspace'],
     [["key", "create", "ws_01m7zf6kffe00a0a7enfysbfm9", "--name", "x", "--role", "king"], "one of admin, write, read, worker"],
@@ -103,11 +103,14 @@ describe("workspaces and keys from the command line", () => {
       "1 to 100 different queues",
     ],
     [["key", "create", "ws_01m7zf6kffe00a0a7enfysbfm9", "--name", "x", "--expires-at", "tomorrow"], "expires at a date and time"],
-    [["key", "create", "ws_01m7zf6kffe00a0a7enfysbfm9", "--name", "x", "--colour"], "unknown option '--colour'"],
+    [["key", "create", "ws_01m7zf6kffe00a0a7enfysbfm9", "--name", "x", "--colour"], "Unknown option '--colour'"],
     [["workspace", "create", "Acme", "--executions", "many"], 'whole number or "none"'],
-    [["workspace", "create", "Acme", "--requests-per-minute", "0"], "requests per minute from 1"],
+    [["workspace", "create", "Acme", "--requests-per-minute", "0"], "tidemill: --requests-per-minute must be a whole number from 1"],
     [["workspace", "update", "ws_01m7zf6kffe00a0a7enfysbfm9"], "There is nothing to change"],
-    [["workspace", "update", "ws_01m7zf6kffe00a0a7enfysbfm9", "--plan", "gold"], "plan free, pro, team or enterprise"],
+    [
+      ["workspace", "update", "ws_01m7zf6kffe00a0a7enfysbfm9", "--plan", "gold"],
+      "tidemill: --plan must be one of free, pro, team, enterprise.\n",
+    ],
     [["workspace", "update", "ws_01m7zf6kffe00a0a7enfysbfm9", "--retention-days", "-1"], 'whole number or "none"'],
     [["workspace", "update", "acme", "--name", "x"], '"acme" is not the id of a workspace'],
     [["workspace", "delete", "acme", "--yes"], '"acme" is not the id of a workspace'],
@@ -118,13 +121,15 @@ describe("workspaces and keys from the command line", () => {
     [["key", "list", "acme"], '"acme" is not the id of a workspace'],
     [["key", "revoke", "ws_01m7zf6kffe00a0a7enfysbfm9"], "Give the id of a key"],
     [["key", "revoke", "ws_01m7zf6kffe00a0a7enfysbfm9", "deploys"], "Give the id of the key, key_…"],
-    [["down"], "unknown command 'down'"],
-    [["up", "there"], "too many arguments"],
+    [["down"], "Unknown command 'down'"],
+    [["queue", "creat", "x"], "tidemill: Unknown command 'creat'. Did you mean create?\n"],
+    [["queue", "create", "x", "--rate-limit", "10/60"], `Expected JSON, for example '{"max":100,"per_seconds":60}'.\n`],
+    [["up", "there"], "Too many arguments"],
   ] as const)("what is wrong with %j is said in one line, and nothing is started for it", async ([args, says], { stage }) => {
     const dataDir = stage.dataDir();
     const { code, stdout, stderr } = await runHere(args, { TIDEMILL_DATA_DIR: dataDir });
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toMatch(/^(tidemill|error): [^\n]+\n$/);
+    expect(stderr).toMatch(/^tidemill: [^\n]+\n$/);
     expect(stderr).toContain(says);
     expect(existsSync(dataDir)).toBe(false);
   });

@@ -100,7 +100,7 @@ export const Backoff = Type.Object(
       }),
     ),
   },
-  { title: "Backoff", additionalProperties: false, description: "How long a job waits between its attempts." },
+  { title: "Backoff", additionalProperties: false, description: "How long a job waits between its attempts.", examples: [{ delay: 2000 }] },
 );
 
 export const EnqueueJob = Type.Object(

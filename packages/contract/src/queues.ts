@@ -16,7 +16,12 @@ const QueueType = Type.Enum([...QUEUE_TYPES], {
 
 const JobOptions = Type.Object(
   { attempts: Type.Optional(Attempts), backoff: Type.Optional(Backoff) },
-  { title: "JobOptions", additionalProperties: false, description: "How the queue's jobs are retried unless a job says otherwise." },
+  {
+    title: "JobOptions",
+    additionalProperties: false,
+    description: "How the queue's jobs are retried unless a job says otherwise.",
+    examples: [{ attempts: 5, backoff: { delay: 2000 } }],
+  },
 );
 
 const rateLimitFields = {
@@ -28,6 +33,7 @@ const RateLimit = Type.Object(rateLimitFields, {
   title: "RateLimit",
   additionalProperties: false,
   description: "At most `max` attempts of the queue's jobs start in any period of `per_seconds`, across all nodes.",
+  examples: [{ max: 100, per_seconds: 60 }],
 });
 
 const PatchRateLimit = Type.Partial(Type.Object(rateLimitFields), {
@@ -35,6 +41,7 @@ const PatchRateLimit = Type.Partial(Type.Object(rateLimitFields), {
   additionalProperties: false,
   minProperties: 1,
   description: "Changes to the rate limit. Fields that are left out stay as they are; a queue without a limit needs both.",
+  examples: [{ max: 100, per_seconds: 60 }],
 });
 
 /** What the timeout decides. */
@@ -65,6 +72,7 @@ const Approval = Type.Object(
     title: "ApprovalSettings",
     additionalProperties: false,
     description: "What happens to jobs that no caller decides on. In a change, fields that are left out stay as they are.",
+    examples: [{ timeout: 86400, on_timeout: "reject" }],
   },
 );
 
@@ -92,7 +100,10 @@ const settings = {
   rate_limit: Type.Optional(Nullable(RateLimit, { description: "How often jobs may start; null: no limit." })),
   paused: Type.Optional(Type.Boolean({ description: "A paused queue accepts jobs but starts none." })),
   approval: Type.Optional(
-    Nullable(Approval, { description: "Only for queues of type `approval`; null: jobs wait until they are decided." }),
+    Nullable(Approval, {
+      description:
+        "Only for queues of type `approval`: after `timeout` seconds, `on_timeout` decides. Null: jobs wait until they are decided.",
+    }),
   ),
 };
 

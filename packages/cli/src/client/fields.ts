@@ -8,6 +8,7 @@ interface Schema {
   readonly anyOf?: readonly Schema[];
   readonly items?: Schema;
   readonly description?: string;
+  readonly examples?: readonly unknown[];
 }
 
 interface ObjectSchema {
@@ -32,10 +33,10 @@ export function addFields(command: Command, schema: ObjectSchema, except: readon
   for (const [name, field] of fieldsOf(schema, except)) {
     const { shape, nullable } = withoutNull(field);
     const isRequired = schema.required?.includes(name) ?? false;
-    const about = describe(field, shape) + (isRequired ? " (required)" : "");
     const flag = flagOf(name);
+    const about = [describe(field, shape), ...hintsOf(name, shape)].join(" ") + (isRequired ? " (required)" : "");
     if (shape.type === "boolean") command.option(`--${flag}`, about);
-    else command.addOption(optionOf(flag, shape, nullable, about).makeOptionMandatory(isRequired));
+    else command.addOption(optionOf(flag, placeholder(name, shape), shape, nullable, about).makeOptionMandatory(isRequired));
   }
   return command;
 }
@@ -48,8 +49,8 @@ export function readFields<Request>(schema: ObjectSchema, options: object, excep
   return Object.fromEntries(present.map(([name, value]) => [name, value === NONE ? null : value])) as Request;
 }
 
-function optionOf(flag: string, shape: Schema, nullable: boolean, about: string): Option {
-  const option = new Option(`--${flag} <${placeholder(shape)}>`, about);
+function optionOf(flag: string, value: string, shape: Schema, nullable: boolean, about: string): Option {
+  const option = new Option(`--${flag} <${value}>`, about);
   const parse = parserOf(shape);
   const choices = shape.enum;
   return option.argParser((text: string) => {
@@ -59,7 +60,7 @@ function optionOf(flag: string, shape: Schema, nullable: boolean, about: string)
   });
 }
 
-function parserOf({ type }: Schema): (text: string) => unknown {
+function parserOf({ type, examples }: Schema): (text: string) => unknown {
   switch (type) {
     case "string":
       return (text) => text;
@@ -71,12 +72,13 @@ function parserOf({ type }: Schema): (text: string) => unknown {
     case undefined:
       return (text) => text;
     default:
-      return readJson;
+      return (text) => readJson(text, examples?.[0]);
   }
 }
 
-function placeholder({ type, enum: choices }: Schema): string {
-  if (choices) return choices.join("|");
+/** The values that are allowed, if they are few. A long first column leaves the help no room for descriptions. */
+function placeholder(name: string, { type, enum: choices }: Schema): string {
+  if (choices) return isLong(choices) ? name : choices.join("|");
   if (type === "integer" || type === "number") return "number";
   if (type === "array") return "a,b";
   return type === "object" ? "json" : "text";
@@ -87,12 +89,28 @@ function readNumber(text: string): number {
   return Number(text);
 }
 
-/** @throws {InvalidArgumentError} */
-export function readJson(text: string): unknown {
+const MAX_PLACEHOLDER = 40;
+
+const isLong = (choices: readonly string[]): boolean => choices.join("|").length > MAX_PLACEHOLDER;
+
+/** What the description does not say: the allowed values that are too many for the option's name, and how an object looks as JSON. */
+function hintsOf(name: string, { type, enum: choices, examples }: Schema): string[] {
+  if (choices) return isLong(choices) ? [`One of ${choices.join(", ")}.`] : [];
+  if (type !== "object") return [];
+  if (examples?.[0] === undefined) throw new Error(`The field ${name} has no example.`);
+  return [`For example '${JSON.stringify(examples[0])}'.`];
+}
+
+/**
+ * @param example of a value, for the error
+ * @throws {InvalidArgumentError}
+ */
+export function readJson(text: string, example?: unknown): unknown {
   try {
     return parseExactly(text);
   } catch (error) {
-    throw new InvalidArgumentError(`Expected JSON: ${(error as Error).message}.`);
+    const why = example === undefined ? `: ${(error as Error).message}` : `, for example '${JSON.stringify(example)}'`;
+    throw new InvalidArgumentError(`Expected JSON${why}.`);
   }
 }
 

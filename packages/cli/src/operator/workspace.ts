@@ -1,4 +1,4 @@
-import { CreateWorkspace, type OwnLimits, PatchWorkspace, type Workspace } from "@tidemill/contract";
+import { CreateWorkspace, type OwnLimits, PatchWorkspace, PLAN_NAMES, type Workspace } from "@tidemill/contract";
 import {
   createWorkspace,
   deleteWorkspace,
@@ -11,6 +11,7 @@ import {
   type WorkspaceId,
   workspaceNotFound,
 } from "@tidemill/server";
+import type { Static } from "typebox";
 import { Value } from "typebox/value";
 import { printJson, printRecord, printTable } from "../output/table.ts";
 import { confirm } from "../prompt/confirm.ts";
@@ -29,8 +30,25 @@ interface TermOptions {
   readonly json?: boolean;
 }
 
-const TERMS = `a name of 1 to 128 characters, the plan free, pro, team or enterprise, and limits of whole numbers (executions from 0, \
-requests per minute from 1, retention of 1 to 36500 days) or "none"`;
+/** What each field of a workspace has to be. */
+const TERMS: readonly [path: string, rule: string][] = [
+  ["/name", "The name must have 1 to 128 characters, and no control characters"],
+  ["/plan", `--plan must be one of ${PLAN_NAMES.join(", ")}`],
+  ["/limits/executions_per_month", '--executions must be a whole number from 0, or "none"'],
+  ["/limits/requests_per_minute", '--requests-per-minute must be a whole number from 1, or "none"'],
+  ["/limits/retention_days", '--retention-days must be a whole number from 1 to 36500, or "none"'],
+];
+
+/** @throws an error for the operator that says which option is wrong */
+function checkTerms<Schema extends typeof CreateWorkspace | typeof PatchWorkspace>(
+  schema: Schema,
+  request: unknown,
+): asserts request is Static<Schema> {
+  if (Value.Check(schema, request)) return;
+  const paths = Value.Errors(schema, request).map(({ instancePath }) => instancePath);
+  const rules = TERMS.flatMap(([path, rule]) => (paths.includes(path) ? [rule] : []));
+  throw new Error(`${rules.join(". ") || "The workspace is not valid"}.`);
+}
 
 /** `tidemill workspace list`: lists all workspaces, newest first. */
 export const listWorkspacesCommand = ({ json }: { json?: boolean }): Promise<void> =>
@@ -45,7 +63,7 @@ export const listWorkspacesCommand = ({ json }: { json?: boolean }): Promise<voi
 /** `tidemill workspace create`: creates a workspace and its first key. */
 export async function createWorkspaceCommand(name: string, { plan, json, ...options }: TermOptions): Promise<void> {
   const request = { name, plan, limits: limitsIn(options) };
-  if (!Value.Check(CreateWorkspace, request)) throw new Error(`A workspace has ${TERMS}.`);
+  checkTerms(CreateWorkspace, request);
   await withDatabase(async ({ api }, adminContext) => {
     const created = await createWorkspace(api, adminContext, request);
     const { key, ...workspace } = created;
@@ -66,7 +84,7 @@ export async function updateWorkspaceCommand(
     ...(Object.keys(limits).length > 0 && { limits }),
   };
   if (Object.keys(request).length === 0) throw new Error("There is nothing to change: give --name, --plan or a limit.");
-  if (!Value.Check(PatchWorkspace, request)) throw new Error(`A workspace has ${TERMS}.`);
+  checkTerms(PatchWorkspace, request);
   await withDatabase(async (databases, adminContext) => {
     const patched = await patchWorkspace(databases.api, adminContext, workspaceId, request);
     await notifyNodes(databases, { kind: "workspaceChanged", workspaceId, keyId: null });
