@@ -2,17 +2,23 @@
 alter table link add created_by_key uuid references api_key on delete cascade;
 create index link_key on link (created_by_key) where created_by_key is not null;
 
--- The ids of keys, from their text form: base32, without the first two of 130 bits.
-create function pg_temp.uuid_of(id text) returns uuid language sql immutable as $$
-  with bits as (
-    select string_agg((position(substr(id, 4 + i, 1) in '0123456789abcdefghjkmnpqrstvwxyz') - 1)::bit(5)::text, '' order by i) as text
-    from generate_series(1, 26) i
-  )
-  select string_agg(to_hex(substr(text, 3 + 4 * n, 4)::bit(4)::int), '' order by n)::uuid from bits, generate_series(0, 31) n
-$$;
+-- The ids of keys, from their text form: base32, without the first two of 130 bits. This is not a function: to create a temporary one needs
+-- the privilege TEMPORARY.
+with maker as (
+  select l.id,
+    (
+      select string_agg(to_hex(substr(bits.text, 3 + 4 * n, 4)::bit(4)::int), '' order by n)::uuid
+      from (
+        select string_agg((position(substr(l.created_by, 4 + i, 1) in '0123456789abcdefghjkmnpqrstvwxyz') - 1)::bit(5)::text, '' order by i) as text
+        from generate_series(1, 26) i
+      ) bits, generate_series(0, 31) n
+    ) as key_id
+  from link l
+  where l.created_by ~ '^key_[0-7][0-9a-hjkmnp-tv-z]{25}$'
+)
 update link l set created_by_key = k.id
-from api_key k
-where l.created_by ~ '^key_[0-7][0-9a-hjkmnp-tv-z]{25}$' and k.id = pg_temp.uuid_of(l.created_by) and k.workspace_id = l.workspace_id;
+from maker m join api_key k on k.id = m.key_id
+where l.id = m.id and k.workspace_id = l.workspace_id;
 
 -- Names have no control characters and no marks of text direction any more. One with nothing else is replaced.
 update person set name = coalesce(nullif(trim(regexp_replace(name, '[\u0001-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]', '', 'g')), ''), email)

@@ -115,3 +115,18 @@ test("a schema is created only in an empty database", async ({ stage }) => {
   await createSchema(connection, emit);
   expect(events).toEqual([["migrations_ran", { names: expect.arrayContaining(["0001_workspaces", "0056_reported_executions"]) }]]);
 });
+
+test("a user who may only connect and create can apply all migrations", async ({ stage }) => {
+  const database = await stage.database();
+  const name = `plain_${database.name}`;
+  await database.query(`create role ${name} login`);
+  await database.query(`create database ${name} template template0`);
+  await database.query(`revoke all on database ${name} from public`);
+  await database.query(`grant connect, create on database ${name} to ${name}`);
+  const url = new URL(database.url);
+  url.username = name;
+  url.pathname = name;
+  const events: string[] = [];
+  await migrate({ connectionString: url.href }, (event) => void events.push(event));
+  expect(events).toEqual(["migrations_ran"]);
+});
