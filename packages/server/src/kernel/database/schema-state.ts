@@ -15,7 +15,7 @@ export interface SchemaState {
 }
 
 /** The database needs another version of the program. The message is one line, for the operator who started it. */
-export class SchemaVersionError extends Error {
+class SchemaVersionError extends Error {
   override readonly name = "SchemaVersionError";
   readonly code = "SCHEMA_VERSION";
 }
