@@ -1,11 +1,13 @@
 import type { Registry } from "prom-client";
 import { type Api, describeApi, type Module, refuseOtherMethods } from "#http";
-import { type Database, rows, sql, unavailable } from "#kernel";
+import { type Database, READ_ONLY, row, sql, unavailable } from "#kernel";
 import { mountDocsPage } from "./docs-page.ts";
 
 interface HealthOptions {
   readonly database: Database;
   readonly isReady: () => boolean;
+  /** Whether the node may claim jobs: its lease is valid. */
+  readonly hasLease: () => boolean;
 }
 
 interface PublicOptions {
@@ -37,13 +39,18 @@ export function mountInternal(api: Api, modules: readonly Module[], metrics: Reg
   refuseOthers();
 }
 
-function mountHealth(api: Api, { database, isReady }: HealthOptions): void {
+function mountHealth(api: Api, { database, isReady, hasLease }: HealthOptions): void {
   // Load balancers call them by any name.
   const hidden = { schema: { hide: true } as object, config: { anyHost: true } };
   api.get("/healthz", hidden, () => ({ status: "ok" }));
   api.get("/readyz", hidden, async () => {
     if (!isReady()) throw unavailable("The node is starting or stopping.");
-    await rows(database, sql`select 1`);
+    const found = await row<{ is_read_only: boolean }>(
+      database,
+      sql`select current_setting('transaction_read_only')::boolean as is_read_only`,
+    );
+    if (found?.is_read_only) throw unavailable(READ_ONLY);
+    if (!hasLease()) throw unavailable("The node could not renew its lease in time, so it does no work until it has a new one.");
     return { status: "ok" };
   });
 }

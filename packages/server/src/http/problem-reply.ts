@@ -1,5 +1,6 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
-import { type EmitEvent, invalid, isRolledBack, ProblemError, problem, unavailable, WorkDroppedError } from "#kernel";
+import { type EmitEvent, invalid, isOfDatabase, isRolledBack, ProblemError, problem, unavailable, WorkDroppedError } from "#kernel";
+import { DatabaseRefusals } from "./database-refusals.ts";
 import { JsonBodyError } from "./json-body.ts";
 import { JSON_TYPE } from "./json-text.ts";
 import { closeLater } from "./linger.ts";
@@ -48,9 +49,9 @@ function urlToLog({ url, routeOptions }: FastifyRequest): string {
  * Replies to every error with the error envelope. An unknown error is a fault of the service: it is logged, and callers see INTERNAL. A
  * deadlock is such a fault, too, but the caller may try again.
  */
-export const replyProblem =
-  (emit: EmitEvent) =>
-  (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
+export function replyProblem(emit: EmitEvent): (error: unknown, request: FastifyRequest, reply: FastifyReply) => void {
+  const refusals = new DatabaseRefusals(emit);
+  return (error, request, reply) => {
     const known = asProblem(error, request);
     const isFault = !known || isRolledBack(error);
     if (isFault || known.code === "UNAVAILABLE") {
@@ -61,6 +62,7 @@ export const replyProblem =
         error,
       });
     }
+    if (known?.code === "UNAVAILABLE" && isOfDatabase(error)) refusals.report(error, performance.now());
     if (isUnread(request)) closeUnread(request, reply);
     const { code, message, details, status, headers } = known ?? problem("INTERNAL");
     void reply
@@ -69,3 +71,4 @@ export const replyProblem =
       .type(JSON_TYPE)
       .send(JSON.stringify({ error: { code, message, details } }));
   };
+}

@@ -81,6 +81,12 @@ export const EVENTS = {
   ]),
 
   // The database.
+  database_writes_refused: event(
+    "error",
+    "The database can be reached but accepts no writes: it is read-only, or its disk is full. The node cannot renew its lease and does no work. It tries again until `database_writes_resumed`.",
+    { error: "error" },
+  ),
+  database_writes_resumed: event("warn", "The database accepts writes again.", { refusedMs: "number" }),
   migrations_ran: event("info", "The schema was brought up to date.", { names: "strings" }),
   migrations_awaited: event("info", "Another node brings the schema up to date. The start waits for it, and logs this once a minute."),
   migration_postponed: event(
@@ -161,6 +167,19 @@ export const EVENTS = {
     url: "string",
     error: "error",
   }),
+  requests_refused_by_database: event(
+    "warn",
+    "Requests got 503 because the database failed: it refused to write, for example because its disk is full, was too slow, or could not be reached. Reported at most every 10 seconds: `count` is the number of these requests since the last report. Those after the last report are not yet in the metric.",
+    { count: "number", error: "error" },
+    [
+      {
+        type: "counter",
+        name: "tidemill_database_refusals_total",
+        help: "Requests that got 503 because of the database.",
+        increment: "count",
+      },
+    ],
+  ),
   request_rate_limited: event(
     "debug",
     "A request was refused because its workspace exceeded its rate limit (429).",

@@ -23,6 +23,7 @@ export {
   type Transactional,
   toRfc3339,
 } from "./database/pool.ts";
+export * from "./database/refused-writes.ts";
 export { listMigrations, readSchemaState, type SchemaState } from "./database/schema-state.ts";
 export * from "./database/serial-database.ts";
 export * from "./database/sql.ts";
@@ -54,6 +55,7 @@ export * from "./not-found.ts";
 export * from "./periodic-loop.ts";
 export * from "./problem.ts";
 export * from "./random.ts";
+export * from "./repeated-failures.ts";
 export * from "./round-robin-loop.ts";
 export * from "./service.ts";
 export * from "./shared-reads.ts";

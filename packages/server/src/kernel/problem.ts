@@ -38,6 +38,9 @@ export const unavailable = (message?: string): ProblemError =>
 /** Whether the database could not be reached. Such a failure says nothing about the statement or its values. */
 export const isAway = (error: unknown): boolean => (error as Partial<ProblemError>).code === "UNAVAILABLE";
 
+/** Whether the database failed, or the connection to it, and not something else that is unavailable. */
+export const isOfDatabase = (error: unknown): error is Error => error instanceof Error && isAway(error) && error.cause !== undefined;
+
 /** Creates an INVALID_STATE for what is possible in some states only. */
 export const invalidState = (state: string, allowedFrom: readonly string[]): ProblemError => {
   const message = `This is not possible in the state ${state}, only in ${allowedFrom.join(", ")}.`;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { NodeLease } from "#engine";
-import { DatabaseClock, type Statement } from "#kernel";
+import { DatabaseClock, type Statement, unavailable } from "#kernel";
 import { FACTS } from "../harness/node-leases.ts";
 
 const LEASE_SECONDS = 15;
@@ -8,6 +8,8 @@ const LEASE_SECONDS = 15;
 /** The table of nodes, as the lease's statements see it. The database can be unavailable, or respond slowly. */
 class FakeNodes {
   away = false;
+  /** The SQLSTATE with which it refuses writes, if it does. */
+  refusal: string | null = null;
   slowMs = 0;
   vaultKey: string | null = null;
   peers: string[] = [];
@@ -15,6 +17,7 @@ class FakeNodes {
 
   query = async ({ text, values }: Statement): Promise<{ rows: unknown[] }> => {
     if (this.away) throw new Error("The database is away.");
+    if (this.refusal) throw Object.assign(unavailable(), { cause: { code: this.refusal } });
     const id = /insert into lease/.test(text)
       ? this.leases.size + 1
       : Number(values.find((value) => this.leases.has(Number(value)) && value !== LEASE_SECONDS) ?? this.leases.size);
@@ -32,17 +35,19 @@ let nodes: FakeNodes;
 let lease: NodeLease;
 let told: string[];
 let keys: string[];
+let emitted: Record<string, unknown>[];
 
 beforeEach(async () => {
   vi.useFakeTimers({ now: Date.UTC(2026, 10, 21, 12) });
   nodes = new FakeNodes();
   told = [];
   keys = [];
+  emitted = [];
   lease = new NodeLease({
     db: nodes,
     clock: new DatabaseClock(),
     random: { bytes: (length) => Buffer.alloc(length), fraction: () => 0 },
-    emit: () => {},
+    emit: (event, fields) => emitted.push({ event, ...fields }),
     leaseSeconds: LEASE_SECONDS,
     facts: FACTS,
     url: () => "http://127.0.0.1:8080",
@@ -109,6 +114,21 @@ describe("a node's lease", () => {
     }
     expect(lease.heldBy).not.toBeNull();
     expect(told).toEqual(["gap", "lost", "gap"]);
+  });
+
+  test("a node's lease says once that the database refuses writes, and once that it accepts them again", async () => {
+    nodes.refusal = "25006";
+    await pass(60);
+    nodes.away = true;
+    await pass(60);
+    expect(emitted.filter(({ event }) => String(event).startsWith("database_"))).toEqual([
+      { event: "database_writes_refused", error: expect.objectContaining({ code: "UNAVAILABLE" }) },
+    ]);
+    [nodes.refusal, nodes.away] = [null, false];
+    await pass(60);
+    expect(emitted.filter(({ event }) => event === "database_writes_resumed")).toEqual([
+      { event: "database_writes_resumed", refusedMs: expect.any(Number) },
+    ]);
   });
 
   test("a node's lease that the database has forgotten is lost", async () => {

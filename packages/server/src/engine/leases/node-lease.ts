@@ -4,6 +4,7 @@ import {
   type EmitEvent,
   PeriodicLoop,
   type Random,
+  refusesWrites,
   type StallTolerantTimeout,
   setStallTolerantTimeout,
 } from "#kernel";
@@ -45,12 +46,13 @@ export class NodeLease {
   #isDraining = false;
   readonly #startedMs: number;
   #watch: StallTolerantTimeout | undefined;
+  #refusedSinceMs: number | null = null;
 
   constructor(options: LeaseOptions) {
     this.#options = options;
     this.#startedMs = options.clock.elapsedMs();
     const everyMs = (options.leaseSeconds * 1000) / 3;
-    this.#loop = new PeriodicLoop({ name: "lease", everyMs, pass: () => this.#renew() }, options.emit, options.random);
+    this.#loop = new PeriodicLoop({ name: "lease", everyMs, pass: () => this.#pass() }, options.emit, options.random);
   }
 
   /** The id of the lease while it is certainly valid, else null. */
@@ -93,6 +95,23 @@ export class NodeLease {
 
   get id(): number | null {
     return this.#id;
+  }
+
+  /** Renews, and reports when the database stops accepting writes and when it accepts them again. */
+  async #pass(): Promise<void> {
+    const { clock, emit } = this.#options;
+    try {
+      await this.#renew();
+    } catch (error) {
+      if (this.#refusedSinceMs === null && refusesWrites(error)) {
+        this.#refusedSinceMs = clock.elapsedMs();
+        emit("database_writes_refused", { error });
+      }
+      throw error;
+    }
+    if (this.#refusedSinceMs === null) return;
+    emit("database_writes_resumed", { refusedMs: Math.round(clock.elapsedMs() - this.#refusedSinceMs) });
+    this.#refusedSinceMs = null;
   }
 
   async #renew(): Promise<undefined> {

@@ -3,6 +3,7 @@ import { ProblemError, unavailable } from "../problem.ts";
 import { Client } from "./client.ts";
 import { execute, type QueryResult } from "./query.ts";
 import { createReadSocket } from "./read-socket.ts";
+import { refusedWrites } from "./refused-writes.ts";
 import { type Db, type Statement, sql } from "./sql.ts";
 
 /** How to reach the database: a URL, or a socket directory and the name of the database. */
@@ -226,7 +227,8 @@ export function rethrow(error: unknown): never {
   // Its stack leads to the socket, not to the code that sent the statement.
   if (error instanceof Error) Error.captureStackTrace(error);
   const away = error instanceof pg.DatabaseError ? AWAY.test(error.code ?? "") || isStale(error) : isConnectionFault(error);
-  throw away ? Object.assign(unavailable("The database is unavailable."), { cause: error }) : error;
+  const { code } = error as { code?: string };
+  throw away ? Object.assign(unavailable(refusedWrites(code) ?? "The database is unavailable."), { cause: error }) : error;
 }
 
 /**
