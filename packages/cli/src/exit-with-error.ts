@@ -8,6 +8,8 @@ const MESSAGES: Record<string, (error: NodeJS.ErrnoException & { port?: number; 
     `This machine does not have the address ${address}. Set TIDEMILL_HOST (API) or TIDEMILL_INTERNAL_HOST (metrics) to one that it has.`,
   ENOTFOUND: ({ hostname }) =>
     `The name ${hostname} has no address. Set TIDEMILL_HOST (API) or TIDEMILL_INTERNAL_HOST (metrics) to another name or to an address.`,
+  ENOSPC: () =>
+    "The disk is full. With the embedded PostgreSQL, even a command that only reads writes small files to the data directory. Free some space, and try again.",
   EACCES: ({ port, message }) =>
     port ? `This user may not open port ${port}. Set TIDEMILL_PORT (API) or TIDEMILL_INTERNAL_PORT (metrics) to one above 1023.` : message,
 };

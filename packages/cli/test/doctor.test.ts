@@ -5,7 +5,7 @@ import { createServer } from "node:net";
 import type { DatabaseFacts } from "@tidemill/server";
 import { expect } from "vitest";
 import { test } from "../../server/test/harness/stage.ts";
-import { judgeDatabase, judgeDisk, judgeMasterKey } from "../src/doctor/findings.ts";
+import { judgeDatabase, judgeDisk, judgeEncryption, judgeMasterKey } from "../src/doctor/findings.ts";
 import { runHere } from "./run-here.ts";
 
 const GOOD: DatabaseFacts = {
@@ -16,6 +16,8 @@ const GOOD: DatabaseFacts = {
   full_page_writes: true,
   encoding: "UTF8",
   is_standby: false,
+  is_read_only: false,
+  is_encrypted: false,
   may_create: true,
   now_ms: 1_000_000,
 };
@@ -29,7 +31,8 @@ test.for([
   [{ fsync: false }, ["database durability: failed"]],
   [{ full_page_writes: false }, ["database durability: failed"]],
   [{ encoding: "SQL_ASCII" }, ["database encoding: failed"]],
-  [{ is_standby: true }, ["database role: failed"]],
+  [{ is_standby: true, is_read_only: true }, ["database role: failed"]],
+  [{ is_read_only: true }, ["database role: failed"]],
   [{ may_create: false }, ["database privileges: failed"]],
   [{ max_connections: 10 }, ["database connections: failed"]],
   [{ max_connections: 20 }, ["database connections: warning"]],
@@ -38,9 +41,22 @@ test.for([
 ] as const)("a database with %j", ([facts, expected]) => expect(faults(facts)).toEqual(expected));
 
 test("a full disk and a missing master key are failures", () => {
-  expect(judgeDisk("/data", 1024)).toMatchObject({ status: "failed" });
+  expect(judgeDisk("/data", 1024)).toMatchObject({ status: "failed", message: expect.stringContaining("A node needs 256 MiB") });
   expect(judgeMasterKey(["a"], ["b"])).toMatchObject({ status: "failed", message: expect.stringContaining("b") });
 });
+
+test.for([
+  ["db.example.com", false, "warning"],
+  ["10.0.0.5", false, "warning"],
+  ["db.example.com", true, "ok"],
+  ["127.0.0.1", false, "ok"],
+  ["[::1]", false, "ok"],
+  ["localhost", false, "ok"],
+  ["/run/postgresql", false, "ok"],
+  [null, false, "ok"],
+] as const)("a database at %s, encrypted: %s", ([host, isEncrypted, expected]) =>
+  expect(judgeEncryption(host, isEncrypted).status).toBe(expected),
+);
 
 test("doctor finds a running node, its database and its master key in order", async ({ stage }) => {
   const { url } = await stage.database();
@@ -67,4 +83,13 @@ test("doctor says that another program has the port, and starts nothing in an em
   const { code, stdout } = await runHere(["doctor"], settings);
   expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringContaining(`Port ${port} is used by another program.`) });
   expect(existsSync(dataDir)).toBe(false);
+});
+
+test("config and doctor name a misspelt setting and the one that was probably meant", async ({ stage }) => {
+  const settings = { TIDEMILL_PROT: "1", TIDEMILL_DATA_DIR: stage.dataDir(), TIDEMILL_PORT: "0", TIDEMILL_INTERNAL_PORT: "0" };
+  const says = "TIDEMILL_PROT is not a setting and has no effect. Did you mean TIDEMILL_PORT?";
+  const config = await runHere(["config", "--json"], settings);
+  expect(config.stderr).toContain(`tidemill: ${says}`);
+  expect(JSON.parse(config.stdout)).toContainEqual(expect.objectContaining({ name: "TIDEMILL_PORT or PORT" }));
+  expect((await runHere(["doctor"], settings)).stdout).toContain(`settings\twarning\t${says}`);
 });

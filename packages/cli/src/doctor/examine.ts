@@ -12,7 +12,17 @@ import {
   readFileLimit,
   readSchemaState,
 } from "@tidemill/server";
-import { type Finding, judgeDatabase, judgeDisk, judgeFiles, judgeMasterKey, judgePort, judgeSchema, type PortUse } from "./findings.ts";
+import {
+  type Finding,
+  judgeDatabase,
+  judgeDisk,
+  judgeEncryption,
+  judgeFiles,
+  judgeMasterKey,
+  judgePort,
+  judgeSchema,
+  type PortUse,
+} from "./findings.ts";
 
 /** How long a node may take to identify itself. Milliseconds. */
 const PROBE_MS = 2_000;
@@ -37,14 +47,22 @@ async function examineDatabase(config: Config): Promise<Finding[]> {
     try {
       const facts = await inspectDatabase(databases.engine);
       const found = judgeDatabase(facts, config.databaseConnections, performance.timeOrigin + performance.now());
-      const schema = await readSchemaState(databases.api);
-      return [...found, judgeSchema(schema), await examineMasterKey(databases.api, config)];
+      const encryption = judgeEncryption(hostOf(config.databaseUrl), facts.is_encrypted);
+      const schema = judgeSchema(await readSchemaState(databases.api));
+      return [...found, encryption, schema, await examineMasterKey(databases.api, config)];
     } finally {
       await databases.close();
     }
   } catch (error) {
     return [{ check: "database", status: "failed", message: (error as Error).message.split("\n")[0] ?? "" }];
   }
+}
+
+/** The host in a URL of a database: a name, an address, or the directory of a Unix socket. */
+function hostOf(databaseUrl: string | null): string | null {
+  if (databaseUrl === null) return null;
+  const { hostname, searchParams } = new URL(databaseUrl);
+  return searchParams.get("host") ?? decodeURIComponent(hostname);
 }
 
 async function examineMasterKey(db: Parameters<typeof findVaultKey>[0], config: Config): Promise<Finding> {

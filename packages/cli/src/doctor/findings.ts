@@ -23,13 +23,13 @@ const finding = (check: string, status: Finding["status"], message: string): Fin
  * @param nowMs this machine's clock, milliseconds since 1970
  */
 export function judgeDatabase(facts: DatabaseFacts, connections: number, nowMs: number): Finding[] {
-  const { version, version_number, max_connections, fsync, full_page_writes, encoding, is_standby, may_create, now_ms } = facts;
+  const { version, version_number, max_connections, fsync, full_page_writes, encoding, may_create, now_ms } = facts;
   const skewMs = Math.round(nowMs - now_ms);
   const durable = fsync && full_page_writes;
   const isUtf8 = encoding === "UTF8";
   return [
     finding("database version", version_number < OLDEST_POSTGRES ? "failed" : "ok", `PostgreSQL ${version}; 15 or later is needed.`),
-    finding("database role", is_standby ? "failed" : "ok", is_standby ? "It is a standby, which refuses writes." : "It accepts writes."),
+    judgeWrites(facts),
     finding(
       "database durability",
       durable ? "ok" : "failed",
@@ -71,11 +71,31 @@ export function judgeSchema({ isEmpty, pending, unknown }: SchemaState): Finding
   return finding("schema", "ok", "It is the schema of this version.");
 }
 
+function judgeWrites({ is_standby, is_read_only }: DatabaseFacts): Finding {
+  if (is_standby) return finding("database role", "failed", "It is a standby, which refuses writes.");
+  if (!is_read_only) return finding("database role", "ok", "It accepts writes.");
+  const message =
+    "It refuses writes: default_transaction_read_only is on, for the server, the database or the user. Providers switch it on when the disk is full.";
+  return finding("database role", "failed", message);
+}
+
+/** @param host where the database is. Null: the embedded one */
+export function judgeEncryption(host: string | null, isEncrypted: boolean): Finding {
+  if (isEncrypted) return finding("database encryption", "ok", "The connection uses TLS.");
+  if (host === null || isLocal(host)) return finding("database encryption", "ok", "The connection does not leave this machine.");
+  const message = `The connection to ${host} is not encrypted. Add sslmode=verify-full to DATABASE_URL, unless the network is protected otherwise.`;
+  return finding("database encryption", "warning", message);
+}
+
+/** Whether a host is this machine: the directory of a Unix socket, or a loopback address. */
+const isLocal = (host: string): boolean => /^$|^\/|^127\.|^(\[?::1\]?|(.*\.)?localhost)$/i.test(host);
+
 const grade = (skewMs: number): Finding["status"] => (skewMs > CLOCK_FAILURE_MS ? "failed" : skewMs > CLOCK_WARNING_MS ? "warning" : "ok");
 
 export function judgeDisk(directory: string, freeBytes: number): Finding {
   const status = freeBytes < DISK_FAILURE_BYTES ? "failed" : freeBytes < DISK_WARNING_BYTES ? "warning" : "ok";
-  return finding("disk", status, `${Math.floor(freeBytes / MIB)} MiB are free for ${directory}.`);
+  const wanted = `A node needs ${DISK_FAILURE_BYTES / MIB} MiB for its embedded PostgreSQL, and should have ${DISK_WARNING_BYTES / MIB} MiB.`;
+  return finding("disk", status, `${Math.floor(freeBytes / MIB)} MiB are free for ${directory}. ${wanted}`);
 }
 
 export const judgeFiles = (limit: number): Finding =>

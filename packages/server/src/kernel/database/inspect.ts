@@ -12,6 +12,10 @@ export interface DatabaseFacts {
   readonly encoding: string;
   /** Whether it is a standby, which refuses all writes. */
   readonly is_standby: boolean;
+  /** Whether sessions are read-only: on a standby always, elsewhere by the setting `default_transaction_read_only`. */
+  readonly is_read_only: boolean;
+  /** Whether this connection uses TLS. */
+  readonly is_encrypted: boolean;
   /** Whether the user may create the schema, with its tables. */
   readonly may_create: boolean;
   /** Milliseconds since 1970 by the database's clock. */
@@ -31,6 +35,8 @@ export async function inspectDatabase(db: Db): Promise<DatabaseFacts> {
         current_setting('full_page_writes')::boolean as full_page_writes,
         current_setting('server_encoding') as encoding,
         pg_is_in_recovery() as is_standby,
+        current_setting('transaction_read_only')::boolean as is_read_only,
+        exists (select from pg_stat_ssl where pid = pg_backend_pid() and ssl) as is_encrypted,
         has_database_privilege(current_database(), 'create') as may_create,
         (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms`,
   );
