@@ -1,4 +1,5 @@
-import { type Config, readConfig, SETTINGS } from "@tidemill/server";
+import { type Config, readConfig, SETTINGS, unknownSettings } from "@tidemill/server";
+import { printable } from "../output/table.ts";
 
 /**
  * Reads the configuration and removes its secrets from the environment, so that neither child processes nor crash reports contain them.
@@ -12,4 +13,9 @@ export function loadConfig(): Config {
   }
   process.report.excludeEnv = true;
   return config;
+}
+
+/** Writes a line for each variable that looks like a setting and is none. The start goes on: the variable may be of an older version. */
+export function warnOfUnknownSettings(): void {
+  for (const sentence of unknownSettings(process.env)) process.stderr.write(`tidemill: ${printable(sentence)}\n`);
 }

@@ -1,6 +1,6 @@
-import { type Config, type Node, startNode, unknownSettings } from "@tidemill/server";
+import { type Config, type Node, startNode } from "@tidemill/server";
 import { exitWithError } from "../exit-with-error.ts";
-import { loadConfig } from "./load-config.ts";
+import { loadConfig, warnOfUnknownSettings } from "./load-config.ts";
 
 /** Ctrl-C, a supervisor's signal, a closed terminal. */
 const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
@@ -11,8 +11,7 @@ const ECHO_MS = 250;
 /** `tidemill up`: runs a node until a signal stops it, even during the start. A second signal ends the process immediately. */
 export async function up(): Promise<void> {
   const startedMs = performance.now();
-  for (const name of unknownSettings(process.env))
-    process.stderr.write(`tidemill: ${name} is not a setting; "tidemill config" lists them.\n`);
+  warnOfUnknownSettings();
   const config = loadConfig();
   const stopping = new AbortController();
   const starting = startNode(config, {}, stopping.signal);

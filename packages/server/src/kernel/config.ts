@@ -3,6 +3,7 @@ import path from "node:path";
 import { PLAN_NAMES } from "@tidemill/contract";
 import { readAddressRange } from "./address-range.ts";
 import { readKeyBytes } from "./key-bytes.ts";
+import { nearest } from "./nearest.ts";
 import { MIN_MEMORY_MIB } from "./shares/memory.ts";
 
 /** A setting has an invalid value. The message is one line for the person who set it. */
@@ -45,7 +46,11 @@ const oneOf =
 const directory: Read<string> = (text) => path.resolve(text);
 const file: Read<string | null> = (text) => path.resolve(text);
 const postgresUrl: Read<string | null> = (text) => {
-  if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(text)) throw new Error("must be a postgres:// URL");
+  if (!/^postgres(ql)?:\/\//.test(text)) throw new Error("must be a postgres:// URL");
+  if (!URL.canParse(text) || text.includes("#"))
+    throw new Error(
+      "must be a valid postgres:// URL; in a user name or a password, write # as %23, / as %2F, ? as %3F, @ as %40, : as %3A and % as %25",
+    );
   return text;
 };
 const workspaceKey: Read<string | null> = (text) => {
@@ -322,10 +327,19 @@ const OTHER_VARIABLES = new Set([
   "TIDEMILL_ENDPOINT_SECRET",
 ]);
 
-/** Variables that look like settings but are unknown. Without a warning, a misspelt setting would silently have no effect. */
+/**
+ * Variables that look like settings but are unknown, each as a sentence that says so. Without a warning, a misspelt setting would silently
+ * have no effect.
+ */
 export function unknownSettings(env: Record<string, string | undefined>): string[] {
-  const known = new Set<string>(Object.values(SETTINGS).flatMap(({ names }) => names));
-  return Object.keys(env).filter((name) => name.startsWith("TIDEMILL_") && !known.has(name) && !OTHER_VARIABLES.has(name));
+  const known = Object.values(SETTINGS).flatMap(({ names }): readonly string[] => names);
+  const unknown = Object.keys(env).filter(
+    (name) => name.startsWith("TIDEMILL_") && env[name] && !known.includes(name) && !OTHER_VARIABLES.has(name),
+  );
+  return unknown.map((name) => {
+    const meant = nearest(name, known);
+    return `${name} is not a setting and has no effect.${meant === null ? "" : ` Did you mean ${meant}?`} "tidemill config" lists all settings.`;
+  });
 }
 
 /** The settings as rows to print: name, value (secrets hidden), default, meaning. */

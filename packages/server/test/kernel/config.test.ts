@@ -65,7 +65,13 @@ describe("a wrong value is refused in one clear line", () => {
     ["TIDEMILL_INTERNAL_PORT", "99999", "must be a whole number from 0 to 65535"],
     ["DATABASE_URL", "mysql://localhost/db", "must be a postgres:// URL"],
     ["DATABASE_URL", "localhost:5432", "must be a postgres:// URL"],
-    ["DATABASE_URL", "postgres://[", "must be a postgres:// URL"],
+    ["DATABASE_URL", "postgres://[", "must be a valid postgres:// URL"],
+    [
+      "DATABASE_URL",
+      "postgres://user:pass#word@localhost/db",
+      "must be a valid postgres:// URL; in a user name or a password, write # as %23",
+    ],
+    ["DATABASE_URL", "postgres://user:1#2@localhost/db", "must be a valid postgres:// URL; in a user name or a password, write # as %23"],
     ["TIDEMILL_DATABASE_CONNECTIONS", "6", "must be a whole number from 7 to 500"],
     ["TIDEMILL_STATEMENT_TIMEOUT_MS", "0", "must be a whole number from 100 to"],
     ["TIDEMILL_ADMIN_TOKEN", "short", "must have at least 16 characters, all printable ASCII and no spaces"],
@@ -153,7 +159,11 @@ describe("what is shown of a configuration", () => {
         TIDEMILL_PROFILE: "p",
         TIDEMILL_CALLBACK_SECRET: "c",
         TIDEMILL_ENDPOINT_SECRET: "e",
+        TIDEMILL_SERVICE_ACCOUNT: "s",
       }),
-    ).toEqual(["TIDEMILL_PROT"]);
+    ).toEqual([
+      'TIDEMILL_PROT is not a setting and has no effect. Did you mean TIDEMILL_PORT? "tidemill config" lists all settings.',
+      'TIDEMILL_SERVICE_ACCOUNT is not a setting and has no effect. "tidemill config" lists all settings.',
+    ]);
   });
 });
