@@ -3,6 +3,7 @@ import {
   type Connection,
   Database,
   type EmitEvent,
+  explainTlsFailure,
   FairQueue,
   type LockWaits,
   rows,
@@ -11,6 +12,7 @@ import {
   sql,
   Tenants,
   type Transactional,
+  withTlsMode,
 } from "#kernel";
 
 /**
@@ -85,7 +87,7 @@ export async function openDatabases(
   shares?: Pick<Shares, "connections">,
 ): Promise<OpenDatabases> {
   const embedded = config.databaseUrl === null ? await startEmbedded(config, as, emit) : null;
-  const connection: Connection = embedded?.connection ?? { connectionString: config.databaseUrl ?? "" };
+  const connection: Connection = embedded?.connection ?? { connectionString: withTlsMode(config.databaseUrl ?? "") };
   const options = (size: number) => ({ connection, size, statementTimeoutMs: config.statementTimeoutMs });
   const sizes = divideConnections(config);
   const engine = new Database(options(sizes.engine));
@@ -128,8 +130,8 @@ export function divideConnections({ databaseConnections }: Config): Record<"engi
 function reasonOf(error: unknown): string {
   const { cause } = error as { cause?: unknown };
   if (cause !== undefined) return reasonOf(cause);
-  const { message } = error instanceof AggregateError ? (error.errors[0] as Error) : (error as Error);
-  return message.replace(/\.$/, "");
+  const original = (error instanceof AggregateError ? error.errors[0] : error) as Error;
+  return explainTlsFailure(original) ?? original.message.replace(/\.$/, "");
 }
 
 async function startEmbedded(config: Config, as: "owner" | "guest", emit: EmitEvent) {

@@ -28,6 +28,7 @@ export { listMigrations, readSchemaState, type SchemaState } from "./database/sc
 export * from "./database/serial-database.ts";
 export * from "./database/sql.ts";
 export * from "./database/tenants.ts";
+export * from "./database/tls.ts";
 export * from "./deadline-loop.ts";
 export * from "./due-poll.ts";
 export * from "./event-catalogue.ts";

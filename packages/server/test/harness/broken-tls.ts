@@ -3,7 +3,7 @@ import { createServer as createTlsServer } from "node:tls";
 import { onTestFinished } from "vitest";
 
 /** Nobody trusts it: it is signed by itself. */
-const CERTIFICATE = `-----BEGIN CERTIFICATE-----
+export const CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIBfzCCASWgAwIBAgIUHlEH+jcU+Xa8tWDjyYScgYdJI3gwCgYIKoZIzj0EAwIw
 FDESMBAGA1UEAwwJMTI3LjAuMC4xMCAXDTI2MTEzMDEyNTc0OVoYDzIxMjYxMTA2
 MTI1NzQ5WjAUMRIwEAYDVQQDDAkxMjcuMC4wLjEwWTATBgcqhkjOPQIBBggqhkjO
@@ -14,7 +14,7 @@ VR0TAQH/BAUwAwEB/zAKBggqhkjOPQQDAgNIADBFAiAV44GveVShhgBDsRJMYb4j
 YfJauV4SOIGUsIpav5sS5gIhAKMeRMnXU1F2BRLNXRifYrWLxOrPIhbKo/eU5Nd5
 W9S7
 -----END CERTIFICATE-----`;
-const KEY = `-----BEGIN PRIVATE KEY-----
+export const KEY = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgJq1tBaOmWkX1vTtv
 uGXCIwnmCcX2WLC/1gXz95FvH1qhRANCAAQCKFFIGEAA01o29KqIj0i0v57DMHSo
 38P7RTM9nyXiBqnWvlSH7pv9QeggHyG4AOKjVKn7JBXiKVk/qNagc1My
