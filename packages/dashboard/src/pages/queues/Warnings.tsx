@@ -11,7 +11,7 @@ export function Warnings({ queue, served }: { queue: QueueWithMetrics; served: R
   return (
     <>
       {circuit.state === "open" && (
-        <Alert color="red" variant="light" mb="xs" title={`The circuit is open: ${circuit.host} does not respond`}>
+        <Alert color="red" variant="light" mb="xs" title={`The circuit is open: the handler at ${circuit.host} fails`}>
           {sentence(circuit.last_error?.message)} It opened <Time at={circuit.opened_at} />. Jobs wait without using attempts, except for
           one probe at a time; the next one <Time at={circuit.next_probe_at} />. A change of the callback URL closes it.
         </Alert>
