@@ -5,13 +5,12 @@ import { createServer } from "node:net";
 import type { DatabaseFacts } from "@tidemill/server";
 import { expect } from "vitest";
 import { test } from "../../server/test/harness/stage.ts";
-import { judgeDatabase, judgeDisk, judgeEncryption, judgeMasterKey } from "../src/doctor/findings.ts";
+import { judgeConnections, judgeDatabase, judgeDisk, judgeEncryption, judgeMasterKey } from "../src/doctor/findings.ts";
 import { runHere } from "./run-here.ts";
 
 const GOOD: DatabaseFacts = {
   version: "18.4",
   version_number: 180_004,
-  max_connections: 100,
   fsync: true,
   full_page_writes: true,
   encoding: "UTF8",
@@ -23,7 +22,7 @@ const GOOD: DatabaseFacts = {
 };
 
 const faults = (facts: Partial<DatabaseFacts>): string[] =>
-  judgeDatabase({ ...GOOD, ...facts }, 16, 1_000_000).flatMap(({ check, status }) => (status === "ok" ? [] : [`${check}: ${status}`]));
+  judgeDatabase({ ...GOOD, ...facts }, 1_000_000).flatMap(({ check, status }) => (status === "ok" ? [] : [`${check}: ${status}`]));
 
 test.for([
   [{}, []],
@@ -34,11 +33,36 @@ test.for([
   [{ is_standby: true, is_read_only: true }, ["database role: failed"]],
   [{ is_read_only: true }, ["database role: failed"]],
   [{ may_create: false }, ["database privileges: failed"]],
-  [{ max_connections: 10 }, ["database connections: failed"]],
-  [{ max_connections: 20 }, ["database connections: warning"]],
   [{ now_ms: 995_000 }, ["clock: warning"]],
   [{ now_ms: 0 }, ["clock: failed"]],
 ] as const)("a database with %j", ([facts, expected]) => expect(faults(facts)).toEqual(expected));
+
+test.for([
+  [97, 20, 32, 0, "ok", /^The role "tm" may have 32 connections \(its CONNECTION LIMIT\), and 0 are in use; each node opens at most 24\.$/],
+  [97, 0, 32, 20, "warning", /, and 20 are in use: a node that starts now gets 12 of the 24 /],
+  [97, 0, 32, 26, "failed", /, and 26 are in use\. A node needs at least 7\./],
+  [
+    97,
+    0,
+    12,
+    0,
+    "failed",
+    /^The role "tm" may have 12 connections .*but a node opens up to 24 .* TIDEMILL_DATABASE_CONNECTIONS to 11 or fewer\.$/,
+  ],
+  [97, 80, 90, 0, "warning", /^This user may have 97 connections .* gets 17 of the 24/],
+] as const)(
+  "connections: the server has %i of which %i are used, the role %i of which %i are used: %s",
+  ([max, used, roleMax, roleUsed, status, message]) =>
+    expect(
+      judgeConnections(
+        [
+          { what: `The role "tm" may have ${roleMax} connections (its CONNECTION LIMIT)`, max: roleMax, used: roleUsed },
+          { what: `This user may have ${max} connections (max_connections is 100 less 3 reserved ones)`, max, used },
+        ],
+        24,
+      ),
+    ).toEqual({ check: "database connections", status, message: expect.stringMatching(message) }),
+);
 
 test("a full disk and a missing master key are failures", () => {
   expect(judgeDisk("/data", 1024)).toMatchObject({ status: "failed", message: expect.stringContaining("A node needs 256 MiB") });

@@ -5,7 +5,10 @@ import {
   type EmitEvent,
   explainTlsFailure,
   FairQueue,
+  judgeRoom,
   type LockWaits,
+  PoolGroup,
+  readConnectionLimits,
   rows,
   SerialDatabase,
   type Shares,
@@ -58,6 +61,8 @@ export interface OpenDatabases {
   readonly recounts: Transactional;
   /** A connection only for the lease: if a renewal had to wait for a connection, the node might lose all its jobs in flight. */
   readonly lease: Database;
+  /** Closes a connection of one of these, if PostgreSQL refuses one that is opened outside of them: the one that listens. */
+  makeRoom(): Promise<unknown>;
   /** Opens all connections of `api`, `writes` and `tenants`. Otherwise requests of a burst would wait for them. */
   openForRequests(): Promise<void>;
   close(): Promise<void>;
@@ -71,6 +76,12 @@ class DatabaseUnusableError extends Error {
   constructor(cause: unknown) {
     super(`The database in DATABASE_URL cannot be used: ${reasonOf(cause)}.`, { cause });
   }
+}
+
+/** The database allows fewer connections than the node needs. The message says which limit, and what to do. */
+class TooFewConnectionsError extends Error {
+  override readonly name = "TooFewConnectionsError";
+  readonly code = "DATABASE_UNUSABLE";
 }
 
 /**
@@ -88,10 +99,12 @@ export async function openDatabases(
 ): Promise<OpenDatabases> {
   const embedded = config.databaseUrl === null ? await startEmbedded(config, as, emit) : null;
   const connection: Connection = embedded?.connection ?? { connectionString: withTlsMode(config.databaseUrl ?? "") };
-  const options = (size: number) => ({ connection, size, statementTimeoutMs: config.statementTimeoutMs });
+  const group = new PoolGroup(emit);
+  const options = (size: number) => ({ connection, size, statementTimeoutMs: config.statementTimeoutMs, group });
   const sizes = divideConnections(config);
-  const engine = new Database(options(sizes.engine));
-  const claims = new Database({ ...options(sizes.claims), inOrder: true });
+  // Jobs are claimed and settled as usual, whatever requests use.
+  const engine = new Database({ ...options(sizes.engine), needs: sizes.engine });
+  const claims = new Database({ ...options(sizes.claims), needs: sizes.claims, inOrder: true });
   const lease = new Database(options(LEASE_CONNECTIONS));
   const api = new Database(options(sizes.api));
   const writes = new Database(options(sizes.writes));
@@ -112,7 +125,20 @@ export async function openDatabases(
     await close();
     throw embedded ? error : new DatabaseUnusableError(error);
   }
-  return { connection, api, writes, tenants, engine, lockWaits, claims, housekeeping, recounts, lease, openForRequests, close };
+  const makeRoom = () => group.makeRoom();
+  return { connection, api, writes, tenants, engine, lockWaits, claims, housekeeping, recounts, lease, makeRoom, openForRequests, close };
+}
+
+/**
+ * Checks that a node may open its connections. Those that others use may become free later, so they only cause a warning as long as the
+ * node can work.
+ *
+ * @throws {TooFewConnectionsError}
+ */
+export async function checkConnections({ api }: OpenDatabases, { databaseConnections: wanted }: Config, emit: EmitEvent): Promise<void> {
+  const { status, free, message } = judgeRoom(await readConnectionLimits(api), wanted);
+  if (status === "too few") throw new TooFewConnectionsError(message);
+  if (status === "scarce") emit("database_connections_limited", { free, wanted, reason: message });
 }
 
 /** How many connections each part of a node has. */

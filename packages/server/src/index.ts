@@ -8,6 +8,7 @@ export { type JobRow, type Ruling, readJobId, showJob, showJobId } from "#jobs";
 export {
   type Config,
   ConfigError,
+  type ConnectionLimit,
   createSchema,
   cutPage,
   type Database,
@@ -17,6 +18,7 @@ export {
   Events,
   inspectDatabase,
   type JobId,
+  judgeRoom,
   listMigrations,
   logEvents,
   migrate,
@@ -24,6 +26,7 @@ export {
   type PageRow,
   type PersonId,
   readConfig,
+  readConnectionLimits,
   readFileLimit,
   readSchemaState,
   type SchemaState,

@@ -20,7 +20,7 @@ import {
 } from "#kernel";
 import { maintainPartitions } from "#retention";
 import { checkMasterKey, openVault } from "#vault";
-import { divideConnections, type OpenDatabases, openDatabases } from "./databases.ts";
+import { checkConnections, divideConnections, type OpenDatabases, openDatabases } from "./databases.ts";
 import { checkListenerPorts } from "./listeners.ts";
 import { composeNode } from "./main.ts";
 import { VERSION } from "./version.ts";
@@ -50,7 +50,7 @@ export interface Replacements {
  * Starts a node: opens its database, applies migrations, opens the vault, and starts its parts (main.ts).
  *
  * @param signal breaks the start off before the node registers, even while a migration waits
- * @throws the reason of `signal`, or an error whose `code` says what is wrong: `EADDRINUSE`, `UNAVAILABLE`, `SCHEMA_VERSION`, `MASTER_KEY_UNUSABLE`, or one of the embedded PostgreSQL's
+ * @throws the reason of `signal`, or an error whose `code` says what is wrong: `EADDRINUSE`, `UNAVAILABLE`, `DATABASE_UNUSABLE`, `SCHEMA_VERSION`, `MASTER_KEY_UNUSABLE`, or one of the embedded PostgreSQL's
  */
 export async function startNode(
   config: Config,
@@ -110,6 +110,7 @@ async function startOn(
 ): Promise<Awaited<ReturnType<typeof composeNode>>> {
   const { config, random, emit } = parts;
   const { connection, engine: db } = databases;
+  await checkConnections(databases, config, emit);
   if ((await readSchemaState(db)).pending.length > 0) {
     // A start that fails must not leave an upgraded database, on which the version before does not start any more.
     await checkListenerPorts(config);

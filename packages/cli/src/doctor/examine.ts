@@ -9,11 +9,13 @@ import {
   inspectDatabase,
   Keyring,
   openDatabases,
+  readConnectionLimits,
   readFileLimit,
   readSchemaState,
 } from "@tidemill/server";
 import {
   type Finding,
+  judgeConnections,
   judgeDatabase,
   judgeDisk,
   judgeEncryption,
@@ -46,10 +48,11 @@ async function examineDatabase(config: Config): Promise<Finding[]> {
     const databases = await openDatabases(config, "guest", new Events().emit);
     try {
       const facts = await inspectDatabase(databases.engine);
-      const found = judgeDatabase(facts, config.databaseConnections, performance.timeOrigin + performance.now());
+      const found = judgeDatabase(facts, performance.timeOrigin + performance.now());
+      const connections = judgeConnections(await readConnectionLimits(databases.engine), config.databaseConnections);
       const encryption = judgeEncryption(hostOf(config.databaseUrl), facts.is_encrypted);
       const schema = judgeSchema(await readSchemaState(databases.api));
-      return [...found, encryption, schema, await examineMasterKey(databases.api, config)];
+      return [...found, connections, encryption, schema, await examineMasterKey(databases.api, config)];
     } finally {
       await databases.close();
     }

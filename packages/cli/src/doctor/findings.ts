@@ -1,4 +1,4 @@
-import { type DatabaseFacts, listMigrations, type SchemaState } from "@tidemill/server";
+import { type ConnectionLimit, type DatabaseFacts, judgeRoom, listMigrations, type SchemaState } from "@tidemill/server";
 
 /** What one check of `tidemill doctor` found. */
 export interface Finding {
@@ -18,12 +18,9 @@ const FILES_WARNING = 8_192;
 
 const finding = (check: string, status: Finding["status"], message: string): Finding => ({ check, status, message });
 
-/**
- * @param connections the largest number that a node opens
- * @param nowMs this machine's clock, milliseconds since 1970
- */
-export function judgeDatabase(facts: DatabaseFacts, connections: number, nowMs: number): Finding[] {
-  const { version, version_number, max_connections, fsync, full_page_writes, encoding, may_create, now_ms } = facts;
+/** @param nowMs this machine's clock, milliseconds since 1970 */
+export function judgeDatabase(facts: DatabaseFacts, nowMs: number): Finding[] {
+  const { version, version_number, fsync, full_page_writes, encoding, may_create, now_ms } = facts;
   const skewMs = Math.round(nowMs - now_ms);
   const durable = fsync && full_page_writes;
   const isUtf8 = encoding === "UTF8";
@@ -36,11 +33,6 @@ export function judgeDatabase(facts: DatabaseFacts, connections: number, nowMs: 
       durable ? "fsync and full_page_writes are on." : "fsync or full_page_writes is off: a crash may lose accepted jobs.",
     ),
     finding("database encoding", isUtf8 ? "ok" : "failed", `The encoding is ${encoding}; UTF8 is needed.`),
-    finding(
-      "database connections",
-      max_connections < connections ? "failed" : max_connections < 2 * connections ? "warning" : "ok",
-      `max_connections is ${max_connections}; each node opens at most ${connections}.`,
-    ),
     finding(
       "database privileges",
       may_create ? "ok" : "failed",
@@ -89,6 +81,14 @@ export function judgeEncryption(host: string | null, isEncrypted: boolean): Find
 
 /** Whether a host is this machine: the directory of a Unix socket, or a loopback address. */
 const isLocal = (host: string): boolean => /^$|^\/|^127\.|^(\[?::1\]?|(.*\.)?localhost)$/i.test(host);
+
+const ROOM_STATUS = { ok: "ok", scarce: "warning", "too few": "failed" } as const;
+
+/** @param wanted the largest number that a node opens */
+export function judgeConnections(limits: readonly ConnectionLimit[], wanted: number): Finding {
+  const { status, message } = judgeRoom(limits, wanted);
+  return finding("database connections", ROOM_STATUS[status], message);
+}
 
 const grade = (skewMs: number): Finding["status"] => (skewMs > CLOCK_FAILURE_MS ? "failed" : skewMs > CLOCK_WARNING_MS ? "warning" : "ok");
 

@@ -72,6 +72,7 @@ export interface EngineOptions {
     readonly housekeeping: Transactional;
     readonly lease: Database;
     readonly connection: Connection;
+    readonly makeRoom: () => Promise<unknown>;
   };
   readonly kinds: readonly JobKind[];
   /** The ids of the master keys that this node has, and what to do when it lacks the one that the vault uses. */
@@ -226,6 +227,7 @@ export function createEngine(options: EngineOptions): Engine {
   const listener = new Listener({
     connection: databases.connection,
     channel: WAKE_CHANNEL,
+    makeRoom: databases.makeRoom,
     emit,
     onGap: look,
     onMessage: (payload) =>

@@ -94,6 +94,24 @@ export const EVENTS = {
     "A migration waits for locks that other transactions hold: those of nodes of an older version, or of a session that was left open. `sessions` lists them. The node tries again when they have ended. It logs this after each try, and once a minute.",
     { migration: "string", sessions: "strings" },
   ),
+  database_connections_limited: event(
+    "warn",
+    "PostgreSQL allows fewer connections at the moment than the node may open. The node makes do with those that it gets.",
+    { free: "number", wanted: "number", reason: "string" },
+  ),
+  database_connections_refused: event(
+    "warn",
+    "PostgreSQL refused connections, because the role, the database or the server has as many as it may have. The parts of the node share those that are `open`. Reported at most every 10 seconds: `count` is the number of refusals since the last report. Refusals after the last report are not yet in the metric.",
+    { open: "number", wanted: "number", count: "number", error: "error" },
+    [
+      {
+        type: "counter",
+        name: "tidemill_database_connections_refused_total",
+        help: "Connections that PostgreSQL refused because too many were open.",
+        increment: "count",
+      },
+    ],
+  ),
   listener_lost: event("warn", "The connection that receives notifications broke. The node polls until it has a new one.", {
     error: "error",
   }),

@@ -6,6 +6,7 @@ export * from "./clock.ts";
 export * from "./config.ts";
 export * from "./cut.ts";
 export * from "./database/arrays.ts";
+export * from "./database/connection-limits.ts";
 export * from "./database/inspect.ts";
 export * from "./database/listen.ts";
 export * from "./database/lock.ts";
@@ -23,6 +24,7 @@ export {
   type Transactional,
   toRfc3339,
 } from "./database/pool.ts";
+export { PoolGroup } from "./database/pool-group.ts";
 export * from "./database/refused-writes.ts";
 export { listMigrations, readSchemaState, type SchemaState } from "./database/schema-state.ts";
 export * from "./database/serial-database.ts";

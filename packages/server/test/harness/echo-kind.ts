@@ -70,7 +70,15 @@ export async function startEngine(
   const connection = { connectionString: database.url };
   const pool = (size: number) => new Database({ connection, size, statementTimeoutMs: 10_000 });
   const enginePool = pool(4);
-  const databases = { api: enginePool, engine: enginePool, claims: enginePool, housekeeping: enginePool, lease: pool(1), connection };
+  const databases = {
+    api: enginePool,
+    engine: enginePool,
+    claims: enginePool,
+    housekeeping: enginePool,
+    lease: pool(1),
+    connection,
+    makeRoom: async () => {},
+  };
   const config = readConfig({ DATABASE_URL: database.url, TIDEMILL_DRAIN_SECONDS: "1" });
   const engine = createEngine({
     config,

@@ -5,7 +5,6 @@ export interface DatabaseFacts {
   /** The version as text (`server_version`) and as a number: 170002 is 17.2. */
   readonly version: string;
   readonly version_number: number;
-  readonly max_connections: number;
   /** Whether fsync is on. Without it, a crash of the machine may lose or corrupt what was committed. */
   readonly fsync: boolean;
   readonly full_page_writes: boolean;
@@ -30,7 +29,6 @@ export async function inspectDatabase(db: Db): Promise<DatabaseFacts> {
       select
         current_setting('server_version') as version,
         current_setting('server_version_num')::int as version_number,
-        current_setting('max_connections')::int as max_connections,
         current_setting('fsync')::boolean as fsync,
         current_setting('full_page_writes')::boolean as full_page_writes,
         current_setting('server_encoding') as encoding,

@@ -3,6 +3,7 @@ import pg from "pg";
 import { after } from "../after.ts";
 import type { EmitEvent } from "../events.ts";
 import { type Connection, clientConfig, KEEP_ALIVE_MS } from "./pool.ts";
+import { isTooManyConnections } from "./pool-group.ts";
 
 const RECONNECT_MS = 1_000;
 /** How long a server may take to close the connection. A frozen server never does. */
@@ -18,6 +19,7 @@ export class Listener {
   readonly #emit: EmitEvent;
   readonly #onMessage: (payload: string) => void;
   readonly #onGap: () => void;
+  readonly #makeRoom: () => Promise<unknown>;
   #client: pg.Client | undefined;
   #socket: Socket | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -29,12 +31,15 @@ export class Listener {
     emit: EmitEvent;
     onMessage: (payload: string) => void;
     onGap: () => void;
+    /** Called when PostgreSQL refuses the connection because too many are open. */
+    makeRoom?: () => Promise<unknown>;
   }) {
     this.#connection = options.connection;
     this.#channel = options.channel;
     this.#emit = options.emit;
     this.#onMessage = options.onMessage;
     this.#onGap = options.onGap;
+    this.#makeRoom = options.makeRoom ?? (async () => {});
   }
 
   start(): Promise<void> {
@@ -61,6 +66,7 @@ export class Listener {
       await client.query(`listen ${pg.escapeIdentifier(this.#channel)}`);
       onConnected?.();
     } catch (error) {
+      if (isTooManyConnections(error)) await this.#makeRoom();
       this.#lost(client, error);
     }
   }

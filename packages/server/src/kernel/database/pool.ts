@@ -1,6 +1,7 @@
 import pg from "pg";
 import { ProblemError, unavailable } from "../problem.ts";
 import { Client } from "./client.ts";
+import { type GroupOptions, Pool } from "./pool-group.ts";
 import { execute, type QueryResult } from "./query.ts";
 import { createReadSocket } from "./read-socket.ts";
 import { refusedWrites } from "./refused-writes.ts";
@@ -48,7 +49,7 @@ const IN_ORDER = "-c enable_sort=off";
 const IDLE_MS = 600_000;
 export const KEEP_ALIVE_MS = 30_000;
 
-export interface PoolOptions {
+export interface PoolOptions extends GroupOptions {
   readonly connection: Connection;
   readonly size: number;
   /** How long a statement may take. Milliseconds. */
@@ -58,11 +59,14 @@ export interface PoolOptions {
 }
 
 /** Creates a pool. Its statements look for tables in `schemas`, in this order. */
-export function createPool({ connection, size, statementTimeoutMs, inOrder = false }: PoolOptions, schemas: readonly string[]): pg.Pool {
+export function createPool(
+  { connection, size, statementTimeoutMs, inOrder = false, ...ofGroup }: PoolOptions,
+  schemas: readonly string[],
+): pg.Pool {
   // The time in which a large value arrives in a transaction also counts as idle. A longer limit would let a hanging node hold its locks
   // longer.
   const timeouts = `-c statement_timeout=${statementTimeoutMs} -c idle_in_transaction_session_timeout=${Math.ceil(statementTimeoutMs / 2)}`;
-  const pool = new pg.Pool({
+  const settings = {
     ...clientConfig(connection),
     Client,
     stream: createReadSocket,
@@ -75,7 +79,8 @@ export function createPool({ connection, size, statementTimeoutMs, inOrder = fal
     // Firewalls forget connections that are idle for some minutes.
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
-  });
+  };
+  const pool = new Pool(settings, ofGroup);
   // The pool removes idle connections that break. If the database is gone, the next statement fails.
   pool.on("error", () => {});
   // A connection may also break when it has just been taken and has no statement yet. Without a listener, that would end the process.
