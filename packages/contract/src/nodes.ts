@@ -13,6 +13,9 @@ export const NodeRecord = Type.Object(
         "ended its lease when it stopped. `lost`: its lease expired, and other nodes take its jobs back.",
     }),
     host: Nullable(Type.String(), { description: "Name of the machine or container." }),
+    url: Nullable(Type.String(), {
+      description: "Where its API listens. Nodes of one machine have different ports. Null: one that did not report it yet.",
+    }),
     version: Nullable(Type.String(), { description: "Version of Tidemill that it runs. Null: one that did not report it yet." }),
     started_at: Nullable(Moment("When its process started. RFC 3339 in UTC.")),
     last_seen_at: Nullable(Moment("When it last renewed its lease. RFC 3339 in UTC.")),
@@ -32,6 +35,7 @@ export const NodeRecord = Type.Object(
         id: 17,
         state: "alive",
         host: "jobs-7d4b9c",
+        url: "http://10.0.3.17:8080",
         version: "0.1.0",
         started_at: "2026-11-21T08:00:00.000Z",
         last_seen_at: "2026-11-21T09:29:58.412Z",

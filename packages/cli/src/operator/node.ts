@@ -3,7 +3,19 @@ import { printJson, printTable } from "../output/table.ts";
 import { readAllPages } from "./read-pages.ts";
 import { withDatabase } from "./with-database.ts";
 
-const COLUMNS = ["id", "state", "host", "version", "started_at", "last_seen_at", "in_flight", "max_in_flight", "memory", "max_memory"];
+const COLUMNS = [
+  "id",
+  "state",
+  "host",
+  "url",
+  "version",
+  "started_at",
+  "last_seen_at",
+  "in_flight",
+  "max_in_flight",
+  "memory",
+  "max_memory",
+];
 const MIB = 1024 * 1024;
 
 /** `tidemill node list`: lists the nodes that run, and those that ended within the last hour. */

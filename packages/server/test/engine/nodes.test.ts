@@ -29,6 +29,7 @@ describe("the operator's list of nodes", () => {
     const known = {
       id: expect.any(Number),
       host: expect.stringMatching(/./),
+      url: service.node.url,
       version: VERSION,
       started_at: moment,
       last_seen_at: moment,
@@ -70,6 +71,7 @@ describe("the operator's list of nodes", () => {
       id,
       state: "alive",
       host: null,
+      url: null,
       version: null,
       started_at: null,
       last_seen_at: null,

@@ -17,7 +17,12 @@ const LOOK_EVERY_MS = 5_000;
 const TONES: Readonly<Record<NodeRecord["state"], Tone>> = { alive: "good", draining: "warn", stopped: "rest", lost: "bad" };
 
 const COLUMNS: readonly Column<NodeRecord>[] = [
-  { id: "host", header: "Host", width: "minmax(7rem, 2fr)", cell: ({ host }) => <span title={host ?? ""}>{host ?? "unknown"}</span> },
+  {
+    id: "host",
+    header: "Host",
+    width: "minmax(7rem, 2fr)",
+    cell: (node) => <span title={node.url ?? node.host ?? ""}>{placeOf(node)}</span>,
+  },
   { id: "id", header: "Lease", width: "4rem", align: "end", cell: ({ id }) => id, wide: true },
   { id: "state", header: "State", width: "6.5rem", cell: ({ state }) => <StateBadge state={state} tone={TONES[state]} /> },
   { id: "version", header: "Version", width: "minmax(5rem, 1fr)", cell: ({ version }) => version ?? "unknown", wide: true },
@@ -68,7 +73,7 @@ export default function NodesPage() {
               rows={nodes.map((record) => ({ id: String(record.id), record, gone: false }))}
               columns={COLUMNS}
               narrow={NARROW}
-              nameOf={({ host, id }) => host ?? `node ${id}`}
+              nameOf={(node) => (node.host === null ? `node ${node.id}` : placeOf(node))}
             />
           </div>
           <p className={classes.note}>
@@ -99,6 +104,12 @@ function tilesOf(nodes: readonly NodeRecord[], hasMore: boolean): Tile[] {
       tone: versions.length > 1 ? "warn" : undefined,
     },
   ];
+}
+
+/** The host, with the port: one machine may have several nodes. */
+function placeOf({ host, url }: NodeRecord): string {
+  const port = url === null ? "" : new URL(url).port;
+  return `${host ?? "unknown"}${port && `:${port}`}`;
 }
 
 const moment = (at: string | null) => (at === null ? "unknown" : <Time at={at} />);

@@ -15,7 +15,7 @@ export const listNodesAcrossWorkspaces = (db: Db, after: number | null, limit: n
       select n.lease_id as id,
         case when l.expires_at > now() then case when n.draining_at is null then 'alive' else 'draining' end
           when n.stopped then 'stopped' else 'lost' end as state,
-        n.host, n.version, n.started_at, n.seen_at as last_seen_at, case when l.expires_at <= now() then l.expires_at end as ended_at,
+        n.host, n.url, n.version, n.started_at, n.seen_at as last_seen_at, case when l.expires_at <= now() then l.expires_at end as ended_at,
         (select count(*) from job where job.lease_id = n.lease_id and job.state = 'active') as in_flight,
         n.max_in_flight, n.memory_bytes, n.max_memory_bytes
       from node n join lease l on l.id = n.lease_id
