@@ -5,10 +5,12 @@ import { ERRORS, PLAN_NAMES, PLANS, planHas } from "@tidemill/contract";
 import { SETTINGS } from "@tidemill/server";
 import { EXIT_CODES } from "../packages/cli/src/exit-code.ts";
 import { createProgram } from "../packages/cli/src/program.ts";
+import { HTTP_ERRORS } from "../packages/server/src/http/count-errors.ts";
 import { JOB_MOVES } from "../packages/server/src/jobs/job.ts";
 import { EVENTS, type EventMetric, type FieldKind } from "../packages/server/src/kernel/event-catalogue.ts";
 import { LOOP_DELAY } from "../packages/server/src/kernel/loop-delay.ts";
 import { SHARE_GAUGES } from "../packages/server/src/kernel/shares/observe.ts";
+import { SERVICE_GAUGES } from "../packages/server/src/metrics/observe-service.ts";
 import { commandsPage } from "./commands-page.ts";
 import { figures, filesWithFigures, writeFigures } from "./figures.ts";
 import { importOrder, importRules } from "./import-rules.ts";
@@ -89,11 +91,21 @@ function metrics(): string {
     }),
   );
   const quantiles = `${code("quantile")} (${LOOP_DELAY.quantiles.map(String).map(code).join(", ")})`;
+  const ofService = Object.values(SERVICE_GAUGES).map(({ name, help, labels }) => [
+    code(name),
+    "gauge",
+    help,
+    Object.entries(labels)
+      .map(([label, values]: [string, readonly string[]]) => `${code(label)} (${values.map(code).join(", ")})`)
+      .join(", "),
+    "",
+  ]);
   const ofNode = [
+    [code(HTTP_ERRORS.name), "counter", HTTP_ERRORS.help, HTTP_ERRORS.labels.map(code).join(", "), ""],
     [code(LOOP_DELAY.name), "gauge", LOOP_DELAY.help, quantiles, ""],
     ...Object.values(SHARE_GAUGES).map(({ name, help, labels }) => [code(name), "gauge", help, labels.map(code).join(", "), ""]),
   ];
-  return table(["metric", "type", "meaning", "labels", "event"], [...rows, ...ofNode]);
+  return table(["metric", "type", "meaning", "labels", "event"], [...ofService, ...rows, ...ofNode]);
 }
 
 function tables(): string {

@@ -6,6 +6,7 @@ import {
   checkPorts,
   closeGently,
   closeImmediately,
+  countErrors,
   createApi,
   listen,
   type Module,
@@ -85,6 +86,7 @@ export async function createListeners(options: ListenersOptions): Promise<Listen
     checkHost: checkHost(config.host),
     connections: { listener: "public", max: share.capacity, clock, share },
   });
+  countErrors(api, metrics);
   await mountPublic(api, modules, { database, isReady, hasLease }, { operatorPages: Boolean(authenticator.pages) });
   const internal = createApi({
     authenticator: { ...authenticator, pages: null },

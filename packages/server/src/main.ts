@@ -7,9 +7,9 @@ import { createDeadLetters } from "#dead-letters";
 import { createEngine, type Engine } from "#engine";
 import { createExplain } from "#explain";
 import { createJobs } from "#jobs";
-import { Changes, type Config, type DatabaseClock, DuePoll, type EmitEvent, type Random, Services, type Shares } from "#kernel";
+import { Changes, type Config, type DatabaseClock, DuePoll, type EmitEvent, type Random, rows, Services, type Shares, sql } from "#kernel";
 import { createLive } from "#live";
-import { createMetrics } from "#metrics";
+import { createMetrics, observeService, readServiceTotalsAcrossWorkspaces } from "#metrics";
 import { createOperations } from "#operations";
 import { createAddressGuard, createNames, HostsInUse } from "#outbound";
 import { createPeople } from "#people";
@@ -118,6 +118,13 @@ export async function composeNode({
     masterKeys: { ids: () => keyring.ids, onMissing: (id) => void openVault.findKey(id) },
   });
   const { waker, aborter, outlet } = engine;
+  observeService({
+    registry: metrics,
+    clock,
+    read: () => readServiceTotalsAcrossWorkspaces(engineDatabase),
+    ping: () => rows(api, sql`select 1`),
+    holdsLease: () => engine.lease.heldBy !== null,
+  });
 
   const live = createLive({ ...shared, changes, notify: engine.notify, reply: engine.reply });
   const workers = createWorkers({ ...shared, engine, database: engineDatabase, secrets: vault.secrets });

@@ -2,6 +2,7 @@ export { checkHostOf } from "./allowed-hosts.ts";
 export * from "./api.ts";
 export * from "./authenticate.ts";
 export { chunksOf, MAX_CHUNK, pushSome } from "./chunks.ts";
+export * from "./count-errors.ts";
 export * from "./cursors.ts";
 export { isHeaderValue, isReservedHeader, NOT_IN_NAMES } from "./formats.ts";
 export * from "./host.ts";

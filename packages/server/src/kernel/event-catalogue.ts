@@ -251,7 +251,9 @@ export const EVENTS = {
   }),
 
   // Attempts.
-  claim_failed: event("warn", "Jobs could not be claimed. The node tries again after a pause.", { error: "error" }),
+  claim_failed: event("warn", "Jobs could not be claimed. The node tries again after a pause.", { error: "error" }, [
+    { type: "counter", name: "tidemill_claims_failed_total", help: "Claims of jobs that failed." },
+  ]),
   attempt_ended: event(
     "debug",
     "An attempt ended.",

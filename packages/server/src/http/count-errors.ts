@@ -1,0 +1,19 @@
+import { Counter, type Registry } from "prom-client";
+import type { Api } from "./api.ts";
+
+/** A metric that no event changes: events are of what went wrong, and this is of what callers saw. */
+export const HTTP_ERRORS = {
+  name: "tidemill_http_errors_total",
+  help: "Responses of the API with a status of 500 or more: 503 if the node cannot serve the request for now, 500 for a fault of the service.",
+  labels: ["status"],
+} as const;
+
+/** Counts the responses of an API that report an error of the service. */
+export function countErrors(api: Api, registry: Registry): void {
+  const { name, help, labels } = HTTP_ERRORS;
+  const counter = new Counter({ name, help, labelNames: [...labels], registers: [registry] });
+  api.addHook("onResponse", (_request, { statusCode }, done) => {
+    if (statusCode >= 500) counter.inc({ status: statusCode });
+    done();
+  });
+}
