@@ -1,3 +1,4 @@
+import { isTimeout } from "./database/pool.ts";
 import { isOfDatabase } from "./problem.ts";
 
 /** While a failure goes on, an event that it causes is logged this often. Milliseconds. */
@@ -6,6 +7,9 @@ const REPEAT_MS = 60_000;
 const OVER_MS = 15_000;
 /** Causes are few: SQLSTATEs and error codes. Messages that differ each time must not fill the memory. */
 const MAX_CAUSES = 100;
+
+/** Events that are emitted now and then, with the number of what they stand for. */
+const SUMMARIES: ReadonlySet<string> = new Set(["requests_refused_by_database", "database_connections_refused"]);
 
 interface Repeated {
   loggedMs: number;
@@ -41,8 +45,11 @@ export class RepeatedFailures {
   }
 }
 
-/** What the database, or the connection to it, failed with. Undefined: the event has another cause. */
+/**
+ * What the database, or the connection to it, failed with. Undefined: the event has another cause, or a statement took too long, which
+ * says nothing about others.
+ */
 function causeOf(event: string, error: unknown): unknown {
   if (event === "listener_lost") return error;
-  return isOfDatabase(error) ? error.cause : undefined;
+  return isOfDatabase(error) && !SUMMARIES.has(event) && !isTimeout(error) ? error.cause : undefined;
 }

@@ -60,13 +60,19 @@ export async function readWorkspaceSummary(db: Db, workspaceId: WorkspaceId): Pr
         select of.kind, name from lease held join worker w on w.lease_id = held.id
           cross join lateral (values ('queue'::lane_kind, w.queues), ('workflow', w.workflows)) of (kind, names) cross join unnest(of.names) name
         where held.workspace_id = ${workspaceId} and (w.last_seen_at >= moment() - ${WORKER_GONE_SECONDS} * interval '1 second'
-          or exists (select from job where job.lease_id = held.id and job.state = 'active'))
+          or exists (select from job where job.lease_id = held.id and job.state = 'active'
+            and job.workspace_id is not distinct from ${workspaceId} and job.lease_until > moment()))
       ), unserved as (
-        select l.name from job_count_now c join lane l on l.workspace_id = c.workspace_id and l.id = c.lane_id
-        where c.workspace_id = ${workspaceId} and c.live > 0 and l.served <> 'push' and not l.paused
-          and l.deleted_at is null and not exists (select from polled where polled.kind = l.kind and polled.name = l.name)
-          and (select run_at from job where workspace_id = ${workspaceId} and lane_id = l.id and state = 'waiting'
-            and (concurrency_key is null or key_slot is not null) order by priority desc, run_at, id limit 1) < moment() - interval '1 minute'
+        select l.name from (
+          select l.id, l.name
+          from (select lane_id from job_count_now where workspace_id = ${workspaceId} group by lane_id having sum(live) > 0) c
+            join lane l on l.workspace_id = ${workspaceId} and l.id = c.lane_id
+          where l.served <> 'push' and not l.paused and l.deleted_at is null
+            -- A hashed subplan. "not exists" would read all of them for each lane.
+            and (l.kind, l.name) not in (select kind, name from polled)
+          offset 0) l
+        where (select run_at from job where workspace_id = ${workspaceId} and lane_id = l.id and state = 'waiting'
+          and (concurrency_key is null or key_slot is not null) order by priority desc, run_at, id limit 1) < moment() - interval '1 minute'
         limit 6
       )
       select w.name, w.plan,

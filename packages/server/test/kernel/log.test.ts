@@ -33,6 +33,15 @@ test("another cause, another event, and the same cause after it was over are log
   expect(lines.map(({ msg }) => msg)).toEqual(["loop_failed", "loop_failed", "claim_failed", "loop_failed"]);
 });
 
+test("what took too long in one loop hides nothing of others, and what is counted is not counted again", () => {
+  for (let round = 0; round < 3; round += 1)
+    for (const loop of ["slow", "schedules"]) {
+      failLoop(loop, failed("57014"));
+      events.emit("requests_refused_by_database", { count: 100, error: failed("53100") });
+    }
+  expect(lines).toHaveLength(12);
+});
+
 test("failures that are not the database's, and those at level debug, are all logged", () => {
   for (const loop of ["lease", "fire"]) failLoop(loop, new TypeError("a fault"));
   log("debug");

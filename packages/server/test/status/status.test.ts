@@ -110,6 +110,7 @@ describe("the check of workers", () => {
     const [paused, handler] = [await service.queue({ paused: true }), await service.handler()];
     await trigger();
     for (const one of [queue, paused, handler.queue]) await service.enqueue({ queue: one });
+    for (let job = 0; job < 8; job += 1) await service.enqueue({ queue });
     await service.enqueue({ queue, delay: 3_600 });
     await service.advance(59);
     expect(await check(service)).toEqual(NO_ONE_WAITS);

@@ -69,13 +69,14 @@ async function describe(watcher: pg.Client, sessions: string, value: unknown): P
      from ${sessions} s left join pg_stat_activity a on a.pid = s.pid order by s.pid`,
     [value],
   );
-  return rows.map((row) => ({ description: describeRow(row), transaction: row.backend === "autovacuum worker" ? null : row.transaction }));
+  // Only processes of PostgreSQL have no role, such as an autovacuum. Their type is hidden from other users.
+  return rows.map((row) => ({ description: describeRow(row), transaction: row.role === null ? null : row.transaction }));
 }
 
 function describeRow({ pid, application, role, state, backend, open_seconds }: Row): string {
   // It has no session.
   if (pid === 0) return "a prepared transaction (see pg_prepared_xacts)";
-  const who = `${application ?? backend ?? "unknown"}${role === null ? "" : ` of ${role}`}`;
+  const who = role === null ? (backend ?? "a process of PostgreSQL") : `${application ?? backend ?? "unknown"} of ${role}`;
   const age = open_seconds === null ? "" : `, its transaction open for ${open_seconds} s`;
   return `pid ${pid} (${who}, ${state ?? "state unknown"}${age})`;
 }
