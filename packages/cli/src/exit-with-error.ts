@@ -20,11 +20,17 @@ const MAX_ISSUES = 3;
 const sentenceOf = ({ path, message }: { readonly path: string; readonly message: string }): string =>
   `${/^[A-Z]/.test(message) ? message : `${path || "The request"} ${message}`}${/[.?]$/.test(message) ? "" : "."}`;
 
+/** What is wrong, and what the database has said: operators may know it. */
+const withCause = (error: NodeJS.ErrnoException): string =>
+  error.code === "UNAVAILABLE" && error.cause instanceof Error
+    ? `${error.message} ${error.cause.message}`
+    : (error.message ?? String(error));
+
 /** Prints what is wrong on one line and exits with the code of the error. The stack is printed only when the log level is debug. */
 export function exitWithError(error: unknown): never {
   const known = error as NodeJS.ErrnoException & { details?: { issues?: { path: string; message: string }[] } };
   const issues = known.details?.issues?.slice(0, MAX_ISSUES).map(sentenceOf) ?? [];
-  const line = MESSAGES[known.code ?? ""]?.(known) ?? (issues.join(" ") || (known.message ?? String(error)));
+  const line = MESSAGES[known.code ?? ""]?.(known) ?? (issues.join(" ") || withCause(known));
   process.stderr.write(`tidemill: ${printable(line.split("\n")[0] ?? "")}\n`);
   if (process.env.TIDEMILL_LOG_LEVEL === "debug") process.stderr.write(`${known.stack ?? ""}\n`);
   process.exit(exitCodeOf(error));

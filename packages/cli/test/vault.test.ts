@@ -217,5 +217,8 @@ describe("tidemill vault give-up", () => {
     expect(await lineOf(key, vault.file)).toContain("is not lost");
     expect(await lineOf("0123456789abcdef")).toContain("Nothing needs the master key 0123456789abcdef.");
     expect(await vault.unreadable()).toEqual([]);
+    await vault.database.query("update secret set master_key_id = '0123456789abcdef'");
+    expect(await lineOf("0123456789abcdef")).toContain(`The vault's key is ${key}, and this configuration does not have it.`);
+    expect(await vault.keys()).toEqual({ vault: key, wrapping: ["0123456789abcdef"] });
   });
 });

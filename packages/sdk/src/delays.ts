@@ -27,6 +27,7 @@ export type TriggerOptions = Omit<TriggerWorkflow, "delay"> & {
  */
 export function durationsAsNumbers<Sent>(options: EnqueueOptions | TriggerOptions, path = ""): Sent {
   const { delay, backoff } = options as EnqueueOptions;
+  if (typeof delay !== "string" && typeof backoff?.delay !== "string") return options as Sent;
   const sent = { ...options } as EnqueueOptions;
   if (typeof delay === "string") sent.delay = Math.ceil(parse(delay, path, "delay") / 1_000);
   if (typeof backoff?.delay === "string") sent.backoff = { ...backoff, delay: Math.ceil(parse(backoff.delay, path, "backoff.delay")) };

@@ -1,13 +1,12 @@
 import type { Registry } from "prom-client";
 import { type Api, describeApi, type Module, refuseOtherMethods } from "#http";
-import { type Database, READ_ONLY, row, sql, unavailable } from "#kernel";
+import { type Database, row, sql, unavailable, WRITES_REFUSED } from "#kernel";
 import { mountDocsPage } from "./docs-page.ts";
 
 interface HealthOptions {
   readonly database: Database;
   readonly isReady: () => boolean;
   /** Whether the node may claim jobs: its lease is valid. */
-  readonly hasLease: () => boolean;
 }
 
 interface PublicOptions {
@@ -39,7 +38,7 @@ export function mountInternal(api: Api, modules: readonly Module[], metrics: Reg
   refuseOthers();
 }
 
-function mountHealth(api: Api, { database, isReady, hasLease }: HealthOptions): void {
+function mountHealth(api: Api, { database, isReady }: HealthOptions): void {
   // Load balancers call them by any name.
   const hidden = { schema: { hide: true } as object, config: { anyHost: true } };
   api.get("/healthz", hidden, () => ({ status: "ok" }));
@@ -49,8 +48,7 @@ function mountHealth(api: Api, { database, isReady, hasLease }: HealthOptions): 
       database,
       sql`select current_setting('transaction_read_only')::boolean as is_read_only`,
     );
-    if (found?.is_read_only) throw unavailable(READ_ONLY);
-    if (!hasLease()) throw unavailable("The node could not renew its lease in time, so it does no work until it has a new one.");
+    if (found?.is_read_only) throw unavailable(WRITES_REFUSED);
     return { status: "ok" };
   });
 }

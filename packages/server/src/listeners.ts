@@ -41,7 +41,6 @@ export interface ListenersOptions {
   readonly metrics: Registry;
   readonly authenticator: Authenticator;
   readonly rateLimiter: RateLimiter;
-  readonly hasLease: () => boolean;
   /** Called when the node begins to stop, before it waits for requests in progress. */
   readonly drain: () => void;
 }
@@ -70,7 +69,7 @@ export const checkListenerPorts = ({ host, port, internalHost, internalPort }: C
 
 /** Creates the public and the internal listener. */
 export async function createListeners(options: ListenersOptions): Promise<Listeners> {
-  const { config, clock, shares, api: database, random, emit, modules, metrics, authenticator, rateLimiter, hasLease, drain } = options;
+  const { config, clock, shares, api: database, random, emit, modules, metrics, authenticator, rateLimiter, drain } = options;
   let serving = false;
   const isReady = () => serving;
   const { allowedHosts: names, publicUrl } = config;
@@ -87,7 +86,7 @@ export async function createListeners(options: ListenersOptions): Promise<Listen
     connections: { listener: "public", max: share.capacity, clock, share },
   });
   countErrors(api, metrics);
-  await mountPublic(api, modules, { database, isReady, hasLease }, { operatorPages: Boolean(authenticator.pages) });
+  await mountPublic(api, modules, { database, isReady }, { operatorPages: Boolean(authenticator.pages) });
   const internal = createApi({
     authenticator: { ...authenticator, pages: null },
     emit,

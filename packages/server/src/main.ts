@@ -178,8 +178,7 @@ export async function composeNode({
     live.drain();
     engine.drain();
   };
-  const hasLease = () => engine.lease.heldBy !== null;
-  const listeners = await createListeners({ ...shared, modules, metrics, authenticator, rateLimiter, hasLease, drain });
+  const listeners = await createListeners({ ...shared, modules, metrics, authenticator, rateLimiter, drain });
   const due = [engine, ...modules].flatMap((module) => module.due ?? []);
 
   const services = new Services(

@@ -62,7 +62,7 @@ export async function executePushed({ settings, key }: PushedTo, pushed: Pushed,
   };
   const withoutOutcome = async (): Promise<PushedEnd> => {
     if (failure) return { outcome: null, reason: `The handler cannot call the service at ${settings.url}: ${failure.message}` };
-    // It leaves it to the service to end the execution.
+    // The service ends the execution.
     await wait(CLOSES_WITHIN_MS, signal).catch(() => {});
     return { outcome: null, reason: `The time for this execution is over ${setting}.` };
   };
@@ -80,7 +80,7 @@ export async function executePushed({ settings, key }: PushedTo, pushed: Pushed,
     const journal = pushed.journal ?? (await fetchJournal(calls, pushed, lost.signal));
     const held = { controller, lost, stores: new Set<Promise<unknown>>() };
     const outcome = await runWorkflow(settings, calls, { lose }, { ...pushed, journal }, held, limits);
-    const text = isOverdue && outcome.outcome === "released" ? null : await fitting(calls, pushed, outcome, lost.signal);
+    const text = isOverdue && outcome.outcome === "released" ? null : await fitting(calls, pushed, outcome, lost.signal, () => isOverdue);
     return text === null ? await withoutOutcome() : { outcome: text };
   } catch (error) {
     // The service has another execution of the run, or starts one.
@@ -112,18 +112,19 @@ async function fetchJournal(
   return steps;
 }
 
-/** The outcome as the response carries it. If its steps are too large for that, they are stored first. Null: the execution ended before. */
+/** The outcome as the response carries it. If its steps are too large for that, they are stored first. Null: the time was over before. */
 async function fitting(
   calls: WorkerCalls,
   { runId, lease_token }: contract.PushedRun,
   outcome: Outcome,
   signal: AbortSignal,
+  isOverdue: () => boolean,
 ): Promise<string | null> {
   const fits = withFittingKeys(withFittingResult(outcome));
   const text = outcomeText(fits);
   if (text.length <= MAX_CHARACTERS || !("steps" in fits) || !fits.steps) return text;
   const notReported = await storeFirst(fits.steps, (steps) => calls.storeSteps(runId, { lease_token, steps: [...steps] }, signal), signal);
-  return notReported?.outcome === "released" ? null : outcomeText(notReported ?? { ...fits, steps: [] });
+  return notReported?.outcome === "released" && isOverdue() ? null : outcomeText(notReported ?? { ...fits, steps: [] });
 }
 
 /** The outcome as it is, or a failure if the run's result is too large for the response. */

@@ -233,8 +233,9 @@ export class WorkerCalls {
         return { response, firstSentMs, lastSentMs, respondedMs: elapsedMs() };
       } catch (error) {
         if (signal.aborted || !(error instanceof TidemillError)) throw error;
+        const pauseMs = retries.pauseAfter(error, tries);
         this.failure = error;
-        await beforeNext(retries.pauseAfter(error, tries));
+        await beforeNext(pauseMs);
       }
     }
   }

@@ -79,8 +79,13 @@ export type Verdict =
   | { readonly kind: "release"; readonly waitMs: number; readonly report?: string };
 
 const MAX_WAIT_MS = 24 * 60 * 60 * 1000;
-/** The longest wait after an attempt that is spared because its program cannot have begun. */
+/** The longest wait after an attempt that is spared because no connection was made. */
 const MAX_SPARED_WAIT_MS = 10_000;
+/**
+ * The waits after an attempt that is spared because its request was refused. They grow: others may be accepted, so that no circuit opens,
+ * and the job may be the cause.
+ */
+const [MIN_REFUSED_WAIT_MS, MAX_REFUSED_WAIT_MS] = [1_000, 60_000];
 const JITTER = 0.2;
 /** A shorter delay counts as this one: 0 would double to 0, and a job could use all of its attempts in one moment. */
 const MIN_DELAY_MS = 10;
@@ -138,6 +143,10 @@ export function judge(
   const maxWaitMs = isSpared ? MAX_SPARED_WAIT_MS : MAX_WAIT_MS;
   if (heldForMs !== null && mayRepeat)
     return { kind: "defer", waitMs: heldForMs === 0 ? 0 : Math.min(Math.max(heldForMs, waitMs), maxWaitMs), error, ...report };
+  if (isSpared && result.kind === "refused") {
+    const growingMs = backoffMs(Math.max(claim.backoffDelayMs, MIN_REFUSED_WAIT_MS), claim.attempt, fraction);
+    return { kind: "defer", waitMs: Math.min(growingMs, MAX_REFUSED_WAIT_MS), error, ...report };
+  }
   if (isSpared) return { kind: "defer", waitMs: Math.min(waitMs, maxWaitMs), error, ...report };
   // This cannot go on for ever: a journal has room for so many steps.
   if ("advanced" in result && result.advanced) return { kind: "defer", waitMs, error, ...report };
@@ -156,7 +165,7 @@ export function backoffMs(delayMs: number, counted: number, fraction: number): n
 
 /**
  * Whether a result shows that its endpoint works. A program that has stored steps works. Otherwise, no response or a 5xx status means that
- * it does not: proxies send those for dead servers. Nor does one that has refused the request itself. A handler that refuses a job works, even if it refuses the job for good. So does a
+ * it does not: proxies send those for dead servers. Nor does a program that refuses the request itself. A handler that refuses a job works, even if it refuses the job for good. So does a
  * program that reports an outcome or releases the job. Null when nothing was sent.
  */
 export function showsLife(result: AttemptResult): boolean | null {

@@ -80,6 +80,12 @@ export const EVENTS = {
     { type: "counter", name: "tidemill_sign_ins_refused_total", help: "Sign-ins with a wrong password or code." },
   ]),
 
+  authenticator_unreadable: event(
+    "warn",
+    "The secret of a person's authenticator cannot be decrypted: its key was given up, or it was altered. The person needs a recovery code, or a reset.",
+    { personId: "string", error: "error" },
+  ),
+
   // The database.
   database_writes_refused: event(
     "error",

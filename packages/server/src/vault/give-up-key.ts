@@ -3,7 +3,7 @@ import { showWorkspaceId } from "#workspaces";
 import { adoptMasterKey } from "./adopt-master-key.ts";
 import type { Keyring } from "./keyring.ts";
 import { VaultKeyError } from "./vault-key-error.ts";
-import { giveUpSecretsAcrossWorkspaces, listWrappingKeysAcrossWorkspaces, VAULT_LOCK } from "./vault-store.ts";
+import { findVaultKey, giveUpSecretsAcrossWorkspaces, listWrappingKeysAcrossWorkspaces, VAULT_LOCK } from "./vault-store.ts";
 
 export interface GiveUpOptions {
   readonly connection: Connection;
@@ -36,6 +36,9 @@ export async function giveUpKey({ connection, database, keyring, random, countNo
       const nodes = await countNodes(tx);
       if (nodes > 0) throw new VaultKeyError(`Nodes that are alive: ${nodes}. They may still have the key ${lost}. Stop them first.`);
       if (!(await listWrappingKeysAcrossWorkspaces(tx)).includes(lost)) throw new VaultKeyError(`Nothing needs the master key ${lost}.`);
+      const current = await findVaultKey(tx);
+      if (current !== null && current !== lost && !keyring.has(current))
+        throw new VaultKeyError(`The vault's key is ${current}, and this configuration does not have it. Give it, or give it up first.`);
       const to = await adoptMasterKey(tx, keyring, random);
       const unreadable = await giveUpSecretsAcrossWorkspaces(tx, lost, to);
       return { to, unreadable: unreadable.map(({ workspace_id, name }) => ({ workspace: showWorkspaceId(workspace_id), name })) };

@@ -149,6 +149,15 @@ describe("an attempt whose program cannot have begun, of a kind that spares it",
     expect(judge(unbegun, { ...claim, backoffDelayMs }, 0, { sparesUnbegun: true, heldForMs })).toMatchObject({ kind: "defer", waitMs });
   });
 
+  test("waits longer with each try if its request was refused, up to a minute, and at least a second", () => {
+    const refused = { kind: "refused", code: "HTTP_STATUS", status: 403, message: "No.", retryAfterSeconds: null, forGood: false } as const;
+    const waits = [1, 2, 5, 50].map((attempt) => {
+      const spared = attempt - 1;
+      return judge({ ...refused, unbegun: true }, { ...claim, attempt, spared, backoffDelayMs: 10 }, 0, { sparesUnbegun: true });
+    });
+    expect(waits).toMatchObject([1_000, 2_000, 16_000, 60_000].map((waitMs) => ({ kind: "defer", waitMs })));
+  });
+
   test("uses an attempt at an address that is not allowed", () => {
     expect(judge({ ...unbegun, code: "BLOCKED_ADDRESS" }, claim, 0, { sparesUnbegun: true }).kind).toBe("fail");
   });

@@ -57,7 +57,7 @@ MODULES.push({ operatorRoutes: (api) => mountNodes(api, anything) });
 export async function bareApi(onRoute: (route: RouteOptions) => void = () => {}, options: { operatorPages?: boolean } = {}): Promise<Api> {
   const api = createApi({ authenticator: { findPrincipal: async () => null, operatorToken: null }, emit: () => {}, random: systemRandom });
   api.addHook("onRoute", onRoute);
-  await mountPublic(api, MODULES, { database: anything, isReady: () => true, hasLease: () => true }, options);
+  await mountPublic(api, MODULES, { database: anything, isReady: () => true }, options);
   await api.ready();
   return api;
 }

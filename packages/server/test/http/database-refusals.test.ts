@@ -12,7 +12,7 @@ test("a request that the database cannot store because its disk is full says so,
   expect([refused.status, refused.headers.get("retry-after"), refused.body.error.message]).toEqual([
     503,
     "1",
-    "The database accepts no writes: its disk is full.",
+    "The database accepts no writes at the moment.",
   ]);
   expect((await service.api("POST", "/v1/queues/emails/jobs", { payload: 1 })).status).toBe(201);
 });

@@ -17,7 +17,7 @@ const NAMES: Readonly<Record<string, string>> = {
   callbacks: "Callbacks are not sent",
   circuits: "A handler fails",
   dead_letters: "Jobs fail",
-  workers: "No worker asks for them",
+  workers: "Jobs wait for a worker",
 };
 
 /** What needs attention, or that nothing does. */

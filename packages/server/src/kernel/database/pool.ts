@@ -4,7 +4,7 @@ import { Client } from "./client.ts";
 import { type GroupOptions, Pool } from "./pool-group.ts";
 import { execute, type QueryResult } from "./query.ts";
 import { createReadSocket } from "./read-socket.ts";
-import { refusedWrites } from "./refused-writes.ts";
+import { isWriteRefused, WRITES_REFUSED } from "./refused-writes.ts";
 import { type Db, type Statement, sql } from "./sql.ts";
 
 /** How to reach the database: a URL, or a socket directory and the name of the database. */
@@ -233,7 +233,7 @@ export function rethrow(error: unknown): never {
   if (error instanceof Error) Error.captureStackTrace(error);
   const away = error instanceof pg.DatabaseError ? AWAY.test(error.code ?? "") || isStale(error) : isConnectionFault(error);
   const { code } = error as { code?: string };
-  throw away ? Object.assign(unavailable(refusedWrites(code) ?? "The database is unavailable."), { cause: error }) : error;
+  throw away ? Object.assign(unavailable(isWriteRefused(code) ? WRITES_REFUSED : "The database is unavailable."), { cause: error }) : error;
 }
 
 /**

@@ -37,7 +37,7 @@ export async function enableTotpWith(
   await throttle(database, { code: personId });
   const pending = await findTotp(database, personId);
   if (!pending || pending.enabled) throw pending ? alreadyOn() : notBegun();
-  const step = await stepOf(context, pending, code);
+  const step = await stepOf(context, personId, pending, code);
   if (step === null) throw wrongCode();
   return database.transaction(async (tx) => {
     await keepPerson(tx, personId);
@@ -68,7 +68,7 @@ export async function takeCode(context: PeopleContext, request: FastifyRequest, 
   const takeBack = await throttle(database, { code: personId, codeLong: personId });
   const totp = await findTotp(database, personId);
   if (!totp?.enabled) return false;
-  const step = await stepOf(context, totp, code);
+  const step = await stepOf(context, personId, totp, code);
   const isRight =
     step === null ? await takeRecoveryCode(database, personId, hashOf(code)) : await takeStep(database, personId, totp.id, step);
   if (!isRight) return false;
@@ -78,11 +78,17 @@ export async function takeCode(context: PeopleContext, request: FastifyRequest, 
 }
 
 /** The step of time that a code is for; null for another text, and if the authenticator's secret cannot be decrypted any more. */
-async function stepOf({ ownKey, clock }: PeopleContext, { id, ciphertext }: TotpRow, code: string): Promise<number | null> {
+async function stepOf(
+  { ownKey, clock, emit }: PeopleContext,
+  personId: PersonId,
+  { id, ciphertext }: TotpRow,
+  code: string,
+): Promise<number | null> {
   try {
     return stepOfCode(await ownKey.open(ciphertext, `totp ${id}`), digitsOf(code), clock.nowMs());
   } catch (error) {
     if (!(error instanceof UnreadableSecretError)) throw error;
+    emit("authenticator_unreadable", { personId, error });
     return null;
   }
 }
