@@ -1,10 +1,10 @@
 import {
   type Config,
   createAdminContext,
-  createSchema,
   createWorkspace,
   DatabaseClock,
   Events,
+  ensureSchema,
   openDatabases,
   readConfig,
   startNode,
@@ -73,7 +73,7 @@ async function makeWorkspace(config: Config): Promise<string> {
   const { emit } = new Events();
   const databases = await openDatabases(config, "guest", emit);
   try {
-    await createSchema(databases.connection, emit);
+    await ensureSchema(databases.connection, emit);
     const adminContext = createAdminContext(new DatabaseClock(), systemRandom);
     return (await createWorkspace(databases.api, adminContext, { name: "Demo", plan: "enterprise" })).key;
   } finally {

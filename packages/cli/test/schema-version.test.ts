@@ -1,5 +1,6 @@
 import { expect } from "vitest";
 import type { TestDatabase } from "../../server/test/harness/database.ts";
+import { MASTER_KEY } from "../../server/test/harness/service.ts";
 import { test } from "../../server/test/harness/stage.ts";
 import { runHere } from "./run-here.ts";
 
@@ -18,7 +19,7 @@ test("operator commands refuse a database of an older version, and leave it as i
   for (const command of [
     ["node", "list"],
     ["workspace", "create", "Acme"],
-    ["vault", "status"],
+    ["vault", "rotate-master-key"],
   ]) {
     const { code, stdout, stderr } = await runHere(command, { DATABASE_URL: database.url });
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
@@ -29,6 +30,29 @@ test("operator commands refuse a database of an older version, and leave it as i
   }
   expect(await examineSchema(database)).toMatchObject({ status: "warning", message: expect.stringContaining("2 migrations") });
   expect(await database.query("select from migration where name in ('0061_steps_by_child', '0068_spared_errors')")).toEqual([]);
+});
+
+test("a lost master key can be given up in a database of an older version, before a node upgrades it", async ({ stage }) => {
+  const database = await stage.database();
+  const settings = { DATABASE_URL: database.url, TIDEMILL_DATA_DIR: stage.directory(), TIDEMILL_MASTER_KEY: MASTER_KEY };
+  const lost = "0123456789abcdef";
+  await database.query("delete from migration where name = '0068_spared_errors'");
+  await database.query("alter table run drop column spared_error cascade");
+  await database.query(`insert into own_key (name, wrapped_key, master_key_id) values ('totp', '\\x00', '${lost}')`);
+  await database.query(`insert into vault (master_key_id) values ('${lost}')`);
+  const status = await runHere(["vault", "status", "--json"], settings);
+  expect(JSON.parse(status.stdout).keys).toContainEqual({ master_key: lost, current: true, given: false, secrets: 0 });
+  expect(await runHere(["vault", "give-up", lost, "--json"], settings)).toMatchObject({ code: 0, stderr: "" });
+  expect(await database.query("select from own_key")).toEqual([]);
+  expect(await database.query("select from migration where name = '0068_spared_errors'")).toEqual([]);
+});
+
+test("vault commands refuse a database of a version that had another vault", async ({ stage }) => {
+  const database = await stage.database();
+  await database.query("delete from migration where name = '0022_second_factors'");
+  await database.query("drop table own_key cascade");
+  const { code, stderr } = await runHere(["vault", "give-up", "0123456789abcdef"], { DATABASE_URL: database.url });
+  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining("it lacks 1 migration (0022_second_factors)") });
 });
 
 test("operator commands refuse a database that a newer version has upgraded", async ({ stage }) => {

@@ -12,11 +12,11 @@ import {
 } from "@tidemill/server";
 import { printJson, printTable } from "../output/table.ts";
 import { notifyNodes } from "./notify-nodes.ts";
-import { withDatabase } from "./with-database.ts";
+import { withDatabase, withOlderDatabase } from "./with-database.ts";
 
 /** `tidemill vault status`: lists the master keys that wrap secrets, and which of them this configuration has. */
 export const showVaultCommand = ({ json }: { json?: boolean }): Promise<void> =>
-  withDatabase(async ({ api }, _adminContext, config) => {
+  withOlderDatabase(async ({ api }, _adminContext, config) => {
     const keyring = await Keyring.open(config);
     const current = await findVaultKey(api);
     const counts = new Map((await countByKeyAcrossWorkspaces(api)).map(({ master_key_id, secrets }) => [master_key_id, secrets]));
@@ -53,7 +53,7 @@ export const rotateMasterKeyCommand = ({ json }: { json?: boolean }): Promise<vo
 
 /** `tidemill vault give-up <master key>`: lets nodes start again without a master key that is lost. */
 export const giveUpKeyCommand = (lost: string, { json }: { json?: boolean }): Promise<void> =>
-  withDatabase(async ({ connection, engine: database }, _adminContext, config) => {
+  withOlderDatabase(async ({ connection, engine: database }, _adminContext, config) => {
     const keyring = await Keyring.open(config);
     const givenUp = await giveUpKey({ connection, database, keyring, random: systemRandom, countNodes }, lost);
     if (json) return printJson(givenUp);

@@ -20,6 +20,7 @@ export {
   isRefused,
   isRolledBack,
   isTimeout,
+  isUndefined,
   type Timestamp,
   type Transactional,
   toRfc3339,

@@ -1,11 +1,8 @@
-import type { Config, Db, Random, Transactional } from "#kernel";
+import { type Config, type Db, isUndefined, type Random, type Transactional } from "#kernel";
 import { adoptMasterKey } from "./adopt-master-key.ts";
 import { Keyring } from "./keyring.ts";
 import { VaultKeyError } from "./vault-key-error.ts";
 import { findVaultKey, listWrappingKeysAcrossWorkspaces } from "./vault-store.ts";
-
-/** SQLSTATEs undefined_table and undefined_column. */
-const UNDEFINED: readonly string[] = ["42P01", "42703"];
 
 /**
  * Checks that this node's master keys open the vault, before the node serves. The very first start makes a key current: the given one,
@@ -38,7 +35,7 @@ export async function checkMasterKey(config: Config, db: Db, countNodes: (db: Db
   try {
     await ensureFits(db, await findVaultKey(db), keyring, countNodes);
   } catch (error) {
-    if (!UNDEFINED.includes((error as { code?: string }).code ?? "")) throw error;
+    if (!isUndefined(error)) throw error;
   }
 }
 

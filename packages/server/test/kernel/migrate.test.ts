@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { createSchema, type EmitEvent, migrate } from "#kernel";
+import { type EmitEvent, ensureSchema, migrate } from "#kernel";
 import { listOpen, watchBlockers } from "../../src/kernel/database/blockers.ts";
 import type { TestDatabase } from "../harness/database.ts";
 import { until } from "../harness/service.ts";
@@ -106,13 +106,13 @@ test("a schema is created only in an empty database", async ({ stage }) => {
   const database = await olderDatabase(stage);
   const connection = { connectionString: database.url };
   const { events, emit } = record();
-  await expect(createSchema(connection, emit)).rejects.toMatchObject({
+  await expect(ensureSchema(connection, emit)).rejects.toMatchObject({
     code: "SCHEMA_VERSION",
     message: expect.stringContaining("lacks 1 migration (0056_reported_executions)"),
   });
   await database.query("drop schema tidemill, tidemill_tenant cascade");
-  await createSchema(connection, emit);
-  await createSchema(connection, emit);
+  await ensureSchema(connection, emit);
+  await ensureSchema(connection, emit);
   expect(events).toEqual([["migrations_ran", { names: expect.arrayContaining(["0001_workspaces", "0056_reported_executions"]) }]]);
 });
 

@@ -37,17 +37,22 @@ const TURNS_A_REPORT = 60;
  * @throws the reason of `signal`
  */
 export const migrate = (connection: Connection, emit: EmitEvent, signal?: AbortSignal): Promise<void> =>
-  inTurn({ connection, emit, signal }, refuseNewer);
+  inTurn({ connection, emit, signal }, (state) => {
+    refuseNewer(state);
+    return state.pending.length > 0;
+  });
 
 /**
  * Creates the schema in an empty database, as the first start of a node does. It upgrades no database.
  *
- * @throws {SchemaVersionError} when another version of the program has made the database
+ * @param older whether the database of an older version is refused, or left as it is for work that may suit it
+ * @throws {SchemaVersionError} when a newer version of the program has upgraded the database, or an older one that is refused has made it
  */
-export const createSchema = (connection: Connection, emit: EmitEvent): Promise<void> =>
+export const ensureSchema = (connection: Connection, emit: EmitEvent, older: "refuse" | "accept" = "refuse"): Promise<void> =>
   inTurn({ connection, emit, signal: undefined }, (state) => {
     refuseNewer(state);
-    refuseOlder(state);
+    if (older === "refuse") refuseOlder(state);
+    return state.isEmpty;
   });
 
 interface Migration {
@@ -56,18 +61,15 @@ interface Migration {
   readonly signal: AbortSignal | undefined;
 }
 
-async function inTurn(migration: Migration, check: (state: SchemaState) => void): Promise<void> {
+async function inTurn(migration: Migration, mustApply: (state: SchemaState) => boolean): Promise<void> {
   const { emit } = migration;
   const client = await connect(migration.connection);
   try {
     const db: Db = { query: ({ text, values }) => client.query(text, values) };
-    const before = await readSchemaState(db);
-    check(before);
-    if (before.pending.length === 0) return;
+    if (!mustApply(await readSchemaState(db))) return;
     await takeTurn(client, migration);
     const state = await readSchemaState(db);
-    check(state);
-    if (state.pending.length === 0) return;
+    if (!mustApply(state)) return;
     if (state.isEmpty) await create(client, state.pending);
     else await upgrade(client, state.pending, migration);
     emit("migrations_ran", { names: state.pending });

@@ -200,6 +200,8 @@ const ROLLED_BACK = /^40(001|P01)$/;
 const QUERY_CANCELED = "57014";
 const LOCK_NOT_AVAILABLE = "55P03";
 const UNIQUE_VIOLATION = "23505";
+/** SQLSTATEs undefined_table and undefined_column. */
+const UNDEFINED: readonly string[] = ["42P01", "42703"];
 
 /**
  * Whether a prepared statement cannot be executed any more: a migration has changed the columns that it returns (feature_not_supported by
@@ -220,6 +222,9 @@ export const isRolledBack = (error: unknown): boolean => error instanceof pg.Dat
 
 /** Whether a statement was cancelled because it took too long. */
 export const isTimeout = (error: unknown): boolean => (error as { cause?: { code?: string } }).cause?.code === QUERY_CANCELED;
+
+/** Whether a statement names a table or a column that the database does not have, such as one of an older version. */
+export const isUndefined = (error: unknown): boolean => UNDEFINED.includes((error as { code?: string }).code ?? "");
 
 /** Whether a statement did not get a lock in time (lock_timeout, nowait). */
 export const isLockTimeout = (error: unknown): boolean => (error as { code?: string }).code === LOCK_NOT_AVAILABLE;
