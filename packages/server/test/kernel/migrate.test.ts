@@ -91,6 +91,29 @@ test("a transaction that blocks a migration is open until it ends, even if its s
   expect(await listOpen(watcher, blockers)).toEqual([]);
 });
 
+test("work that is broken off between two statements is cancelled in a later one", async ({ stage }) => {
+  const database = await stage.database();
+  const [session, watcher] = [await stage.session(database), await stage.session(database)];
+  const { rows } = await session.query<{ pid: number }>("select pg_backend_pid() as pid");
+  const isFirstCancelled = Promise.withResolvers<void>();
+  const query = watcher.query.bind(watcher) as (text: string, values: unknown[]) => Promise<unknown>;
+  Object.assign(watcher, {
+    query: async (text: string, values: unknown[]) => {
+      const result = await query(text, values);
+      if (text.includes("pg_cancel_backend")) isFirstCancelled.resolve();
+      return result;
+    },
+  });
+  const work = async () => {
+    await isFirstCancelled.promise;
+    return session.query("select pg_sleep(600)").then(
+      () => "done",
+      ({ code }) => code,
+    );
+  };
+  expect(await watchBlockers(watcher, rows[0]?.pid ?? 0, work(), AbortSignal.abort())).toMatchObject({ result: "57014" });
+});
+
 test("a database that a newer version has upgraded is refused", async ({ stage }) => {
   const database = await stage.database();
   await database.query("insert into migration (name, run_on) values ('9998_later', now()), ('9999_last', now())");

@@ -22,16 +22,23 @@ interface Row {
   readonly transaction: string | null;
 }
 
-/** Runs `work`, and returns its result with the transactions for whose locks the session `pid` waited last. */
+/**
+ * Runs `work`, and returns its result with the transactions for whose locks the session `pid` waited last.
+ *
+ * @param signal cancels the statements of the session
+ */
 export async function watchBlockers<Result>(
   watcher: pg.Client,
   pid: number,
   work: Promise<Result>,
+  signal?: AbortSignal,
 ): Promise<{ result: Result; blockers: readonly Blocker[] }> {
   let isDone = false;
   let blockers: readonly Blocker[] = [];
   const watch = async () => {
     while (!isDone) {
+      // Again until the work ends: between two statements it has no effect.
+      if (signal?.aborted) await watcher.query("select pg_cancel_backend($1)", [pid]);
       const found = await listBlockers(watcher, pid);
       if (found.length > 0) blockers = found;
       await wait(LOOK_EVERY_MS);
@@ -46,14 +53,14 @@ export async function watchBlockers<Result>(
   return { result, blockers };
 }
 
-/** Those of `blockers` that are still open, with their descriptions of now. */
+/** Those of `blockers` that are still open, described as they are now. */
 export async function listOpen(watcher: pg.Client, blockers: readonly Blocker[]): Promise<Blocker[]> {
   const transactions = blockers.flatMap(({ transaction }) => transaction ?? []);
   if (transactions.length === 0) return [];
   return describe(watcher, "(select distinct pid from pg_locks where virtualtransaction = any($1) and pid is not null)", transactions);
 }
 
-/** The transactions that hold a lock for which a session waits, or wait for it, too, and came first. */
+/** The transactions that hold the lock for which the session `pid` waits, or are before it in the queue. */
 const listBlockers = (watcher: pg.Client, pid: number): Promise<Blocker[]> =>
   describe(
     watcher,
@@ -76,7 +83,7 @@ async function describe(watcher: pg.Client, sessions: string, value: unknown): P
 function describeRow({ pid, application, role, state, backend, open_seconds }: Row): string {
   // It has no session.
   if (pid === 0) return "a prepared transaction (see pg_prepared_xacts)";
-  const who = role === null ? (backend ?? "a process of PostgreSQL") : `${application ?? backend ?? "unknown"} of ${role}`;
+  const session = role === null ? (backend ?? "a process of PostgreSQL") : `${application ?? backend ?? "unknown"} of ${role}`;
   const age = open_seconds === null ? "" : `, its transaction open for ${open_seconds} s`;
-  return `pid ${pid} (${who}, ${state ?? "state unknown"}${age})`;
+  return `pid ${pid} (${session}, ${state ?? "state unknown"}${age})`;
 }

@@ -11,22 +11,23 @@ import type { Db } from "./sql.ts";
 const LOCK = 7_305_512_009;
 
 /**
- * How long a migration waits for a lock: briefly first, then longer with each try. Statements of running nodes queue behind it meanwhile.
+ * How long a migration waits for one lock: briefly first, then longer with each try. Statements of running nodes queue behind it meanwhile.
  * The first waits are shorter than the time after which PostgreSQL looks for deadlocks (1 s), so that a migration gives way before a
- * statement fails. The later ones let statements end that take long, and let PostgreSQL cancel an autovacuum. Milliseconds.
+ * statement fails. The later ones let statements end that take long, and let PostgreSQL cancel an autovacuum. A try needs several locks,
+ * and keeps those that it has while it waits for the next one: it may take longer than one wait. Milliseconds.
  */
 const FIRST_WAIT_MS = 200;
 const MAX_WAIT_MS = 5_000;
 const GROWTH = 1.5;
-/** The pause after a try, in waits of the try: others wait for at most a tenth of the time. */
-const PAUSE_WAITS = 10;
+/** The pause after a try that failed, in times of the try: what tries hold up is held up for at most a tenth of the time. */
+const PAUSE_PER_TRY = 10;
 /** How often to look, after the pause, whether the transactions are still open for whose locks the migration waited. Milliseconds. */
 const LOOK_EVERY_MS = 500;
-const LOOKS_A_WARNING = 120;
+const LOOKS_PER_WARNING = 120;
 const DEADLOCK_DETECTED = "40P01";
 /** How long to wait for the turn of this node before it looks whether it is to stop. Milliseconds. */
 const TURN_WAIT_MS = 1_000;
-const TURNS_A_REPORT = 60;
+const TURNS_PER_REPORT = 60;
 
 /**
  * Brings the schema up to date. Nodes that start at the same time take turns. If transactions hold locks that a migration needs, it waits
@@ -88,7 +89,7 @@ async function takeTurn(client: pg.Client, { emit, signal }: Migration): Promise
       break;
     } catch (error) {
       if (!isLockTimeout(error)) throw error;
-      if (tries % TURNS_A_REPORT === 0) emit("migrations_awaited", {});
+      if (tries % TURNS_PER_REPORT === 0) emit("migrations_awaited", {});
     }
   }
   await client.query("set lock_timeout = 0");
@@ -117,20 +118,19 @@ async function upgrade(client: pg.Client, names: readonly string[], { connection
   const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
   const pid = rows[0]?.pid ?? 0;
   const watcher = await connect(connection);
-  // If it fails, the connection is broken, and the migration fails, too.
-  const cancel = () => watcher.query("select pg_cancel_backend($1)", [pid]).catch(() => {});
-  signal?.addEventListener("abort", cancel);
   try {
     for (const migration of names) {
       const postponed = (blockers: readonly Blocker[]) =>
         emit("migration_postponed", { migration, sessions: blockers.map(({ description }) => description) });
       for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(Math.round(waitMs * GROWTH), MAX_WAIT_MS)) {
         signal?.throwIfAborted();
-        const { result: isApplied, blockers } = await watchBlockers(watcher, pid, tryToApply(client, migration, waitMs));
+        const startedMs = performance.now();
+        const { result: isApplied, blockers } = await watchBlockers(watcher, pid, tryToApply(client, migration, waitMs), signal);
         if (isApplied) break;
+        const tookMs = performance.now() - startedMs;
         signal?.throwIfAborted();
         postponed(blockers);
-        await wait(PAUSE_WAITS * waitMs, undefined, { signal });
+        await wait(PAUSE_PER_TRY * tookMs, undefined, { signal });
         await untilEnded(watcher, blockers, postponed, signal);
       }
     }
@@ -139,7 +139,6 @@ async function upgrade(client: pg.Client, names: readonly string[], { connection
     signal?.throwIfAborted();
     throw error;
   } finally {
-    signal?.removeEventListener("abort", cancel);
     await watcher.end();
   }
 }
@@ -153,7 +152,7 @@ async function untilEnded(
 ): Promise<void> {
   let open = await listOpen(watcher, blockers);
   for (let looks = 1; open.length > 0; looks += 1) {
-    if (looks % LOOKS_A_WARNING === 0) remind(open);
+    if (looks % LOOKS_PER_WARNING === 0) remind(open);
     await wait(LOOK_EVERY_MS, undefined, { signal });
     open = await listOpen(watcher, blockers);
   }
