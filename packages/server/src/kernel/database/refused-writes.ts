@@ -1,4 +1,4 @@
-/** What callers are told of a database that can be reached and accepts no writes. The reason is for operators: it is in the log. */
+/** The message of requests when the database can be reached and accepts no writes. The reason is for operators: it is in the log. */
 export const WRITES_REFUSED = "The database accepts no writes at the moment.";
 
 /** SQLSTATEs read_only_sql_transaction and disk_full. */
