@@ -129,8 +129,8 @@ export const findExplained = (db: Db, { workspaceId, laneId, id }: JobKey): Prom
         nullif(coalesce(requested.lease_until, claim.expires_at), ${ENDED_LEASE}) as claim_ends_at,
         c.opened_at, c.probe_at, coalesce(c.probe_at <= moment(), false) as probe_is_due, c.last_error,
         least(line.counted, line.max_counted) as ahead, line.counted > line.max_counted as ahead_is_more,
-        in_flight.lane_active, in_flight.key_active, in_flight.oldest_of_key, in_flight.oldest_of_key_at,
-        in_flight.oldest_of_lane, in_flight.oldest_of_lane_at, least(of_key.counted, ${MAX_COUNTED}::int) as key_ahead, of_key.counted > ${MAX_COUNTED}::int as key_ahead_is_more,
+        in_flight.lane_active, in_flight.key_active, oldest_of_key.id as oldest_of_key, oldest_of_key.started_at as oldest_of_key_at,
+        oldest_of_lane.id as oldest_of_lane, oldest_of_lane.started_at as oldest_of_lane_at, least(of_key.counted, ${MAX_COUNTED}::int) as key_ahead, of_key.counted > ${MAX_COUNTED}::int as key_ahead_is_more,
         (select coalesce(sum(t.completed + t.failed), 0) from tally_now t
           where t.workspace_id = ${workspaceId} and t.lane_id = ${laneId} and t.at > moment() - interval '1 minute') as finished_last_minute,
         greatest(1, least(60, extract(epoch from moment() - coalesce(q.created_at, w.created_at))))::float8 as measured_seconds,
@@ -207,11 +207,20 @@ export const findExplained = (db: Db, { workspaceId, laneId, id }: JobKey): Prom
         ) before
       ) of_key
       cross join lateral (
-        select count(*) as lane_active, count(*) filter (where concurrency_key = requested.concurrency_key) as key_active,
-          min(started_at) filter (where concurrency_key = requested.concurrency_key) as oldest_of_key_at,
-          (array_agg(id order by started_at, id) filter (where concurrency_key = requested.concurrency_key))[1] as oldest_of_key,
-          min(started_at) filter (where kind in ('queue', 'run', 'undo') and g.concurrency is not null) as oldest_of_lane_at,
-          (array_agg(id order by started_at, id) filter (where kind in ('queue', 'run', 'undo') and g.concurrency is not null))[1] as oldest_of_lane
+        select count(*) as lane_active, count(*) filter (where concurrency_key = requested.concurrency_key) as key_active
         from job where workspace_id = ${workspaceId} and lane_id = ${laneId} and state = 'active'
-      ) in_flight`,
+      ) in_flight
+      left join lateral (
+        select id, started_at
+        from job
+        where workspace_id = ${workspaceId} and lane_id = ${laneId} and state = 'active' and concurrency_key = requested.concurrency_key
+        order by started_at, id limit 1
+      ) oldest_of_key on true
+      left join lateral (
+        select id, started_at
+        from job
+        where g.concurrency is not null and workspace_id = ${workspaceId} and lane_id = ${laneId} and state = 'active'
+          and kind in ('queue', 'run', 'undo')
+        order by started_at, id limit 1
+      ) oldest_of_lane on true`,
   );
