@@ -19,9 +19,10 @@ export function printRunExplanation(explanation: RunExplanation, json: boolean |
 
 const START_A_NODE = "To start a node: tidemill up";
 
-/** What a person can do about a job. */
+/** What a person can do about a job. For an operator, commands without one on the database say that they need a key. */
 function nextOf({ id, queue, state, gates }: Explanation, workspace: string | undefined): string[] {
-  if (state === "failed" || state === "cancelled" || state === "rejected") return [`To run it again: tidemill job retry ${id}`];
+  const withKey = workspace === undefined ? "" : ` (with a key of ${workspace})`;
+  if (state === "failed" || state === "cancelled" || state === "rejected") return [`To run it again: tidemill job retry ${id}${withKey}`];
   const address = workspace === undefined ? id : `${workspace} ${queue} ${id}`;
   return gates.flatMap((one): string[] => {
     if (!one.holds) return [];
@@ -31,10 +32,12 @@ function nextOf({ id, queue, state, gates }: Explanation, workspace: string | un
       case "approval":
         return [`To decide: tidemill approval approve ${address} (or reject)`];
       case "queue_paused":
-        return [`To resume the queue: tidemill queue resume ${queue}`];
+        return [`To resume the queue: tidemill queue resume ${queue}${withKey}`];
       case "key_concurrency":
       case "queue_concurrency":
-        return one.figures.oldest_job === null ? [] : [`To see the job that has run longest: tidemill job get ${one.figures.oldest_job}`];
+        return one.figures.oldest_job === null
+          ? []
+          : [`To see the job that has run longest: tidemill job get ${one.figures.oldest_job}${withKey}`];
       default:
         return [];
     }
