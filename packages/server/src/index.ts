@@ -14,6 +14,7 @@ export {
   DatabaseClock,
   type DatabaseFacts,
   describeConfig,
+  describeUnknownSettings,
   Events,
   ensureSchema,
   inspectDatabase,
@@ -36,7 +37,6 @@ export {
   toMoment,
   typeId,
   type Uuid,
-  unknownSettings,
   type WorkspaceId,
 } from "#kernel";
 export { queueNotFound } from "#lanes";

@@ -1,4 +1,4 @@
-import { type Config, readConfig, SETTINGS, unknownSettings } from "@tidemill/server";
+import { type Config, describeUnknownSettings, readConfig, SETTINGS } from "@tidemill/server";
 import { printable } from "../output/table.ts";
 
 /**
@@ -17,5 +17,5 @@ export function loadConfig(): Config {
 
 /** Writes a line for each variable that looks like a setting and is none. The start goes on: the variable may be of an older version. */
 export function warnOfUnknownSettings(): void {
-  for (const sentence of unknownSettings(process.env)) process.stderr.write(`tidemill: ${printable(sentence)}\n`);
+  for (const sentence of describeUnknownSettings(process.env)) process.stderr.write(`tidemill: ${printable(sentence)}\n`);
 }

@@ -40,7 +40,7 @@ export async function listen(api: Api, host: string, port: number, sockets = 1):
   const others: Server[] = [];
   closeWith(api, others);
   // Sockets that share ports would share one with another node that was given the same.
-  if (SHARES_PORTS && port !== 0) await checkPorts([{ host, port }]);
+  if (SHARES_PORTS && port !== 0) await checkPorts([{ host: bindTo, port }]);
   await api.listen({ ...options, port, listenTextResolver: () => "" });
   const address = api.server.address();
   const bound = typeof address === "object" && address ? address.port : port;

@@ -173,7 +173,7 @@ export const SETTINGS = {
     "TIDEMILL_BOOTSTRAP_KEY",
     workspaceKey,
     null,
-    "Key of the first workspace. If empty, a random key is generated. Set it on all nodes for as long as the key is used: others may refuse it.",
+    "Key of the first workspace. If empty, a random key is generated. Set it on all nodes for as long as the key is used. A node without it may refuse the key.",
     { secret: true },
   ),
   trustedProxies: setting(
@@ -331,7 +331,7 @@ const OTHER_VARIABLES = new Set([
  * Variables that look like settings but are unknown, each as a sentence that says so. Without a warning, a misspelt setting would silently
  * have no effect.
  */
-export function unknownSettings(env: Record<string, string | undefined>): string[] {
+export function describeUnknownSettings(env: Record<string, string | undefined>): string[] {
   const known = Object.values(SETTINGS).flatMap(({ names }): readonly string[] => names);
   const unknown = Object.keys(env).filter(
     (name) => name.startsWith("TIDEMILL_") && env[name] && !known.includes(name) && !OTHER_VARIABLES.has(name),

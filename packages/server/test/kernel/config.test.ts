@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ConfigError, describeConfig, readConfig, SETTINGS, unknownSettings } from "#kernel";
+import { ConfigError, describeConfig, readConfig, SETTINGS, describeUnknownSettings } from "#kernel";
 import { createAddressGuard } from "#outbound";
 
 const refusal = (env: Record<string, string>): unknown => {
@@ -150,7 +150,7 @@ describe("what is shown of a configuration", () => {
 
   test("what is shown of a configuration finds variables that are misspelt, and no others", () => {
     expect(
-      unknownSettings({
+      describeUnknownSettings({
         TIDEMILL_PROT: "1",
         TIDEMILL_PORT: "1",
         PATH: "/bin",

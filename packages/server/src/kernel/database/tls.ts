@@ -21,6 +21,7 @@ export function explainTlsFailure({ code, message }: NodeJS.ErrnoException): str
     return `this machine does not know the authority that signed the server's certificate (${code}). Name the file of the authority's certificate: add sslrootcert=/path/to/ca.pem to the URL, or set NODE_EXTRA_CA_CERTS to it. With sslmode=no-verify the connection is encrypted, but the server is not verified`;
   if (code === "ERR_TLS_CERT_ALTNAME_INVALID")
     return `the server's certificate is for another name: ${message}. Use a host name that the certificate has`;
+  // pg gives this error no code.
   if (message === "The server does not support SSL connections")
     return "the server does not offer TLS, and the URL asks for it. Remove sslmode, or set up TLS on the server";
   return null;
