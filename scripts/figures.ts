@@ -383,7 +383,7 @@ export async function figures(): Promise<Figure[]> {
       in: { "docs/operations.md": ["with each try, up to {} s"] },
     },
     {
-      value: await code.constant("kernel/database/migrate.ts", "PAUSE_WAITS"),
+      value: await code.constant("kernel/database/migrate.ts", "PAUSE_PER_TRY"),
       in: { "docs/operations.md": ["pauses for {} times as long"] },
     },
     // Callbacks and secrets.
