@@ -376,7 +376,7 @@ export async function figures(): Promise<Figure[]> {
     // Upgrades.
     {
       value: (await code.constant("kernel/database/migrate.ts", "FIRST_WAIT_MS")) / 1000,
-      in: { "docs/operations.md": ["for a lock: {} s first"] },
+      in: { "docs/operations.md": ["for each lock: {} s first"] },
     },
     {
       value: (await code.constant("kernel/database/migrate.ts", "MAX_WAIT_MS")) / 1000,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ConfigError, describeConfig, readConfig, SETTINGS, describeUnknownSettings } from "#kernel";
+import { ConfigError, describeConfig, describeUnknownSettings, readConfig, SETTINGS } from "#kernel";
 import { createAddressGuard } from "#outbound";
 
 const refusal = (env: Record<string, string>): unknown => {
