@@ -275,7 +275,7 @@ describe("a job", () => {
     await page.getByRole("heading", { name: approved, level: 1 }).waitFor();
     const why = page.getByRole("region", { name: "Why it is not running" });
     await why.getByRole("link", { name: "Open the approvals" }).waitFor();
-    await expect.poll(() => why.getByText("waits for approval").count()).toBe(1);
+    await expect.poll(() => why.getByText("has waited for approval").count()).toBe(1);
     hanging.release();
     expect(dashboard.violations).toEqual([]);
   });

@@ -80,7 +80,7 @@ export const EVENTS = {
     { type: "counter", name: "tidemill_sign_ins_refused_total", help: "Sign-ins with a wrong password or code." },
   ]),
 
-  authenticator_unreadable: event(
+  authenticator_not_decrypted: event(
     "warn",
     "The secret of a person's authenticator cannot be decrypted: its key was given up, or it was altered. The person needs a recovery code, or a reset.",
     { personId: "string", error: "error" },

@@ -88,7 +88,7 @@ async function stepOf(
     return stepOfCode(await ownKey.open(ciphertext, `totp ${id}`), digitsOf(code), clock.nowMs());
   } catch (error) {
     if (!(error instanceof UnreadableSecretError)) throw error;
-    emit("authenticator_unreadable", { personId, error });
+    emit("authenticator_not_decrypted", { personId, error });
     return null;
   }
 }
