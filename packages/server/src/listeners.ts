@@ -83,9 +83,9 @@ export async function createListeners(options: ListenersOptions): Promise<Listen
     shares,
     isServing: isReady,
     checkHost: checkHost(config.host),
+    onServiceError: countErrors(metrics),
     connections: { listener: "public", max: share.capacity, clock, share },
   });
-  countErrors(api, metrics);
   await mountPublic(api, modules, { database, isReady }, { operatorPages: Boolean(authenticator.pages) });
   const internal = createApi({
     authenticator: { ...authenticator, pages: null },

@@ -1,5 +1,4 @@
 import { Counter, type Registry } from "prom-client";
-import type { Api } from "./api.ts";
 
 /** A metric that no event changes: events are of what went wrong, and this is of what callers saw. */
 export const HTTP_ERRORS = {
@@ -8,12 +7,9 @@ export const HTTP_ERRORS = {
   labels: ["status"],
 } as const;
 
-/** Counts the responses of an API that report an error of the service. */
-export function countErrors(api: Api, registry: Registry): void {
+/** Returns a function that counts responses which report an error of the service, by their status. */
+export function countErrors(registry: Registry): (status: number) => void {
   const { name, help, labels } = HTTP_ERRORS;
   const counter = new Counter({ name, help, labelNames: [...labels], registers: [registry] });
-  api.addHook("onResponse", (_request, { statusCode }, done) => {
-    if (statusCode >= 500) counter.inc({ status: statusCode });
-    done();
-  });
+  return (status) => counter.inc({ status });
 }

@@ -48,8 +48,13 @@ function urlToLog({ url, routeOptions }: FastifyRequest): string {
 /**
  * Replies to every error with the error envelope. An unknown error is a fault of the service: it is logged, and callers see INTERNAL. A
  * deadlock is such a fault, too, but the caller may try again.
+ *
+ * @param onServiceError called with the status of each response that is 500 or more
  */
-export function replyProblem(emit: EmitEvent): (error: unknown, request: FastifyRequest, reply: FastifyReply) => void {
+export function replyProblem(
+  emit: EmitEvent,
+  onServiceError: (status: number) => void = () => {},
+): (error: unknown, request: FastifyRequest, reply: FastifyReply) => void {
   const refusals = new DatabaseRefusals(emit);
   return (error, request, reply) => {
     const known = asProblem(error, request);
@@ -65,6 +70,7 @@ export function replyProblem(emit: EmitEvent): (error: unknown, request: Fastify
     if (known?.code === "UNAVAILABLE" && isOfDatabase(error)) refusals.report(error, performance.now());
     if (isUnread(request)) closeUnread(request, reply);
     const { code, message, details, status, headers } = known ?? problem("INTERNAL");
+    if (status >= 500) onServiceError(status);
     void reply
       .code(status)
       .headers({ "X-Request-Id": request.id, ...headers })

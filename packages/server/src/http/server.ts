@@ -70,6 +70,8 @@ export interface ApiOptions {
   /** Without it, connections are not limited. */
   readonly connections?: Omit<ConnectionsOptions, "emit">;
   readonly headTimeoutMs?: number;
+  /** Called with the status of each response that is 500 or more. */
+  readonly onServiceError?: (status: number) => void;
   /** Without it, every `Host` is served. */
   readonly checkHost?: CheckHost;
 }
@@ -82,7 +84,7 @@ export function createApi(options: ApiOptions): Api {
   const process = random.bytes(6).toString("hex");
   let requests = 0;
   const nextRequestId = () => `req_${process}${(++requests).toString(36)}`;
-  const onError = replyProblem(emit);
+  const onError = replyProblem(emit, options.onServiceError);
   const connections = options.connections && new Connections({ ...options.connections, emit });
   const api = Fastify({
     bodyLimit: LIMITS.bodyBytes,

@@ -1,14 +1,21 @@
 import fastify from "fastify";
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
-import { type Api, countErrors } from "#http";
+import { countErrors } from "#http";
+import { problem, unavailable } from "#kernel";
+import { replyProblem } from "../../src/http/problem-reply.ts";
 
 test("responses with a status of 500 or more are counted by their status, and no others", async () => {
   const registry = new Registry();
   const api = fastify();
-  countErrors(api as unknown as Api, registry);
-  api.get<{ Params: { status: number } }>("/:status", ({ params }, reply) => reply.code(Number(params.status)).send());
-  for (const status of [200, 404, 429, 500, 503, 503]) await api.inject(`/${status}`);
+  api.setErrorHandler(replyProblem(() => {}, countErrors(registry)));
+  const errors: Record<string, Error> = { 429: problem("RATE_LIMITED"), 500: new TypeError("a fault"), 503: unavailable() };
+  api.get<{ Params: { status: string } }>("/:status", async ({ params }) => {
+    const error = errors[params.status];
+    if (error) throw error;
+    return {};
+  });
+  for (const status of [200, 429, 500, 503, 503]) expect((await api.inject(`/${status}`)).statusCode).toBe(status);
   expect((await registry.metrics()).match(/^tidemill_http_errors_total.*$/gm)?.toSorted()).toEqual([
     'tidemill_http_errors_total{status="500"} 1',
     'tidemill_http_errors_total{status="503"} 2',
