@@ -2,7 +2,7 @@ import type { JobShare, JobState, Plan } from "@tidemill/contract";
 import { ENDED_LEASE, type JobKey } from "#jobs";
 import { type Db, type JobId, row, sql, type Timestamp } from "#kernel";
 import type { Queue } from "#queues";
-import { WORKER_GONE_SECONDS } from "#workers";
+import { WORKER_GONE_SECONDS, WORKER_HOLDS_A_JOB } from "#workers";
 
 /** Jobs ahead are counted up to this number, unless a limit of the queue needs a higher count. */
 const MAX_COUNTED = 10_000;
@@ -152,10 +152,7 @@ export const findExplained = (db: Db, { workspaceId, laneId, id }: JobKey): Prom
           count(*) filter (where holds.a_job or w.last_seen_at >= moment() - ${WORKER_GONE_SECONDS} * interval '1 second') as workers
         from lease held join worker w on w.lease_id = held.id
         cross join lateral (
-          select exists (
-            select from job
-            where job.lease_id = held.id and job.state = 'active' and job.workspace_id is not distinct from ${workspaceId}
-              and job.lease_until > moment()) as a_job
+          select ${WORKER_HOLDS_A_JOB} as a_job
         ) holds
         where held.workspace_id = ${workspaceId} and not g.has_callback_url and l.name = any(case l.kind when 'queue' then w.queues else w.workflows end)
       ) asked

@@ -1,6 +1,6 @@
 import type { JobState, Plan, RunStatus } from "@tidemill/contract";
 import { type Db, type Fragment, fragment, row, sql, type WorkspaceId } from "#kernel";
-import { WORKER_GONE_SECONDS } from "#workers";
+import { WORKER_GONE_SECONDS, WORKER_HOLDS_A_JOB } from "#workers";
 
 export interface WorkspaceSummary extends Record<JobState, number> {
   name: string;
@@ -60,8 +60,7 @@ export async function readWorkspaceSummary(db: Db, workspaceId: WorkspaceId): Pr
         select of.kind, name from lease held join worker w on w.lease_id = held.id
           cross join lateral (values ('queue'::lane_kind, w.queues), ('workflow', w.workflows)) of (kind, names) cross join unnest(of.names) name
         where held.workspace_id = ${workspaceId} and (w.last_seen_at >= moment() - ${WORKER_GONE_SECONDS} * interval '1 second'
-          or exists (select from job where job.lease_id = held.id and job.state = 'active'
-            and job.workspace_id is not distinct from ${workspaceId} and job.lease_until > moment()))
+          or ${WORKER_HOLDS_A_JOB})
       ), unserved as (
         select l.name from (
           select l.id, l.name
