@@ -1,13 +1,10 @@
-import type { Clock, EmitEvent } from "#kernel";
-
-/** When the node lacks something, that concerns many attempts at once. It is reported this often. Milliseconds. */
-const REPORT_EVERY_MS = 10_000;
+import { type Clock, type EmitEvent, PeriodicReport } from "#kernel";
 
 /** Reports now and then that attempts were postponed: callbacks, calls, webhooks, and executions that are sent. */
 export class PostponedReports {
   readonly #clock: Pick<Clock, "elapsedMs">;
   readonly #emit: EmitEvent;
-  #reportedMs = Number.NEGATIVE_INFINITY;
+  readonly #postponed = new PeriodicReport();
 
   constructor(clock: Pick<Clock, "elapsedMs">, emit: EmitEvent) {
     this.#clock = clock;
@@ -15,9 +12,6 @@ export class PostponedReports {
   }
 
   report(error: unknown): void {
-    const nowMs = this.#clock.elapsedMs();
-    if (nowMs - this.#reportedMs < REPORT_EVERY_MS) return;
-    this.#reportedMs = nowMs;
-    this.#emit("callbacks_postponed", { error });
+    this.#postponed.count(this.#clock.elapsedMs(), () => this.#emit("callbacks_postponed", { error }));
   }
 }

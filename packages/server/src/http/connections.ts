@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { Clock, EmitEvent, SharedResource, WorkspaceId } from "#kernel";
+import { type Clock, type EmitEvent, PeriodicReport, type SharedResource, type WorkspaceId } from "#kernel";
 
 export interface ConnectionsOptions {
   readonly listener: "public" | "internal";
@@ -35,8 +35,6 @@ const MAX_UNAUTHENTICATED_MS = 5_000;
  * fit into one read, and would all be served before any request of others.
  */
 const MAX_PIPELINED = 16;
-/** Milliseconds. */
-const REPORT_EVERY_MS = 10_000;
 
 /**
  * Limits the open connections of a listener. At the limit, the oldest idle connection gives way to a new one: first those that never
@@ -49,8 +47,7 @@ export class Connections {
   readonly #idleUnauthenticated = new Set<Connection>();
   readonly #busyUnauthenticated = new Set<Connection>();
   readonly #idleAuthenticated = new Set<Connection>();
-  #refused = 0;
-  #reportedMs = Number.NEGATIVE_INFINITY;
+  readonly #refused = new PeriodicReport();
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
@@ -176,11 +173,6 @@ export class Connections {
   #refuse(socket: Socket): void {
     const { clock, emit, listener, max } = this.#options;
     socket.destroy();
-    this.#refused += 1;
-    const nowMs = clock.elapsedMs();
-    if (nowMs - this.#reportedMs < REPORT_EVERY_MS) return;
-    emit("connections_refused", { listener, max, count: this.#refused });
-    this.#reportedMs = nowMs;
-    this.#refused = 0;
+    this.#refused.count(clock.elapsedMs(), (count) => emit("connections_refused", { listener, max, count }));
   }
 }

@@ -1,6 +1,15 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
-import { type EmitEvent, invalid, isOfDatabase, isRolledBack, ProblemError, problem, unavailable, WorkDroppedError } from "#kernel";
-import { DatabaseRefusals } from "./database-refusals.ts";
+import {
+  type EmitEvent,
+  invalid,
+  isOfDatabase,
+  isRolledBack,
+  PeriodicReport,
+  ProblemError,
+  problem,
+  unavailable,
+  WorkDroppedError,
+} from "#kernel";
 import { JsonBodyError } from "./json-body.ts";
 import { JSON_TYPE } from "./json-text.ts";
 import { closeLater } from "./linger.ts";
@@ -55,7 +64,8 @@ export function replyProblem(
   emit: EmitEvent,
   onServiceError: (status: number) => void = () => {},
 ): (error: unknown, request: FastifyRequest, reply: FastifyReply) => void {
-  const refusals = new DatabaseRefusals(emit);
+  // When the database fails, that concerns many requests at once.
+  const refusals = new PeriodicReport();
   return (error, request, reply) => {
     const known = asProblem(error, request);
     const isFault = !known || isRolledBack(error);
@@ -67,7 +77,8 @@ export function replyProblem(
         error,
       });
     }
-    if (known?.code === "UNAVAILABLE" && isOfDatabase(error)) refusals.report(error, performance.now());
+    if (known?.code === "UNAVAILABLE" && isOfDatabase(error))
+      refusals.count(performance.now(), (count) => emit("requests_refused_by_database", { count, error }));
     if (isUnread(request)) closeUnread(request, reply);
     const { code, message, details, status, headers } = known ?? problem("INTERNAL");
     if (status >= 500) onServiceError(status);

@@ -57,6 +57,7 @@ export * from "./metrics.ts";
 export * from "./nearest.ts";
 export * from "./not-found.ts";
 export * from "./periodic-loop.ts";
+export * from "./periodic-report.ts";
 export * from "./problem.ts";
 export * from "./random.ts";
 export * from "./repeated-failures.ts";

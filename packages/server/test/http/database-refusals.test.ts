@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { DatabaseRefusals } from "../../src/http/database-refusals.ts";
+import { PeriodicReport } from "#kernel";
 import { test } from "../harness/service.ts";
 
 test("a request that the database cannot store because its disk is full says so, and may be tried again", async ({ service, database }) => {
@@ -18,8 +18,8 @@ test("a request that the database cannot store because its disk is full says so,
 });
 
 test("requests that the database refuses are reported now and then, with their number", () => {
-  const counts: unknown[] = [];
-  const refusals = new DatabaseRefusals((_event, fields) => void counts.push((fields as { count: number }).count));
-  for (const nowMs of [0, 1, 9_999, 10_000, 10_001, 20_000]) refusals.report(new Error("full"), nowMs);
+  const counts: number[] = [];
+  const refusals = new PeriodicReport();
+  for (const nowMs of [0, 1, 9_999, 10_000, 10_001, 20_000]) refusals.count(nowMs, (count) => void counts.push(count));
   expect(counts).toEqual([1, 3, 2]);
 });

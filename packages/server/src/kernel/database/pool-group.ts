@@ -1,13 +1,12 @@
 import pg from "pg";
 import { after } from "../after.ts";
 import type { EmitEvent } from "../events.ts";
+import { PeriodicReport } from "../periodic-report.ts";
 
 /** A refused pool does not try to grow again for this long. Milliseconds. */
 const GROW_AGAIN_MS = 10_000;
 /** How long a server may take to close a connection. A frozen server never does. */
 const CLOSE_SECONDS = 1;
-/** Refusals are reported this often. Milliseconds. */
-const REPORT_EVERY_MS = 10_000;
 /** How often a connection that another pool gave up is tried for. Other nodes may take it first. */
 const TRIES = 3;
 const TOO_MANY_CONNECTIONS = "53300";
@@ -24,8 +23,7 @@ export const isTooManyConnections = (error: unknown): boolean => (error as { cod
 export class PoolGroup {
   readonly #emit: EmitEvent;
   readonly #pools = new Set<Pool>();
-  #refusals = 0;
-  #reportedMs = Number.NEGATIVE_INFINITY;
+  readonly #refusals = new PeriodicReport();
   #turns: Promise<unknown> = Promise.resolve();
 
   constructor(emit: EmitEvent = () => {}) {
@@ -66,15 +64,12 @@ export class PoolGroup {
   }
 
   reportRefusal(error: unknown): void {
-    this.#refusals += 1;
-    const nowMs = performance.now();
-    if (nowMs - this.#reportedMs < REPORT_EVERY_MS) return;
-    this.#reportedMs = nowMs;
-    const pools = [...this.#pools];
-    const open = pools.reduce((sum, pool) => sum + pool.open, 0);
-    const wanted = pools.reduce((sum, pool) => sum + pool.size, 0);
-    this.#emit("database_connections_refused", { open, wanted, count: this.#refusals, error });
-    this.#refusals = 0;
+    this.#refusals.count(performance.now(), (count) => {
+      const pools = [...this.#pools];
+      const open = pools.reduce((sum, pool) => sum + pool.open, 0);
+      const wanted = pools.reduce((sum, pool) => sum + pool.size, 0);
+      this.#emit("database_connections_refused", { open, wanted, count, error });
+    });
   }
 }
 
