@@ -74,7 +74,10 @@ export type Verdict =
   | { readonly kind: "complete"; readonly status: number | null; readonly result: string | null; readonly report?: string }
   | { readonly kind: "retry"; readonly waitMs: number; readonly error: LastError; readonly report?: string }
   | { readonly kind: "fail"; readonly error: LastError; readonly report?: string }
-  /** The attempt is spared: the circuit is open, its program cannot have begun, or it has advanced. With a wait of 0 the job returns to `waiting`. */
+  /**
+   * The attempt is spared: the circuit is open, its program cannot have begun, or it has advanced. With a wait of 0 the job returns to
+   * `waiting`.
+   */
   | { readonly kind: "defer"; readonly waitMs: number; readonly error: LastError; readonly report?: string }
   | { readonly kind: "release"; readonly waitMs: number; readonly report?: string };
 
@@ -165,8 +168,8 @@ export function backoffMs(delayMs: number, counted: number, fraction: number): n
 
 /**
  * Whether a result shows that its endpoint works. A program that has stored steps works. Otherwise, no response or a 5xx status means that
- * it does not: proxies send those for dead servers. Nor does a program that refuses the request itself. A handler that refuses a job works, even if it refuses the job for good. So does a
- * program that reports an outcome or releases the job. Null when nothing was sent.
+ * it does not: proxies send those for dead servers. Nor does a program that refuses the request itself. A handler that refuses a job
+ * works, even if it refuses the job for good. So does a program that reports an outcome or releases the job. Null when nothing was sent.
  */
 export function showsLife(result: AttemptResult): boolean | null {
   switch (result.kind) {

@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import { tooLarge } from "#kernel";
+import { payloadTooLarge } from "#kernel";
 import type { BodyMemory } from "./body-memory.ts";
 
 /** Smaller bodies are kept in the pieces in which they arrive. Most arrive in one. */
@@ -24,7 +24,7 @@ type Done = (error: Error | null, body?: Buffer) => void;
  */
 export function receiveBody(payload: Readable, { limit, announced, memory, onPiece }: Expected, done: Done): void {
   if (announced > limit) {
-    done(tooLarge(limit));
+    done(payloadTooLarge(limit));
     return;
   }
   const pieces: Buffer[] = [];
@@ -35,7 +35,7 @@ export function receiveBody(payload: Readable, { limit, announced, memory, onPie
     const pieceLength = piece.length;
     length += pieceLength;
     // Checked first: a body that is too large must not wait for a turn to be read further.
-    if (length > limit) return end(tooLarge(limit));
+    if (length > limit) return end(payloadTooLarge(limit));
     if (whole) move(piece, whole, before);
     else if (pieces.push(piece) && length > MIN_GATHERED_BYTES) {
       whole = memory.take(Number.isNaN(announced) ? limit : announced);

@@ -25,7 +25,7 @@ import {
   routeDefaults,
   runForRequest,
 } from "#http";
-import { type Clock, invalid, type JsonParts, parseMoment, type Shares, type SlicedWork, type Tenants, tooLarge } from "#kernel";
+import { type Clock, invalid, type JsonParts, parseMoment, payloadTooLarge, type Shares, type SlicedWork, type Tenants } from "#kernel";
 import { queueNotFound } from "#lanes";
 import { checkPayloadTemplates } from "#vault";
 import type { EnqueuedJob, Enqueuer, Tenant } from "./enqueue.ts";
@@ -161,7 +161,7 @@ function* eachNewJob(sent: readonly EnqueueJob[], path: string, clock: Clock, tr
 function* newJob(body: EnqueueJob, at: string, clock: Clock, trace: Trace | null): SlicedWork<NewJob> {
   const payload = (body.payload as RawJson).text;
   if (Buffer.byteLength(payload) > LIMITS.payloadBytes) {
-    throw tooLarge(LIMITS.payloadBytes, `${at}payload`);
+    throw payloadTooLarge(LIMITS.payloadBytes, `${at}payload`);
   }
   yield* checkPayloadTemplates(payload, `${at}payload`);
   if (body.delay !== undefined && body.run_at !== undefined) throw invalid(`${at}run_at`, "cannot be given together with delay");

@@ -52,7 +52,7 @@ export const invalidState = (state: string, allowedFrom: readonly string[]): Pro
  *
  * @param path of what is too large; undefined: the whole body
  */
-export const tooLarge = (limitBytes: number, path?: string): ProblemError => {
+export const payloadTooLarge = (limitBytes: number, path?: string): ProblemError => {
   const message = `${path ?? "The request"} may have at most ${limitBytes.toLocaleString("en-US")} bytes.`;
   return problem("PAYLOAD_TOO_LARGE", { limit_bytes: limitBytes, ...(path !== undefined && { path }) }, { message });
 };

@@ -1,6 +1,6 @@
 import { type CreateSchedule, LIMITS, type PatchSchedule } from "@tidemill/contract";
 import type { RawJson } from "#http";
-import { type LoopTime, tooLarge, type WorkspaceId } from "#kernel";
+import { type LoopTime, payloadTooLarge, type WorkspaceId } from "#kernel";
 import { checkPayloadTemplates } from "#vault";
 import type { ScheduleSettings } from "./store.ts";
 
@@ -22,7 +22,7 @@ export async function settingsOf(
 
 async function readPayload(loopTime: LoopTime, workspaceId: WorkspaceId, { text }: RawJson): Promise<string> {
   if (Buffer.byteLength(text) > LIMITS.payloadBytes) {
-    throw tooLarge(LIMITS.payloadBytes, "payload");
+    throw payloadTooLarge(LIMITS.payloadBytes, "payload");
   }
   await loopTime.run(workspaceId, text.length, checkPayloadTemplates(text, "payload"));
   return text;

@@ -1,6 +1,6 @@
 import { LIMITS, type Secret as SecretRecord } from "@tidemill/contract";
 import type { AuditLog } from "#audit";
-import { type Random, type Timestamp, tooLarge, typeId, type Uuid, type UuidSource, uuidOf } from "#kernel";
+import { payloadTooLarge, type Random, type Timestamp, typeId, type Uuid, type UuidSource, uuidOf } from "#kernel";
 import type { SecretIdentity, SecretLimits } from "./envelope.ts";
 import type { Keyring } from "./keyring.ts";
 
@@ -44,5 +44,5 @@ export function hintOf(value: string): string {
 
 /** @throws PAYLOAD_TOO_LARGE */
 export function checkSize(value: string): void {
-  if (Buffer.byteLength(value) > LIMITS.secretBytes) throw tooLarge(LIMITS.secretBytes, "value");
+  if (Buffer.byteLength(value) > LIMITS.secretBytes) throw payloadTooLarge(LIMITS.secretBytes, "value");
 }

@@ -1,5 +1,5 @@
 import { type HttpCall, LIMITS } from "@tidemill/contract";
-import { invalid, tooLarge } from "#kernel";
+import { invalid, payloadTooLarge } from "#kernel";
 import { checkHeadersField, readUrlField } from "#outbound";
 
 /** A call that a step requests, after its checks. */
@@ -39,7 +39,7 @@ export function readCall(call: HttpCall, path: string): CallToBegin {
   checkHeadersField(`${path}.headers`, headers);
   const stored: StoredRequest = { method, url, headers, ...(body !== undefined && { body }), timeoutMs: timeout };
   const request = JSON.stringify(stored);
-  if (Buffer.byteLength(request) > LIMITS.payloadBytes) throw tooLarge(LIMITS.payloadBytes, path);
+  if (Buffer.byteLength(request) > LIMITS.payloadBytes) throw payloadTooLarge(LIMITS.payloadBytes, path);
   return {
     method,
     url,

@@ -10,7 +10,7 @@ import {
   runForRequest,
   workspaceOf,
 } from "#http";
-import { type Clock, tooLarge, type UuidSource } from "#kernel";
+import { type Clock, payloadTooLarge, type UuidSource } from "#kernel";
 import type { PulledWaker } from "#lanes";
 import { checkPayloadTemplates } from "#vault";
 import { showRunId } from "../runs/run.ts";
@@ -98,6 +98,6 @@ export function mountEvents(api: Api, { tenants, ids, clock, shares, waker, veri
 
 function dataOf({ data }: { readonly data?: unknown }): string {
   const text = (data as RawJson | undefined)?.text ?? "null";
-  if (Buffer.byteLength(text) > LIMITS.payloadBytes) throw tooLarge(LIMITS.payloadBytes, "data");
+  if (Buffer.byteLength(text) > LIMITS.payloadBytes) throw payloadTooLarge(LIMITS.payloadBytes, "data");
   return text;
 }

@@ -47,13 +47,13 @@ export const runKind = (ids: UuidSource, deliverer: Deliverer, waker: () => Pick
         ended.map(({ run }) => run),
       );
     }
-    const tooLarge = await storeSteps(tx, ids, ended, enqueued);
+    const payloadTooLarge = await storeSteps(tx, ids, ended, enqueued);
     // After the steps, so that readers of a run's events see it in this order.
     const progress = ended.flatMap(progressOf);
     if (progress.length > 0) await storeProgressAcrossWorkspaces(tx, progress);
-    const ends = ended.flatMap((one) => (tooLarge.has(one.run.id) ? tooLargeEnd(one) : endOf(one)));
+    const ends = ended.flatMap((one) => (payloadTooLarge.has(one.run.id) ? tooLargeEnd(one) : endOf(one)));
     if (ends.length > 0) await end(tx, ids, ends, enqueued);
-    const goOn = ended.filter(({ run }) => !tooLarge.has(run.id));
+    const goOn = ended.filter(({ run }) => !payloadTooLarge.has(run.id));
     const failures = goOn.flatMap(failureOf);
     if (failures.length > 0) await recordFailuresAcrossWorkspaces(tx, failures);
     const repeated = goOn.flatMap(stepsToRepeat);
@@ -108,12 +108,12 @@ async function storeSteps(
   const begun = await beginCalls(tx, ids, await beginWaits(tx, reports));
   for (const lane of begun.lanes) enqueued({ ...lane, served: "push" });
   const stored = await insertStepsAcrossWorkspaces(tx, begun.reports);
-  const tooLarge = new Set([...stored].flatMap(([id, steps]) => (steps === null ? [id] : [])));
+  const payloadTooLarge = new Set([...stored].flatMap(([id, steps]) => (steps === null ? [id] : [])));
   for (const { run, outcome } of ended) {
     const goesOn = outcome.verdict.kind !== "complete" && outcome.verdict.kind !== "fail";
-    if (goesOn && tooLarge.has(run.id)) await removeUnrecorded(tx, outcome.claim);
+    if (goesOn && payloadTooLarge.has(run.id)) await removeUnrecorded(tx, outcome.claim);
   }
-  return tooLarge;
+  return payloadTooLarge;
 }
 
 /** A run whose last steps have no room has failed, whatever its program returned. A run that has failed anyway keeps its own error. */

@@ -1,6 +1,6 @@
 import { Invoked, InvokeWorkflow, LIMITS, RunPath } from "@tidemill/contract";
 import { type Api, JSON_TYPE, type RawJson, replies, routeDefaults, runForRequest, workspaceOf } from "#http";
-import { tooLarge, type UuidSource } from "#kernel";
+import { payloadTooLarge, type UuidSource } from "#kernel";
 import type { PulledWaker } from "#lanes";
 import { checkPayloadTemplates } from "#vault";
 import { type StepRequestOptions, stepRequests } from "../steps/step-request.ts";
@@ -40,7 +40,7 @@ export function mountInvoke(api: Api, { ids, shares, waker, ...options }: Invoke
       const { id } = request.params;
       const { lease_token, key, workflow, input, timeout: timeoutMs } = request.body;
       const text = (input as RawJson | undefined)?.text ?? "null";
-      if (Buffer.byteLength(text) > LIMITS.payloadBytes) throw tooLarge(LIMITS.payloadBytes, "input");
+      if (Buffer.byteLength(text) > LIMITS.payloadBytes) throw payloadTooLarge(LIMITS.payloadBytes, "input");
       await runForRequest(shares.loopTime, request, workspaceId, text.length, checkPayloadTemplates(text, "input"));
       const invoked = await carryOut(request, { id, lease_token, texts: { key }, payload: { input: text } }, (db, run, claim) =>
         invokeWorkflow(db, ids, run, claim, { key, workflow, input: text, timeoutMs }),

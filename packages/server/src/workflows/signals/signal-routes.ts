@@ -1,7 +1,7 @@
 import { CompletedSignal, LIMITS, RegisteredSignal, RegisterSignal, RunPath, SignalPath, SignalPayload } from "@tidemill/contract";
 import { type AuditLog, requestActor } from "#audit";
 import { type Api, JSON_TYPE, type RawJson, replies, routeDefaults, workspaceOf } from "#http";
-import { tooLarge } from "#kernel";
+import { payloadTooLarge } from "#kernel";
 import type { PulledWaker } from "#lanes";
 import { showRunId } from "../runs/run.ts";
 import { type StepRequestOptions, stepRequests } from "../steps/step-request.ts";
@@ -38,7 +38,7 @@ export function mountSignals(api: Api, { tenants, audit, waker, ...options }: Si
     },
     async (request) => {
       const { text } = request.body as RawJson;
-      if (Buffer.byteLength(text) > LIMITS.payloadBytes) throw tooLarge(LIMITS.payloadBytes);
+      if (Buffer.byteLength(text) > LIMITS.payloadBytes) throw payloadTooLarge(LIMITS.payloadBytes);
       const workspaceId = workspaceOf(request);
       const { id } = request.params;
       const { runId, woken } = await completeSignal(tenants.of(workspaceId), audit, requestActor(request), id, text);

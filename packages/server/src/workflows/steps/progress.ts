@@ -1,6 +1,6 @@
 import { LIMITS } from "@tidemill/contract";
 import type { NamedClaim } from "#jobs";
-import { binaryTextArray, type Db, invalid, plainArray, row, rows, type SlicedWork, sql, tooLarge } from "#kernel";
+import { binaryTextArray, type Db, invalid, payloadTooLarge, plainArray, row, rows, type SlicedWork, sql } from "#kernel";
 import type { TextRedactor } from "#redaction";
 import type { RunKey } from "../runs/run.ts";
 
@@ -14,7 +14,7 @@ export function readProgress(progress: unknown): string {
     if (typeof value === "number" && !Number.isFinite(value)) throw invalid("progress", "must not contain a number as large as 1e400");
     return value;
   });
-  if (Buffer.byteLength(text) > LIMITS.progressBytes) throw tooLarge(LIMITS.progressBytes, "progress");
+  if (Buffer.byteLength(text) > LIMITS.progressBytes) throw payloadTooLarge(LIMITS.progressBytes, "progress");
   return text;
 }
 

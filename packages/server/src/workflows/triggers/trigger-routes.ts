@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { LIMITS, Triggered, TriggeredMany, TriggerHeaders, TriggerMany, TriggerWorkflow, WorkflowPath } from "@tidemill/contract";
 import type { FastifyRequest } from "fastify";
 import { type Api, idempotencyKeyOf, principalOf, type RawJson, replies, routeDefaults, runForRequest } from "#http";
-import { type Clock, isAway, ProblemError, type Shares, tooLarge } from "#kernel";
+import { type Clock, isAway, ProblemError, payloadTooLarge, type Shares } from "#kernel";
 import type { LaneKey, PulledWaker, Waker } from "#lanes";
 import { checkPayloadTemplates } from "#vault";
 import { showRunId } from "../runs/run.ts";
@@ -31,7 +31,7 @@ export function mountTriggers(api: Api, { triggers, clock, shares, waker }: Trig
     path: string,
   ): Promise<Trigger> {
     const text = (input as RawJson | undefined)?.text ?? "null";
-    if (Buffer.byteLength(text) > LIMITS.payloadBytes) throw tooLarge(LIMITS.payloadBytes, path);
+    if (Buffer.byteLength(text) > LIMITS.payloadBytes) throw payloadTooLarge(LIMITS.payloadBytes, path);
     await runForRequest(shares.loopTime, request, principalOf(request).workspaceId, text.length, checkPayloadTemplates(text, path));
     return { workflow, input: text, idempotencyKey, dueMs: delay > 0 ? clock.nowMs() + delay * 1_000 : null };
   }
