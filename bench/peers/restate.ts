@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http2";
 import type { AddressInfo } from "node:net";
+import { setTimeout as wait } from "node:timers/promises";
 import { type Context, createEndpointHandler, service } from "@restatedev/restate-sdk";
 import { Agent, fetch } from "undici";
 import { STEPS, sayReady } from "../run-orders.ts";
@@ -26,16 +27,21 @@ sayReady(async ({ url, key: adminUrl, name }, onEnd) => {
   });
   if (!registered.ok) throw new Error(await registered.text());
   const dispatcher = new Agent({ connections: 64 });
+  const send = async (number: number) => {
+    const response = await fetch(`${url}/${name}/run/send`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: String(number),
+      dispatcher,
+    });
+    return { status: response.status, text: await response.text() };
+  };
+  // The ingress knows a service some time after it was registered. Nobody waits for the end of this run.
+  while ((await send(-1)).status === 404) await wait(20);
   return {
     async start(number) {
-      const response = await fetch(`${url}/${name}/run/send`, {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: String(number),
-        dispatcher,
-      });
-      if (!response.ok) throw new Error(await response.text());
-      await response.text();
+      const { status, text } = await send(number);
+      if (status >= 300) throw new Error(text);
     },
     async close() {
       await dispatcher.close();
