@@ -1,5 +1,5 @@
 import { TidemillError } from "./error.ts";
-import { CONNECT_TIMEOUT } from "./node-http.ts";
+import { CONNECT_TIMEOUT } from "./http/connection.ts";
 
 /** Errors of Node and Bun, and texts of Deno, that occur before anything of a request is sent. */
 const NEVER_SENT = new Set([

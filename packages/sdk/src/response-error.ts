@@ -1,6 +1,6 @@
 import type { Problem } from "@tidemill/contract";
 import { TidemillError } from "./error.ts";
-import type { ResponseHead } from "./node-http.ts";
+import type { ResponseHead } from "./http/response-parser.ts";
 
 /** The error of a response that is not a success. */
 export function responseError({ status, headers }: Pick<ResponseHead, "status" | "headers">, text: string): TidemillError {

@@ -1,7 +1,9 @@
 import { connectionError } from "./connection-error.ts";
 import { Deadline } from "./deadline.ts";
 import { TidemillError } from "./error.ts";
-import { type HttpServer, httpServerOf, nodeHttp, type ResponseHead, type WholeResponse } from "./node-http.ts";
+import type { ResponseHead, WholeResponse } from "./http/response-parser.ts";
+import { nodeSender } from "./http/send-whole.ts";
+import { type ServerAddress, serverAddress } from "./http/server-address.ts";
 import { type CallOptions, checkCall, milliseconds, type Settings } from "./options.ts";
 import { chance } from "./random.ts";
 import { responseError } from "./response-error.ts";
@@ -29,11 +31,11 @@ export interface ApiRequest extends Repeatable {
 /** Sends requests, and sends them again where that is safe. */
 export class Transport {
   readonly settings: Settings;
-  readonly #server: HttpServer;
+  readonly #server: ServerAddress;
 
   constructor(settings: Settings) {
     this.settings = settings;
-    this.#server = httpServerOf(settings.url);
+    this.#server = serverAddress(settings.url);
   }
 
   /**
@@ -90,7 +92,7 @@ export class Transport {
 
   async #sendWhole(request: ApiRequest, until: Deadline): Promise<WholeResponse> {
     const { method, path, body } = request;
-    const send = this.settings.fetch ? null : nodeHttp();
+    const send = this.settings.fetch ? null : nodeSender();
     if (send) return send({ method, server: this.#server, path, headers: this.#headersOf(request), body, until });
     const response = await this.#fetch(request, until.signal);
     const { status, ok, headers } = response;

@@ -1,0 +1,119 @@
+import type { Socket } from "./node.ts";
+import { ResponseParser, type WholeResponse } from "./response-parser.ts";
+
+/** How long a connection may take to open, as with `fetch`. Milliseconds. */
+const CONNECT_MS = 10_000;
+
+/** `code` of the error of a connection that took longer. */
+export const CONNECT_TIMEOUT = "CONNECT_TIMEOUT";
+
+/**
+ * An idle connection is probed by the kernel each second, so that a call that waits fails 11 s after its node has vanished. Milliseconds.
+ */
+const FIRST_PROBE_MS = 1_000;
+
+/** Ends a request without a response. */
+export interface Until {
+  /** Calls this listener at the end, instead of the previous one. */
+  onAbort(end: () => void): void;
+}
+
+interface ConnectionEvents {
+  /** It can take a request again. */
+  onFree(connection: Connection): void;
+  /** It never can. */
+  onClose(connection: Connection): void;
+}
+
+interface Exchange {
+  readonly parser: ResponseParser;
+  readonly resolve: (response: WholeResponse) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** A connection to a server, for one request after the other. */
+export class Connection {
+  readonly #socket: Socket;
+  readonly #events: ConnectionEvents;
+  #exchange: Exchange | undefined;
+  /** When the server closes it, by `performance.now()`, if it is idle until then. */
+  #closesMs = Number.POSITIVE_INFINITY;
+  #isClosed = false;
+
+  /** @param opened the event of the socket when it can be used */
+  constructor(socket: Socket, opened: "connect" | "secureConnect", events: ConnectionEvents) {
+    this.#socket = socket;
+    this.#events = events;
+    socket.setNoDelay(true);
+    socket.setKeepAlive(true, FIRST_PROBE_MS);
+    const late = () => this.#fail(Object.assign(new Error(`No connection in ${CONNECT_MS} ms.`), { code: CONNECT_TIMEOUT }));
+    const timer = setTimeout(late, CONNECT_MS);
+    socket.on(opened, () => clearTimeout(timer));
+    socket.on("data", (bytes) => {
+      if (!this.#exchange) return this.close();
+      try {
+        if (this.#exchange.parser.read(bytes)) this.#finish();
+      } catch (error) {
+        this.#fail(error as Error);
+      }
+    });
+    socket.on("end", () => {
+      if (this.#exchange?.parser.end()) this.#finish();
+      else this.#fail(hungUp());
+    });
+    socket.on("error", (error) => this.#fail(error));
+    socket.on("close", () => {
+      clearTimeout(timer);
+      this.#fail(hungUp());
+    });
+  }
+
+  /** Whether it can take a request. */
+  get isUsable(): boolean {
+    return !this.#isClosed && performance.now() < this.#closesMs;
+  }
+
+  /**
+   * Sends a request, and reads its response. The connection must not be in use.
+   *
+   * @param request its head and body
+   */
+  send(request: string, until: Until): Promise<WholeResponse> {
+    return new Promise((resolve, reject) => {
+      const exchange = { parser: new ResponseParser(), resolve, reject };
+      this.#exchange = exchange;
+      until.onAbort(() => {
+        if (this.#exchange === exchange) this.#fail(new Error("The request was ended."));
+      });
+      this.#socket.ref();
+      this.#socket.write(request);
+    });
+  }
+
+  close(): void {
+    this.#fail(hungUp());
+  }
+
+  #finish(): void {
+    const { parser, resolve } = this.#exchange as Exchange;
+    this.#exchange = undefined;
+    resolve(parser.response);
+    // A server that responds before it has read the whole request may not read the rest of it.
+    if (parser.keepsOpen && this.#socket.writableLength === 0) {
+      this.#closesMs = performance.now() + parser.idleMs;
+      this.#socket.unref();
+      this.#events.onFree(this);
+    } else this.close();
+  }
+
+  #fail(error: Error): void {
+    this.#exchange?.reject(error);
+    this.#exchange = undefined;
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#events.onClose(this);
+    this.#socket.destroy();
+  }
+}
+
+const hungUp = (): Error => Object.assign(new Error("The connection was closed without a whole response."), { code: "ECONNRESET" });
