@@ -14,7 +14,7 @@ const MAX_LINE = 16_384;
 
 /** UTF-8 in pieces. */
 class Utf8Text {
-  #decoder: TextDecoder | undefined;
+  #decoder: InstanceType<typeof TextDecoder> | undefined;
   #text = "";
 
   add(bytes: Bytes, isLast: boolean): void {

@@ -22,3 +22,5 @@ alter table run_step
 alter table run_step add constraint tests_step_seq unique (workspace_id, run_id, seq) deferrable initially deferred;
 -- Not `on delete cascade`: what deletes the steps of a run is tested.
 alter table run_step add constraint tests_step_run foreign key (workspace_id, run_id) references run deferrable initially deferred;
+-- Not `on delete cascade` either.
+alter table run_key add constraint tests_key_run foreign key (workspace_id, run_id) references run deferrable initially deferred;

@@ -38,7 +38,7 @@ const untilSettleWaits = (database: TestDatabase) =>
   until(
     async () =>
       (await isWaiting(database, "lease_id, attempt, result, number)")) ||
-      (await isWaiting(database, "select r.lane_id, r.steps, r.last_seq")),
+      (await isWaiting(database, "select r.lane_id, r.status, r.steps, r.last_seq")),
     "the settle to wait",
   );
 

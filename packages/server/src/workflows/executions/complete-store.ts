@@ -2,6 +2,7 @@ import { MAX_JOURNAL } from "@tidemill/contract";
 import { COUNT_DISCARDED, COUNT_DISCARDED_ALONE, DISCARD_READY, DISCARD_READY_ALONE, type NamedClaim } from "#jobs";
 import { binaryTextArray, type Db, MAX_WHOLE_CHARACTERS, plainArray, row, rows, sql, textArray } from "#kernel";
 import { LIVE, type RunKey } from "../runs/run.ts";
+import { COUNT_COMPLETED_RUN, COUNT_COMPLETED_RUNS } from "../runs/run-counts.ts";
 import { bytesOf, charactersOf, type StepToInsert } from "../steps/step-store.ts";
 
 /** A run that has completed, with the steps that are not stored yet: none of them waits or has waited. Result is JSON text. */
@@ -39,9 +40,9 @@ export async function completeRunsAcrossWorkspaces(db: Db, runs: readonly RunToC
           for update
         ) j
       ), locked as (
-        select c.*, r.steps, r.last_seq, r.journal_bytes
+        select c.*, r.status, r.steps, r.last_seq, r.journal_bytes
         from (select * from claimed order by workspace_id, id) c, lateral (
-          select r.steps, r.last_seq, r.journal_bytes from run r
+          select r.status, r.steps, r.last_seq, r.journal_bytes from run r
           where r.workspace_id = any(array[c.workspace_id]) and r.id = c.id and r.${LIVE} and r.parent_run_id is null
           for no key update
         ) r
@@ -79,7 +80,7 @@ export async function completeRunsAcrossWorkspaces(db: Db, runs: readonly RunToC
         on conflict (workspace_id, run_id, key) do nothing
         returning run_id, coalesce(octet_length(output), 0) + coalesce(octet_length(error), 0) as bytes
       ), ended as (
-        update run r set status = 'completed', result = l.result, error = null, retry_steps = null, executions = l.attempt,
+        update run r set status = 'completed', counted = not r.counted, result = l.result, error = null, retry_steps = null, executions = l.attempt,
           reported_execution = l.attempt, open_lease_id = null, next_attempt_at = null,
           ended_at = moment(), expires_at = coalesce(moment() + w.retention_days * interval '1 day', 'infinity'),
           steps = r.steps + (select count(*) from stored where stored.run_id = r.id),
@@ -87,7 +88,9 @@ export async function completeRunsAcrossWorkspaces(db: Db, runs: readonly RunToC
           last_seq = r.last_seq + (select count(*) from reported where reported.run = l.number)
         from ready l join workspace w on w.id = l.workspace_id
         where r.workspace_id = any(array(select workspace_id from ready)) and r.id = any(array(select id from ready)) and r.workspace_id = l.workspace_id and r.id = l.id
-        returning l.number
+        returning l.number, l.workspace_id, l.lane_id, l.status
+      ), counted as (
+        ${COUNT_COMPLETED_RUNS}
       )
       select number from ended`,
   );
@@ -111,11 +114,11 @@ async function completeRun(db: Db, { workspaceId, id, claim, result }: RunToComp
           and j.lease_id is not distinct from ${claim.leaseId}::bigint and j.attempt = ${claim.attempt}
         for update
       ), locked as (
-        select r.lane_id, r.steps, r.last_seq, r.journal_bytes from run r
+        select r.lane_id, r.status, r.steps, r.last_seq, r.journal_bytes from run r
         where r.workspace_id = ${workspaceId} and r.id = ${id} and r.${LIVE} and r.parent_run_id is null and exists (select from claimed)
         for no key update
       ), ready as (
-        select ${workspaceId}::uuid as workspace_id, l.lane_id, ${id}::uuid as id, l.last_seq from locked l
+        select ${workspaceId}::uuid as workspace_id, l.lane_id, ${id}::uuid as id, l.status, l.last_seq from locked l
         where l.steps < ${MAX_JOURNAL.steps} and l.journal_bytes + ${bytes} <= ${MAX_JOURNAL.bytes}
           and exists (select from run r where r.workspace_id = ${workspaceId} and r.id = ${id} and r.last_seq = l.last_seq offset 0)
           and not exists (select from run_call c where c.workspace_id = ${workspaceId} and c.run_id = ${id} offset 0)
@@ -132,14 +135,16 @@ async function completeRun(db: Db, { workspaceId, id, claim, result }: RunToComp
         on conflict (workspace_id, run_id, key) do nothing
         returning run_id
       ), ended as (
-        update run r set status = 'completed', result = ${result}, error = null, retry_steps = null, executions = ${claim.attempt},
+        update run r set status = 'completed', counted = not r.counted, result = ${result}, error = null, retry_steps = null, executions = ${claim.attempt},
           reported_execution = ${claim.attempt}, open_lease_id = null, next_attempt_at = null,
           ended_at = moment(), expires_at = coalesce(moment() + w.retention_days * interval '1 day', 'infinity'),
           steps = r.steps + (select count(*) from stored), journal_bytes = r.journal_bytes + (select count(*) from stored) * ${bytes},
           last_seq = r.last_seq + 1
         from ready l join workspace w on w.id = l.workspace_id
         where r.workspace_id = ${workspaceId} and r.id = ${id}
-        returning r.id
+        returning r.id, l.workspace_id, l.lane_id, l.status
+      ), counted as (
+        ${COUNT_COMPLETED_RUN}
       )
       select id from ended`,
   );
