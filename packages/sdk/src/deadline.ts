@@ -22,7 +22,7 @@ export class Deadline {
     else outer?.addEventListener("abort", this.#abortWithOuter, { once: true });
   }
 
-  /** Aborted at the end. It is created on first use, because requests by `node:http` are faster without one. */
+  /** Aborted at the end. It is created on first use, because requests without `fetch` are faster without one. */
   get signal(): AbortSignal {
     this.#controller ??= new AbortController();
     if (this.#isAborted) this.#controller.abort(this.#reason);

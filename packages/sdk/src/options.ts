@@ -14,7 +14,7 @@ export interface TidemillOptions {
   readonly retryForMs?: number | undefined;
   /** Whether concurrent `enqueue` calls for a queue share requests. True by default. */
   readonly batching?: boolean | undefined;
-  /** Sends all requests. By default the runtime's `fetch` does, or on Node `node:http`, which is faster. */
+  /** Sends all requests. By default the client does, over connections of its own on Node, and elsewhere by the runtime's `fetch`. */
   readonly fetch?: typeof fetch | undefined;
   /** Replaces `JSON.parse` for responses, for example to keep all digits of numbers beyond 2^53. It must throw if the text is not JSON. */
   readonly parseJson?: ((text: string) => unknown) | undefined;

@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Tidemill } from "@tidemill/sdk";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { failureOf } from "./harness/failure.ts";
+import { failureOf } from "../harness/failure.ts";
 
 /** A client of a server that responds so. */
 async function clientOf(respond: RequestListener, { host = "127.0.0.1", base = "" } = {}): Promise<Tidemill> {
