@@ -23,7 +23,7 @@ export interface Socket {
 }
 
 /** A channel of `node:diagnostics_channel`. */
-export interface Channel {
+interface Channel {
   readonly hasSubscribers: boolean;
 }
 

@@ -4,7 +4,7 @@ import type { WholeResponse } from "./response-parser.ts";
 import type { ServerAddress } from "./server-address.ts";
 
 /** A request, whole. */
-export interface RequestToSend {
+interface RequestToSend {
   readonly method: string;
   readonly server: ServerAddress;
   /** Path below that of the server, with the query. */
