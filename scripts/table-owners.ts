@@ -123,7 +123,7 @@ export const WRITING_FUNCTIONS: Readonly<Record<string, WritingFunction>> = {
   recount_jobs: { owner: "jobs", writes: ["job_delta"] },
   record_run_status: { owner: "workflows", writes: ["run_delta"] },
   close_execution: { owner: "workflows", writes: ["run"] },
-  delete_with_run: { owner: "workflows", writes: ["run_key", "run_step"] },
+  delete_parts_of_run: { owner: "workflows", writes: ["run_key", "run_step"] },
   make_partition: {
     owner: "retention",
     writes: ["audit_event", "job_history"],

@@ -6,14 +6,19 @@ import { type Context, createEndpointHandler, service } from "@restatedev/restat
 import { Agent, fetch } from "undici";
 import { STEPS, sayReady } from "../run-orders.ts";
 
+/** How long the ingress may take to know a service. Milliseconds. */
+const REGISTERED_MS = 10_000;
+
 /** A service of Restate. `url` is the ingress, `key` the address of its administration. */
 sayReady(async ({ url, key: adminUrl, name }, onEnd) => {
+  const { promise: firstEnded, resolve: endFirst } = Promise.withResolvers<void>();
   const five = service({
     name,
     handlers: {
       run: async (context: Context, number: number) => {
         for (let at = 0; at < STEPS; at += 1) await context.run(`step ${at}`, () => at);
-        onEnd(number);
+        if (number === -1) endFirst();
+        else onEnd(number);
       },
     },
   });
@@ -36,8 +41,13 @@ sayReady(async ({ url, key: adminUrl, name }, onEnd) => {
     });
     return { status: response.status, text: await response.text() };
   };
-  // The ingress knows a service some time after it was registered. Nobody waits for the end of this run.
-  while ((await send(-1)).status === 404) await wait(20);
+  // The ingress knows a service some time after it was registered.
+  const untilMs = performance.now() + REGISTERED_MS;
+  for (let first = await send(-1); first.status >= 300; first = await send(-1)) {
+    if (first.status !== 404 || performance.now() > untilMs) throw new Error(first.text);
+    await wait(20);
+  }
+  await firstEnded;
   return {
     async start(number) {
       const { status, text } = await send(number);

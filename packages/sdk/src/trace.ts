@@ -14,6 +14,8 @@ interface OpenTelemetryApi {
 
 const API = Symbol.for("opentelemetry.js.api.1");
 const NONE: TraceHeaders = {};
+/** What a header may contain. A trace that has anything else must not fail a call. */
+const ALLOWED = /^[\x20-\x7e]*$/;
 const NAMES = new Set(["traceparent", "tracestate"]);
 
 /** The trace of OpenTelemetry's active context. Empty without a trace, and where `@opentelemetry/api` is not in use. */
@@ -23,7 +25,7 @@ export function traceHeaders(): TraceHeaders {
   const headers: Record<string, string> = {};
   propagation.inject(context.active(), headers, {
     set: (carrier, key, value) => {
-      if (NAMES.has(key.toLowerCase())) (carrier as Record<string, string>)[key.toLowerCase()] = value;
+      if (NAMES.has(key.toLowerCase()) && ALLOWED.test(value)) (carrier as Record<string, string>)[key.toLowerCase()] = value;
     },
   });
   return headers;

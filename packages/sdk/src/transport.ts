@@ -2,7 +2,7 @@ import { connectionError } from "./connection-error.ts";
 import { Deadline } from "./deadline.ts";
 import { TidemillError } from "./error.ts";
 import type { ResponseHead, WholeResponse } from "./http/response-parser.ts";
-import { nodeSender } from "./http/send-whole.ts";
+import { nodeSender } from "./http/send-request.ts";
 import { type ServerAddress, serverAddress } from "./http/server-address.ts";
 import { type CallOptions, checkCall, milliseconds, type Settings } from "./options.ts";
 import { chance } from "./random.ts";
@@ -93,7 +93,7 @@ export class Transport {
   async #sendWhole(request: ApiRequest, until: Deadline): Promise<WholeResponse> {
     const { method, path, body } = request;
     const send = this.settings.fetch ? null : nodeSender();
-    if (send) return send({ method, server: this.#server, path, headers: this.#headersOf(request), body, until });
+    if (send) return send({ method, server: this.#server, path, headers: this.#headersOf(request), body, abort: until });
     const response = await this.#fetch(request, until.signal);
     const { status, ok, headers } = response;
     return { status, ok, headers, body: await response.text() };

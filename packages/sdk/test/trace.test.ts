@@ -35,6 +35,14 @@ test("a request carries the trace of the active span, and nothing else of its co
   expect(proxy.passed[0]?.headers).not.toHaveProperty("baggage");
 });
 
+test("a trace that no header may have is left out", async ({ clients: { proxy, tidemill } }) => {
+  const traceState = { serialize: () => "vendor=\u00e9\n" } as SpanContext["traceState"];
+  const span = { traceId: TRACE, spanId: A, traceFlags: 1, ...(traceState && { traceState }) };
+  await context.with(trace.setSpanContext(ROOT_CONTEXT, span), () => tidemill.status());
+  expect(proxy.passed[0]?.headers).toMatchObject({ traceparent: `00-${TRACE}-${A}-01` });
+  expect(proxy.passed[0]?.headers).not.toHaveProperty("tracestate");
+});
+
 test("without a span a request carries no trace", async ({ clients: { proxy, tidemill } }) => {
   await tidemill.status();
   expect(proxy.passed[0]?.headers).not.toHaveProperty("traceparent");

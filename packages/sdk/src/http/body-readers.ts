@@ -6,7 +6,8 @@ export interface BodyReader {
   read(bytes: Bytes): number | null;
   /** Whether the body is whole when the connection ends now. */
   readonly endsWithConnection: boolean;
-  readonly text: string;
+  /** The whole body. Called once, at its end. */
+  text(): string;
 }
 
 /** Longest line between two chunks: a size with extensions, or a trailer. */
@@ -26,7 +27,7 @@ class Utf8Text {
     this.#text += this.#decoder.decode(bytes, { stream: !isLast });
   }
 
-  get text(): string {
+  end(): string {
     return this.#decoder ? this.#text + this.#decoder.decode() : this.#text;
   }
 }
@@ -49,8 +50,8 @@ export class SizedBody implements BodyReader {
     return this.#left === 0 ? part.length : null;
   }
 
-  get text(): string {
-    return this.#text.text;
+  text(): string {
+    return this.#text.end();
   }
 }
 
@@ -64,8 +65,8 @@ export class OpenBody implements BodyReader {
     return null;
   }
 
-  get text(): string {
-    return this.#text.text;
+  text(): string {
+    return this.#text.end();
   }
 }
 
@@ -99,8 +100,8 @@ export class ChunkedBody implements BodyReader {
     return null;
   }
 
-  get text(): string {
-    return this.#text.text;
+  text(): string {
+    return this.#text.end();
   }
 
   /** @returns whether the body ends with this line */

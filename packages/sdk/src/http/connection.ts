@@ -13,7 +13,7 @@ export const CONNECT_TIMEOUT = "CONNECT_TIMEOUT";
 const FIRST_PROBE_MS = 1_000;
 
 /** Ends a request without a response. */
-export interface Until {
+export interface AbortSource {
   /** Calls this listener at the end, instead of the previous one. */
   onAbort(end: () => void): void;
 }
@@ -25,7 +25,7 @@ interface ConnectionEvents {
   onClose(connection: Connection): void;
 }
 
-interface Exchange {
+interface PendingRequest {
   readonly parser: ResponseParser;
   readonly resolve: (response: WholeResponse) => void;
   readonly reject: (error: Error) => void;
@@ -35,7 +35,7 @@ interface Exchange {
 export class Connection {
   readonly #socket: Socket;
   readonly #events: ConnectionEvents;
-  #exchange: Exchange | undefined;
+  #pending: PendingRequest | undefined;
   /** When the server closes it, by `performance.now()`, if it is idle until then. */
   #closesMs = Number.POSITIVE_INFINITY;
   #isClosed = false;
@@ -46,25 +46,25 @@ export class Connection {
     this.#events = events;
     socket.setNoDelay(true);
     socket.setKeepAlive(true, FIRST_PROBE_MS);
-    const late = () => this.#fail(Object.assign(new Error(`No connection in ${CONNECT_MS} ms.`), { code: CONNECT_TIMEOUT }));
-    const timer = setTimeout(late, CONNECT_MS);
+    const onConnectTimeout = () => this.#fail(Object.assign(new Error(`No connection in ${CONNECT_MS} ms.`), { code: CONNECT_TIMEOUT }));
+    const timer = setTimeout(onConnectTimeout, CONNECT_MS);
     socket.on(opened, () => clearTimeout(timer));
     socket.on("data", (bytes) => {
-      if (!this.#exchange) return this.close();
+      if (!this.#pending) return this.close();
       try {
-        if (this.#exchange.parser.read(bytes)) this.#finish();
+        if (this.#pending.parser.read(bytes)) this.#finish();
       } catch (error) {
         this.#fail(error as Error);
       }
     });
     socket.on("end", () => {
-      if (this.#exchange?.parser.end()) this.#finish();
-      else this.#fail(hungUp());
+      if (this.#pending?.parser.end()) this.#finish();
+      else this.#fail(connectionClosed());
     });
     socket.on("error", (error) => this.#fail(error));
     socket.on("close", () => {
       clearTimeout(timer);
-      this.#fail(hungUp());
+      this.#fail(connectionClosed());
     });
   }
 
@@ -78,12 +78,12 @@ export class Connection {
    *
    * @param request its head and body
    */
-  send(request: string, until: Until): Promise<WholeResponse> {
+  send(request: string, abort: AbortSource): Promise<WholeResponse> {
     return new Promise((resolve, reject) => {
-      const exchange = { parser: new ResponseParser(), resolve, reject };
-      this.#exchange = exchange;
-      until.onAbort(() => {
-        if (this.#exchange === exchange) this.#fail(new Error("The request was ended."));
+      const pending = { parser: new ResponseParser(), resolve, reject };
+      this.#pending = pending;
+      abort.onAbort(() => {
+        if (this.#pending === pending) this.#fail(new Error("The request was ended."));
       });
       this.#socket.ref();
       this.#socket.write(request);
@@ -91,12 +91,12 @@ export class Connection {
   }
 
   close(): void {
-    this.#fail(hungUp());
+    this.#fail(connectionClosed());
   }
 
   #finish(): void {
-    const { parser, resolve } = this.#exchange as Exchange;
-    this.#exchange = undefined;
+    const { parser, resolve } = this.#pending as PendingRequest;
+    this.#pending = undefined;
     resolve(parser.response);
     // A server that responds before it has read the whole request may not read the rest of it.
     if (parser.keepsOpen && this.#socket.writableLength === 0) {
@@ -107,8 +107,8 @@ export class Connection {
   }
 
   #fail(error: Error): void {
-    this.#exchange?.reject(error);
-    this.#exchange = undefined;
+    this.#pending?.reject(error);
+    this.#pending = undefined;
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#events.onClose(this);
@@ -116,4 +116,5 @@ export class Connection {
   }
 }
 
-const hungUp = (): Error => Object.assign(new Error("The connection was closed without a whole response."), { code: "ECONNRESET" });
+const connectionClosed = (): Error =>
+  Object.assign(new Error("The connection was closed without a whole response."), { code: "ECONNRESET" });

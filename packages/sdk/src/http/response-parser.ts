@@ -17,9 +17,9 @@ const END_OF_HEAD = "\r\n\r\n";
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d{2})(?: [^\r\n]*)?$/;
 const HEADER = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):([\t -~\x80-\xff]*)$/;
 /** A server may close an idle connection a little earlier than it says. Milliseconds. */
-const EARLIER_MS = 1_000;
+const KEEP_ALIVE_MARGIN_MS = 1_000;
 
-/** Reads one response (RFC 9112), as its bytes come. What is not clear is an error: a response must not be taken for another one's. */
+/** Reads one response (RFC 9112), as its bytes come. Ambiguous responses are errors, so that a response is never matched to another request. */
 export class ResponseParser {
   /** What has come of the head, a character for each byte. */
   #head = "";
@@ -66,13 +66,13 @@ export class ResponseParser {
   /** How long the connection may be idle before the server closes it. Milliseconds. */
   get idleMs(): number {
     const [, seconds] = /(?:^|[\s,])timeout=(\d{1,9})/i.exec(this.#response?.headers.get("keep-alive") ?? "") ?? [];
-    return seconds === undefined ? Number.POSITIVE_INFINITY : Number(seconds) * 1_000 - EARLIER_MS;
+    return seconds === undefined ? Number.POSITIVE_INFINITY : Number(seconds) * 1_000 - KEEP_ALIVE_MARGIN_MS;
   }
 
   /** The response, when it is whole. */
   get response(): WholeResponse {
     if (!this.#response || !this.#body) throw new Error("The response is not whole.");
-    return { ...this.#response, body: this.#body.text };
+    return { ...this.#response, body: this.#body.text() };
   }
 
   #readHead(text: string): void {
@@ -106,10 +106,10 @@ function bodyReader(status: number, headers: ReadonlyMap<string, string>): BodyR
   if (status === 204 || status === 304) return new SizedBody(0);
   const [coding, length] = [headers.get("transfer-encoding"), headers.get("content-length")];
   if (coding !== undefined) {
-    if (coding.toLowerCase() !== "chunked" || length !== undefined) throw new Error("It is not clear how long the response is.");
+    if (coding.toLowerCase() !== "chunked" || length !== undefined) throw new Error("The length of the response is ambiguous.");
     return new ChunkedBody();
   }
   if (length === undefined) return new OpenBody();
-  if (!/^\d{1,15}$/.test(length)) throw new Error("It is not clear how long the response is.");
+  if (!/^\d{1,15}$/.test(length)) throw new Error("The length of the response is ambiguous.");
   return new SizedBody(Number(length));
 }

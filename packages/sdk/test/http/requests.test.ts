@@ -37,6 +37,22 @@ describe("requests on Node", () => {
     expect(urls).toEqual([["/tidemill/v1/status", "[::1]:"]]);
   });
 
+  test("without a body they say so, unless their method has none", async () => {
+    const lengths: unknown[] = [];
+    const client = await clientOf(({ method, headers }, response) => {
+      lengths.push([method, headers["content-length"]]);
+      response.end("{}");
+    });
+    await Promise.allSettled([client.runs.cancel("run_1")]);
+    await client.status();
+    await Promise.allSettled([client.queues.delete("emails")]);
+    expect(lengths).toEqual([
+      ["POST", "0"],
+      ["GET", undefined],
+      ["DELETE", undefined],
+    ]);
+  });
+
   test("a character that arrives in two pieces stays whole", async () => {
     const bytes = Buffer.from(JSON.stringify({ name: "Zoë 🌊" }));
     const client = await clientOf((_, response) => {

@@ -10,8 +10,8 @@ const MAX_CANCELLED = 1_000;
 const MAX_UNWRITTEN = 10_000;
 /** A worker that did not call for this long is forgotten, and looked up again: its lease may be gone. Milliseconds. */
 const FORGET_AFTER_MS = 600_000;
-/** How long the cache may take the time to be the same. Otherwise each look-up would start a timer. Milliseconds. */
-const TIME_KEPT_MS = 1_000;
+/** Resolution of the cache's clock. With the default of 1 ms, look-ups start a timer each millisecond. Milliseconds. */
+const TTL_RESOLUTION_MS = 1_000;
 
 /** A call of a worker. */
 export interface CallOfWorker extends Omit<WorkerCall, "queues" | "workflows"> {
@@ -43,7 +43,7 @@ export class KnownWorkers {
     this.#db = db;
     this.#emit = emit;
     this.#share = share;
-    const bounds = { ...growingTo(MAX_WORKERS), ttl: FORGET_AFTER_MS, ttlResolution: TIME_KEPT_MS, updateAgeOnGet: true };
+    const bounds = { ...growingTo(MAX_WORKERS), ttl: FORGET_AFTER_MS, ttlResolution: TTL_RESOLUTION_MS, updateAgeOnGet: true };
     this.#byName = new LRUCache(bounds);
     this.#byLease = new LRUCache({ ...bounds, dispose: ({ workspaceId }) => share.release(workspaceId) });
     const batcher = () =>

@@ -41,6 +41,14 @@ export async function putWorkflow(service: Service, settings: object = {}): Prom
   };
 }
 
+/** The statuses of workflows of which more or fewer runs are counted than there are. */
+export const miscountedRuns = ({ database }: Service): Promise<unknown[]> =>
+  database.query(
+    `select lane_id, status, sum(n)::int as n from (
+      select lane_id, status, 1 as n from run union all select lane_id, status, -runs from run_count_now) counted
+    group by 1, 2 having sum(n) <> 0`,
+  );
+
 export async function laneOfWorkflow({ database }: Service, id: string): Promise<LaneKey> {
   const [lane] = await database.query<{ workspaceId: WorkspaceId; laneId: LaneId }>(
     `select workspace_id as "workspaceId", id::int as "laneId" from lane where kind = 'workflow' and name = $1`,

@@ -9,13 +9,15 @@ import type { TestDatabase } from "../harness/database.ts";
 import { test as base } from "../harness/engine.ts";
 import { type HeldLock, hold, isWaiting } from "../harness/locks.ts";
 import { type Service, until } from "../harness/service.ts";
-import { putWorkflow, type TestWorkflow } from "../harness/workflows.ts";
+import { miscountedRuns, putWorkflow, type TestWorkflow } from "../harness/workflows.ts";
 
 /** A run that a worker executes. */
 const test = base
   .extend<"flow", TestWorkflow>("flow", ({ service }) => putWorkflow(service))
-  .extend<"run", TakenRun>("run", async ({ flow }) => {
+  .extend<"run", TakenRun>("run", async ({ flow, service }, { onCleanup }) => {
     await flow.trigger();
+    // However the run has ended, it is counted once.
+    onCleanup(async () => expect(await miscountedRuns(service)).toEqual([]));
     return flow.take();
   });
 

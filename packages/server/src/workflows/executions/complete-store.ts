@@ -2,7 +2,7 @@ import { MAX_JOURNAL } from "@tidemill/contract";
 import { COUNT_DISCARDED, COUNT_DISCARDED_ALONE, DISCARD_READY, DISCARD_READY_ALONE, type NamedClaim } from "#jobs";
 import { binaryTextArray, type Db, MAX_WHOLE_CHARACTERS, plainArray, row, rows, sql, textArray } from "#kernel";
 import { LIVE, type RunKey } from "../runs/run.ts";
-import { COUNT_COMPLETED_RUN, COUNT_COMPLETED_RUNS } from "../runs/run-counts.ts";
+import { COUNT_COMPLETED_RUN_ALONE, COUNT_COMPLETED_RUNS } from "../runs/run-counts.ts";
 import { bytesOf, charactersOf, type StepToInsert } from "../steps/step-store.ts";
 
 /** A run that has completed, with the steps that are not stored yet: none of them waits or has waited. Result is JSON text. */
@@ -80,7 +80,7 @@ export async function completeRunsAcrossWorkspaces(db: Db, runs: readonly RunToC
         on conflict (workspace_id, run_id, key) do nothing
         returning run_id, coalesce(octet_length(output), 0) + coalesce(octet_length(error), 0) as bytes
       ), ended as (
-        update run r set status = 'completed', counted = not r.counted, result = l.result, error = null, retry_steps = null, executions = l.attempt,
+        update run r set status = 'completed', count_mark = not r.count_mark, result = l.result, error = null, retry_steps = null, executions = l.attempt,
           reported_execution = l.attempt, open_lease_id = null, next_attempt_at = null,
           ended_at = moment(), expires_at = coalesce(moment() + w.retention_days * interval '1 day', 'infinity'),
           steps = r.steps + (select count(*) from stored where stored.run_id = r.id),
@@ -135,7 +135,7 @@ async function completeRun(db: Db, { workspaceId, id, claim, result }: RunToComp
         on conflict (workspace_id, run_id, key) do nothing
         returning run_id
       ), ended as (
-        update run r set status = 'completed', counted = not r.counted, result = ${result}, error = null, retry_steps = null, executions = ${claim.attempt},
+        update run r set status = 'completed', count_mark = not r.count_mark, result = ${result}, error = null, retry_steps = null, executions = ${claim.attempt},
           reported_execution = ${claim.attempt}, open_lease_id = null, next_attempt_at = null,
           ended_at = moment(), expires_at = coalesce(moment() + w.retention_days * interval '1 day', 'infinity'),
           steps = r.steps + (select count(*) from stored), journal_bytes = r.journal_bytes + (select count(*) from stored) * ${bytes},
@@ -144,7 +144,7 @@ async function completeRun(db: Db, { workspaceId, id, claim, result }: RunToComp
         where r.workspace_id = ${workspaceId} and r.id = ${id}
         returning r.id, l.workspace_id, l.lane_id, l.status
       ), counted as (
-        ${COUNT_COMPLETED_RUN}
+        ${COUNT_COMPLETED_RUN_ALONE}
       )
       select id from ended`,
   );

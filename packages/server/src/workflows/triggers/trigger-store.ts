@@ -15,7 +15,7 @@ import {
 } from "#kernel";
 import type { LaneId } from "#lanes";
 import { RECORD_RUNS } from "#usage";
-import { COUNT_STARTED, COUNT_STARTED_ALONE } from "../runs/run-counts.ts";
+import { COUNT_STARTED_RUN_ALONE, COUNT_STARTED_RUNS } from "../runs/run-counts.ts";
 import { TRIGGERED_BY_API, type TriggerOfRun } from "./trigger.ts";
 import type { RunHolder } from "./waiting-workers.ts";
 
@@ -91,14 +91,14 @@ export async function storeTriggersAcrossWorkspaces(
         from asked where lane_id is not null and (key is null or id in (select run_id from taken))
       ), started as (
         insert into run (workspace_id, lane_id, id, status, version, attempts, input, trigger, idempotency_key, created_at, started_at, last_execution,
-          open_lease_id, counted)
+          open_lease_id, count_mark)
         select workspace_id, lane_id, id, case when is_held then 'running' else 'pending' end::run_status, case when is_held then version end, attempts,
           (${binaryTextArray([...inputs.keys()])}::text[])[input], ${TRIGGERED_BY_API}::text, key, moment(), case when is_held then moment() end, case when is_held then 1 end,
           case when is_held then lease_id end, true
         from ready
         returning workspace_id, lane_id, status
       ), counted as (
-        ${COUNT_STARTED}
+        ${COUNT_STARTED_RUNS}
       ), used as (
         ${RECORD_RUNS}
       ), moved as (
@@ -144,14 +144,14 @@ async function storeTrigger(db: Db, nodeLeaseId: number | null, trigger: Trigger
         select *, state = 'active' as is_held, '{}' as payload from asked where key is null or exists (select from taken)
       ), started as (
         insert into run (workspace_id, lane_id, id, status, version, attempts, input, trigger, idempotency_key, created_at, started_at, last_execution,
-          open_lease_id, counted)
+          open_lease_id, count_mark)
         select workspace_id, lane_id, id, case when is_held then 'running' else 'pending' end::run_status, case when is_held then version end, attempts,
           ${input}::text, ${TRIGGERED_BY_API}::text, key, moment(), case when is_held then moment() end, case when is_held then 1 end,
           case when is_held then lease_id end, true
         from ready
         returning workspace_id, lane_id, status
       ), counted as (
-        ${COUNT_STARTED_ALONE}
+        ${COUNT_STARTED_RUN_ALONE}
       ), used as (
         ${RECORD_RUNS}
       ), moved as (

@@ -1,4 +1,5 @@
-import { Connection, type Until } from "./connection.ts";
+import { readVariable } from "../environment.ts";
+import { type AbortSource, Connection } from "./connection.ts";
 import { type NodeModules, nodeModule, type Socket } from "./node.ts";
 import type { WholeResponse } from "./response-parser.ts";
 import type { ServerAddress } from "./server-address.ts";
@@ -11,53 +12,62 @@ interface RequestToSend {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
-  /** Ends it without a response. */
-  readonly until: Until;
+  readonly abort: AbortSource;
 }
 
 /** Sends a request and reads its response. Redirects are not followed. */
-export type SendWhole = (request: RequestToSend) => Promise<WholeResponse>;
+export type SendRequest = (request: RequestToSend) => Promise<WholeResponse>;
 
 /** Idle connections to one server that stay open. */
 const MAX_IDLE = 256;
 
-/** What tools subscribe to in order to see requests of `fetch` and of `node:http`. */
-const OBSERVED = ["undici:request:create", "http.client.request.start"] as const;
+/** What tools subscribe to in order to see requests of `fetch`. */
+const FETCH_CHANNEL = "undici:request:create";
 
 const builtinFetch = globalThis.fetch;
 
+interface Sender {
+  readonly send: SendRequest;
+  /** Whether requests have to be sent by `fetch` for now. */
+  mustFetch(): boolean;
+}
+
 /** Null where there is no Node; undefined until the first request. */
-let sender: SendWhole | null | undefined;
-let isObserved: () => boolean = () => false;
+let sender: Sender | null | undefined;
 
 /**
  * Sends over connections of its own, which needs a fraction of the processor time of `fetch` (decision 84). Null where there is no Node,
  * where a proxy is set for all requests, and while something expects to see all requests: something that has replaced `fetch`, or that
- * subscribes to the requests of Node.
+ * subscribes to its requests.
  */
-export function nodeSender(): SendWhole | null {
+export function nodeSender(): SendRequest | null {
   if (sender === undefined) sender = openSender();
-  return globalThis.fetch === builtinFetch && !isObserved() ? sender : null;
+  return sender && globalThis.fetch === builtinFetch && !sender.mustFetch() ? sender.send : null;
 }
 
-function openSender(): SendWhole | null {
+function openSender(): Sender | null {
   const [net, tls, http] = [nodeModule("node:net"), nodeModule("node:tls"), nodeModule("node:http")];
   const [buffer, diagnostics] = [nodeModule("node:buffer"), nodeModule("node:diagnostics_channel")];
   if (!net || !tls || !http || !buffer || !diagnostics) return null;
-  if (http.globalAgent.options.proxyEnv) return null;
-  const channels = OBSERVED.map((name) => diagnostics.channel(name));
-  isObserved = () => channels.some(({ hasSubscribers }) => hasSubscribers);
+  const fetches = diagnostics.channel(FETCH_CHANNEL);
   const { byteLength } = buffer.Buffer;
   const servers = new Map<string, Connections>();
-  return async (request) => {
-    const { server, until } = request;
-    const origin = `${server.isEncrypted} ${server.hostname} ${server.port}`;
-    let connections = servers.get(origin);
-    if (!connections) {
-      connections = new Connections(server, net, tls);
-      servers.set(origin, connections);
-    }
-    return connections.take().send(textOf(request, byteLength), until);
+  // Some versions of Node set no proxy for `node:http`, but do for `fetch`.
+  const usesProxy = readVariable("NODE_USE_ENV_PROXY") === "1";
+  return {
+    mustFetch: () => usesProxy || fetches.hasSubscribers || http.globalAgent.options.proxyEnv !== undefined,
+    async send(request) {
+      const { server, abort } = request;
+      // Before it takes a connection: a header may be refused.
+      const text = textOf(request, byteLength);
+      const origin = `${server.isEncrypted} ${server.hostname} ${server.port}`;
+      let connections = servers.get(origin);
+      if (!connections) {
+        connections = new Connections(server, net, tls);
+        servers.set(origin, connections);
+      }
+      return connections.take().send(text, abort);
+    },
   };
 }
 
@@ -101,6 +111,8 @@ class Connections {
   }
 }
 
+/** Methods whose requests usually have no body. Others say that they have none: some proxies refuse them otherwise. */
+const BODILESS = new Set(["GET", "DELETE"]);
 const PATH = /^[\x21-\x7e]+$/;
 const VALUE = /^[\x20-\x7e]*$/;
 
@@ -114,6 +126,6 @@ function textOf({ method, server, path, headers, body }: RequestToSend, byteLeng
     if (!VALUE.test(value)) throw new TypeError(`The header ${name} has characters that are not allowed.`);
     head += `${name}: ${value}\r\n`;
   }
-  if (body === undefined) return `${head}\r\n`;
+  if (body === undefined) return BODILESS.has(method) ? `${head}\r\n` : `${head}content-length: 0\r\n\r\n`;
   return `${head}content-length: ${byteLength(body)}\r\n\r\n${body}`;
 }
