@@ -12,6 +12,7 @@ export interface BodyReader {
 
 /** Longest line between two chunks: a size with extensions, or a trailer. */
 const MAX_LINE = 16_384;
+const MAX_TRAILERS = 65_536;
 
 /** UTF-8 in pieces. */
 class Utf8Text {
@@ -79,6 +80,7 @@ export class ChunkedBody implements BodyReader {
   #left = 0;
   /** What has come of a line. */
   #line = "";
+  #trailerLength = 0;
 
   /** @throws {Error} if these are not chunks */
   read(bytes: Bytes): number | null {
@@ -109,13 +111,17 @@ export class ChunkedBody implements BodyReader {
     const line = this.#line;
     this.#line = "";
     if (!line.endsWith("\r\n")) throw new Error("The response has a line without its end.");
-    if (this.#next === "trailer") return line === "\r\n";
+    if (this.#next === "trailer") {
+      this.#trailerLength += line.length;
+      if (this.#trailerLength > MAX_TRAILERS) throw new Error("The response has too many trailers.");
+      return line === "\r\n";
+    }
     if (this.#next === "end of chunk") {
       if (line !== "\r\n") throw new Error("The response has a chunk that is longer than its size.");
       this.#next = "size";
       return false;
     }
-    const [, size] = /^([0-9a-f]{1,13})[ \t]*(?:;.*)?\r\n$/i.exec(line) ?? [];
+    const [, size] = /^0*([0-9a-f]{1,13})[ \t]*(?:;.*)?\r\n$/i.exec(line) ?? [];
     if (size === undefined) throw new Error("The response has a chunk without its size.");
     this.#left = Number.parseInt(size, 16);
     this.#next = this.#left === 0 ? "trailer" : "end of chunk";

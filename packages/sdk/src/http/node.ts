@@ -35,10 +35,15 @@ export interface NodeModules {
   readonly "node:tls": {
     connect(options: { host: string; port: number; servername?: string; ALPNProtocols: readonly string[] }): Socket;
   };
-  readonly "node:http": { readonly globalAgent: { readonly options: { readonly proxyEnv?: unknown } } };
+  /** The global agent may be one of another package, without options. */
+  readonly "node:http": { readonly globalAgent: { readonly options?: { readonly proxyEnv?: unknown } }; readonly Agent: object };
   readonly "node:buffer": { readonly Buffer: { byteLength(text: string): number } };
   readonly "node:diagnostics_channel": { channel(name: string): Channel };
 }
+
+/** Whether this is the `fetch` of Node, and no wrapper of it. Node loads its implementation in this function. */
+export const isNodeFetch = (fetch: typeof globalThis.fetch): boolean =>
+  Function.prototype.toString.call(fetch).includes("internal/deps/undici");
 
 interface Host {
   readonly process?: { getBuiltinModule?(name: string): unknown };

@@ -14,6 +14,7 @@ export interface WholeResponse extends ResponseHead {
 
 const MAX_HEAD = 65_536;
 const END_OF_HEAD = "\r\n\r\n";
+const BEGINNING = "HTTP/1.";
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d{2})(?: [^\r\n]*)?$/;
 const HEADER = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):([\t -~\x80-\xff]*)$/;
 /** A server may close an idle connection a little earlier than it says. Milliseconds. */
@@ -41,7 +42,11 @@ export class ResponseParser {
       // The end may have begun in the piece before.
       const end = this.#head.indexOf(END_OF_HEAD, Math.max(0, before - END_OF_HEAD.length + 1));
       if ((end < 0 ? this.#head.length : end) > MAX_HEAD) throw new Error("The response has too many headers.");
-      if (end < 0) return false;
+      if (end < 0) {
+        // Whoever speaks another protocol may never send the end of a head.
+        if (!this.#head.startsWith(BEGINNING.slice(0, this.#head.length)) || /(?:^|[^\r])\n/.test(this.#head)) throw notHttp();
+        return false;
+      }
       rest = rest.subarray(end + END_OF_HEAD.length - before);
       this.#readHead(this.#head.slice(0, end));
       this.#head = "";
@@ -79,7 +84,7 @@ export class ResponseParser {
     const [first = "", ...lines] = text.split("\r\n");
     const [, minor, digits] = STATUS_LINE.exec(first) ?? [];
     const status = Number(digits);
-    if (minor === undefined || status === 101) throw new Error("This is not a response of HTTP/1.1.");
+    if (minor === undefined || status === 101) throw notHttp();
     // Another head follows.
     if (status < 200) return;
     const headers = readHeaders(lines);
@@ -90,6 +95,11 @@ export class ResponseParser {
   }
 }
 
+const notHttp = (): Error => new Error("This is not a response of HTTP/1.1.");
+
+/** Headers that count each time. Of others, the first counts, as with `node:http`. */
+const FRAMING = new Set(["connection", "content-length", "transfer-encoding"]);
+
 function readHeaders(lines: readonly string[]): ReadonlyMap<string, string> {
   const headers = new Map<string, string>();
   for (const line of lines) {
@@ -97,7 +107,8 @@ function readHeaders(lines: readonly string[]): ReadonlyMap<string, string> {
     if (name === undefined || text === undefined) throw new Error("The response has a malformed header.");
     const [key, value] = [name.toLowerCase(), text.trim()];
     const earlier = headers.get(key);
-    headers.set(key, earlier === undefined ? value : `${earlier}, ${value}`);
+    if (earlier === undefined) headers.set(key, value);
+    else if (FRAMING.has(key)) headers.set(key, `${earlier}, ${value}`);
   }
   return headers;
 }

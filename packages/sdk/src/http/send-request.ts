@@ -1,6 +1,6 @@
 import { readVariable } from "../environment.ts";
 import { type AbortSource, Connection } from "./connection.ts";
-import { type NodeModules, nodeModule, type Socket } from "./node.ts";
+import { isNodeFetch, type NodeModules, nodeModule, type Socket } from "./node.ts";
 import type { WholeResponse } from "./response-parser.ts";
 import type { ServerAddress } from "./server-address.ts";
 
@@ -24,8 +24,6 @@ const MAX_IDLE = 256;
 /** What tools subscribe to in order to see requests of `fetch`. */
 const FETCH_CHANNEL = "undici:request:create";
 
-const builtinFetch = globalThis.fetch;
-
 interface Sender {
   readonly send: SendRequest;
   /** Whether requests have to be sent by `fetch` for now. */
@@ -35,6 +33,9 @@ interface Sender {
 /** Null where there is no Node; undefined until the first request. */
 let sender: Sender | null | undefined;
 
+/** The `fetch` that was looked at last, and whether it is that of Node. */
+let known: { readonly fetch: unknown; readonly isNodes: boolean } = { fetch: undefined, isNodes: false };
+
 /**
  * Sends over connections of its own, which needs a fraction of the processor time of `fetch` (decision 84). Null where there is no Node,
  * where a proxy is set for all requests, and while something expects to see all requests: something that has replaced `fetch`, or that
@@ -42,7 +43,13 @@ let sender: Sender | null | undefined;
  */
 export function nodeSender(): SendRequest | null {
   if (sender === undefined) sender = openSender();
-  return sender && globalThis.fetch === builtinFetch && !sender.mustFetch() ? sender.send : null;
+  return sender && isFetchOfNode() && !sender.mustFetch() ? sender.send : null;
+}
+
+function isFetchOfNode(): boolean {
+  const { fetch } = globalThis;
+  if (known.fetch !== fetch) known = { fetch, isNodes: isNodeFetch(fetch) };
+  return known.isNodes;
 }
 
 function openSender(): Sender | null {
@@ -52,10 +59,12 @@ function openSender(): Sender | null {
   const fetches = diagnostics.channel(FETCH_CHANNEL);
   const { byteLength } = buffer.Buffer;
   const servers = new Map<string, Connections>();
-  // Some versions of Node set no proxy for `node:http`, but do for `fetch`.
-  const usesProxy = readVariable("NODE_USE_ENV_PROXY") === "1";
+  // An agent of another package is there to send requests elsewhere.
+  const hasProxy = () => http.globalAgent.constructor !== http.Agent || http.globalAgent.options?.proxyEnv !== undefined;
+  // Some versions of Node set a proxy for `fetch` only.
+  const fetchHasProxy = readVariable("NODE_USE_ENV_PROXY") === "1";
   return {
-    mustFetch: () => usesProxy || fetches.hasSubscribers || http.globalAgent.options.proxyEnv !== undefined,
+    mustFetch: () => fetchHasProxy || fetches.hasSubscribers || hasProxy(),
     async send(request) {
       const { server, abort } = request;
       // Before it takes a connection: a header may be refused.

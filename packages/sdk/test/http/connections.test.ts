@@ -148,6 +148,25 @@ describe("a process", () => {
     expect(lines).toEqual(["CONNECT tidemill.invalid:80 HTTP/1.1", "GET /v1/status HTTP/1.1"]);
   });
 
+  test.for<[string, string, string]>([
+    [
+      "a wrapper of fetch that was there first",
+      "const { fetch } = globalThis; globalThis.fetch = (...args) => { console.log('seen'); return fetch(...args); };",
+      "seen\n",
+    ],
+    ["an agent of others for all requests", "import http from 'node:http'; http.globalAgent = {};", ""],
+  ])("with %s sends by fetch", async ([, before, said]) => {
+    const modes: unknown[] = [];
+    const { port } = await serve((request, socket) => {
+      modes.push(/^sec-fetch-mode: (\w+)/m.exec(request)?.[1]);
+      socket.write(responseOf({}));
+    });
+    const program = `${before} const { Tidemill } = await import(${JSON.stringify(SDK)});
+      await new Tidemill({ url: "http://127.0.0.1:${port}", key: "svc_ws_key", retryForMs: 0 }).status(); process.exit();`;
+    const { stdout } = await promisify(execFile)(process.execPath, ["--conditions=source", "--input-type=module", "-e", program]);
+    expect([stdout, modes]).toEqual([said, ["cors"]]);
+  });
+
   test("who observes the requests of Node sees them", async () => {
     const { client } = await serve((_, socket) => void socket.write(responseOf({})));
     const seen: unknown[] = [];
