@@ -1,3 +1,5 @@
+import { isHeaderValue } from "./http/header-value.ts";
+
 /** The W3C headers that continue a trace. */
 export interface TraceHeaders {
   readonly traceparent?: string;
@@ -14,8 +16,6 @@ interface OpenTelemetryApi {
 
 const API = Symbol.for("opentelemetry.js.api.1");
 const NONE: TraceHeaders = {};
-/** What a header may contain. A trace that has anything else must not fail a call. */
-const ALLOWED = /^[\x20-\x7e]*$/;
 const NAMES = new Set(["traceparent", "tracestate"]);
 
 /** The trace of OpenTelemetry's active context. Empty without a trace, and where `@opentelemetry/api` is not in use. */
@@ -25,7 +25,8 @@ export function traceHeaders(): TraceHeaders {
   const headers: Record<string, string> = {};
   propagation.inject(context.active(), headers, {
     set: (carrier, key, value) => {
-      if (NAMES.has(key.toLowerCase()) && ALLOWED.test(value)) (carrier as Record<string, string>)[key.toLowerCase()] = value;
+      // A trace must not fail a call.
+      if (NAMES.has(key.toLowerCase()) && isHeaderValue(value)) (carrier as Record<string, string>)[key.toLowerCase()] = value;
     },
   });
   return headers;

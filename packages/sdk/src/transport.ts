@@ -90,11 +90,11 @@ export class Transport {
     return (fetch ?? globalThis.fetch)(url + path, init);
   }
 
-  async #sendWhole(request: ApiRequest, until: Deadline): Promise<WholeResponse> {
+  async #sendWhole(request: ApiRequest, deadline: Deadline): Promise<WholeResponse> {
     const { method, path, body } = request;
     const send = this.settings.fetch ? null : nodeSender();
-    if (send) return send({ method, server: this.#server, path, headers: this.#headersOf(request), body, abort: until });
-    const response = await this.#fetch(request, until.signal);
+    if (send) return send({ method, server: this.#server, path, headers: this.#headersOf(request), body, deadline });
+    const response = await this.#fetch(request, deadline.signal);
     const { status, ok, headers } = response;
     return { status, ok, headers, body: await response.text() };
   }

@@ -6,8 +6,6 @@ export interface BodyReader {
   read(bytes: Bytes): number | null;
   /** Whether the body is whole when the connection ends now. */
   readonly endsWithConnection: boolean;
-  /** The whole body. Called once, at its end. */
-  text(): string;
 }
 
 /** Longest line between two chunks: a size with extensions, or a trailer. */
@@ -15,7 +13,7 @@ const MAX_LINE = 16_384;
 const MAX_TRAILERS = 65_536;
 
 /** UTF-8 in pieces. */
-class Utf8Text {
+export class Utf8Text {
   #decoder: InstanceType<typeof TextDecoder> | undefined;
   #text = "";
 
@@ -28,6 +26,7 @@ class Utf8Text {
     this.#text += this.#decoder.decode(bytes, { stream: !isLast });
   }
 
+  /** The whole text. Called once, at its end. */
   end(): string {
     return this.#decoder ? this.#text + this.#decoder.decode() : this.#text;
   }
@@ -36,11 +35,15 @@ class Utf8Text {
 /** A body of a length that is known. */
 export class SizedBody implements BodyReader {
   readonly endsWithConnection = false;
-  readonly #text = new Utf8Text();
+  readonly #text: Utf8Text;
   #left: number;
 
-  /** @param length in bytes */
-  constructor(length: number) {
+  /**
+   * @param text gets the body, as of the other readers
+   * @param length in bytes
+   */
+  constructor(text: Utf8Text, length: number) {
+    this.#text = text;
     this.#left = length;
   }
 
@@ -50,37 +53,37 @@ export class SizedBody implements BodyReader {
     this.#text.add(part, this.#left === 0);
     return this.#left === 0 ? part.length : null;
   }
-
-  text(): string {
-    return this.#text.end();
-  }
 }
 
 /** A body that ends with the connection. */
 export class OpenBody implements BodyReader {
   readonly endsWithConnection = true;
-  readonly #text = new Utf8Text();
+  readonly #text: Utf8Text;
+
+  constructor(text: Utf8Text) {
+    this.#text = text;
+  }
 
   read(bytes: Bytes): null {
     this.#text.add(bytes, false);
     return null;
-  }
-
-  text(): string {
-    return this.#text.end();
   }
 }
 
 /** A body in chunks (RFC 9112, 7.1). Extensions and trailers are ignored. */
 export class ChunkedBody implements BodyReader {
   readonly endsWithConnection = false;
-  readonly #text = new Utf8Text();
+  readonly #text: Utf8Text;
   #next: "size" | "end of chunk" | "trailer" = "size";
   /** Bytes of the chunk that must still come. */
   #left = 0;
   /** What has come of a line. */
   #line = "";
   #trailerLength = 0;
+
+  constructor(text: Utf8Text) {
+    this.#text = text;
+  }
 
   /** @throws {Error} if these are not chunks */
   read(bytes: Bytes): number | null {
@@ -100,10 +103,6 @@ export class ChunkedBody implements BodyReader {
       if (this.#endLine()) return at;
     }
     return null;
-  }
-
-  text(): string {
-    return this.#text.end();
   }
 
   /** @returns whether the body ends with this line */

@@ -1,3 +1,4 @@
+import type { Deadline } from "../deadline.ts";
 import type { Socket } from "./node.ts";
 import { ResponseParser, type WholeResponse } from "./response-parser.ts";
 
@@ -11,12 +12,6 @@ export const CONNECT_TIMEOUT = "CONNECT_TIMEOUT";
  * An idle connection is probed by the kernel each second, so that a call that waits fails 11 s after its node has vanished. Milliseconds.
  */
 const FIRST_PROBE_MS = 1_000;
-
-/** Ends a request without a response. */
-export interface AbortSource {
-  /** Calls this listener at the end, instead of the previous one. */
-  onAbort(end: () => void): void;
-}
 
 interface ConnectionEvents {
   /** It can take a request again. */
@@ -68,21 +63,22 @@ export class Connection {
     });
   }
 
-  /** Whether it can take a request. */
-  get isUsable(): boolean {
-    return !this.#isClosed && performance.now() < this.#closesMs;
+  /** Whether it has been idle for so long that the server is about to close it. */
+  get hasExpired(): boolean {
+    return performance.now() >= this.#closesMs;
   }
 
   /**
    * Sends a request, and reads its response. The connection must not be in use.
    *
    * @param request its head and body
+   * @param deadline ends it without a response
    */
-  send(request: string, abort: AbortSource): Promise<WholeResponse> {
+  send(request: string, deadline: Pick<Deadline, "onAbort">): Promise<WholeResponse> {
     return new Promise((resolve, reject) => {
       const pending = { parser: new ResponseParser(), resolve, reject };
       this.#pending = pending;
-      abort.onAbort(() => {
+      deadline.onAbort(() => {
         if (this.#pending === pending) this.#fail(new Error("The request was ended."));
       });
       this.#socket.ref();

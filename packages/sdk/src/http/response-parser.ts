@@ -1,4 +1,4 @@
-import { type BodyReader, ChunkedBody, OpenBody, SizedBody } from "./body-readers.ts";
+import { type BodyReader, ChunkedBody, OpenBody, SizedBody, Utf8Text } from "./body-readers.ts";
 import type { Bytes } from "./node.ts";
 
 /** The part of a response before its body. */
@@ -26,6 +26,7 @@ export class ResponseParser {
   #head = "";
   #response: ResponseHead | undefined;
   #body: BodyReader | undefined;
+  readonly #text = new Utf8Text();
   #keepsOpen = false;
 
   /**
@@ -43,7 +44,7 @@ export class ResponseParser {
       const end = this.#head.indexOf(END_OF_HEAD, Math.max(0, before - END_OF_HEAD.length + 1));
       if ((end < 0 ? this.#head.length : end) > MAX_HEAD) throw new Error("The response has too many headers.");
       if (end < 0) {
-        // Whoever speaks another protocol may never send the end of a head.
+        // A server that speaks another protocol may never send the end of a head.
         if (!this.#head.startsWith(BEGINNING.slice(0, this.#head.length)) || /(?:^|[^\r])\n/.test(this.#head)) throw notHttp();
         return false;
       }
@@ -77,7 +78,7 @@ export class ResponseParser {
   /** The response, when it is whole. */
   get response(): WholeResponse {
     if (!this.#response || !this.#body) throw new Error("The response is not whole.");
-    return { ...this.#response, body: this.#body.text() };
+    return { ...this.#response, body: this.#text.end() };
   }
 
   #readHead(text: string): void {
@@ -89,7 +90,7 @@ export class ResponseParser {
     if (status < 200) return;
     const headers = readHeaders(lines);
     this.#response = { status, ok: status < 300, headers: { get: (name) => headers.get(name) ?? null } };
-    this.#body = bodyReader(status, headers);
+    this.#body = bodyReader(status, headers, this.#text);
     this.#keepsOpen =
       minor === "1" && !this.#body.endsWithConnection && !/(?:^|[\s,])close(?:$|[\s,])/i.test(headers.get("connection") ?? "");
   }
@@ -113,14 +114,14 @@ function readHeaders(lines: readonly string[]): ReadonlyMap<string, string> {
   return headers;
 }
 
-function bodyReader(status: number, headers: ReadonlyMap<string, string>): BodyReader {
-  if (status === 204 || status === 304) return new SizedBody(0);
+function bodyReader(status: number, headers: ReadonlyMap<string, string>, text: Utf8Text): BodyReader {
+  if (status === 204 || status === 304) return new SizedBody(text, 0);
   const [coding, length] = [headers.get("transfer-encoding"), headers.get("content-length")];
   if (coding !== undefined) {
     if (coding.toLowerCase() !== "chunked" || length !== undefined) throw new Error("The length of the response is ambiguous.");
-    return new ChunkedBody();
+    return new ChunkedBody(text);
   }
-  if (length === undefined) return new OpenBody();
+  if (length === undefined) return new OpenBody(text);
   if (!/^\d{1,15}$/.test(length)) throw new Error("The length of the response is ambiguous.");
-  return new SizedBody(Number(length));
+  return new SizedBody(text, Number(length));
 }

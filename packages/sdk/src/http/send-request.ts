@@ -1,5 +1,7 @@
+import type { Deadline } from "../deadline.ts";
 import { readVariable } from "../environment.ts";
-import { type AbortSource, Connection } from "./connection.ts";
+import { Connection } from "./connection.ts";
+import { isHeaderValue } from "./header-value.ts";
 import { isNodeFetch, type NodeModules, nodeModule, type Socket } from "./node.ts";
 import type { WholeResponse } from "./response-parser.ts";
 import type { ServerAddress } from "./server-address.ts";
@@ -12,7 +14,8 @@ interface RequestToSend {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
-  readonly abort: AbortSource;
+  /** Ends it without a response. */
+  readonly deadline: Pick<Deadline, "onAbort">;
 }
 
 /** Sends a request and reads its response. Redirects are not followed. */
@@ -66,7 +69,7 @@ function openSender(): Sender | null {
   return {
     mustFetch: () => fetchHasProxy || fetches.hasSubscribers || hasProxy(),
     async send(request) {
-      const { server, abort } = request;
+      const { server, deadline } = request;
       // Before it takes a connection: a header may be refused.
       const text = textOf(request, byteLength);
       const origin = `${server.isEncrypted} ${server.hostname} ${server.port}`;
@@ -75,7 +78,7 @@ function openSender(): Sender | null {
         connections = new Connections(server, net, tls);
         servers.set(origin, connections);
       }
-      return connections.take().send(text, abort);
+      return connections.take().send(text, deadline);
     },
   };
 }
@@ -97,7 +100,7 @@ class Connections {
   /** A connection that nothing uses. */
   take(): Connection {
     for (let idle = this.#idle.pop(); idle; idle = this.#idle.pop()) {
-      if (idle.isUsable) return idle;
+      if (!idle.hasExpired) return idle;
       idle.close();
     }
     return new Connection(this.#open(), this.#server.isEncrypted ? "secureConnect" : "connect", {
@@ -123,7 +126,6 @@ class Connections {
 /** Methods whose requests usually have no body. Others say that they have none: some proxies refuse them otherwise. */
 const BODILESS = new Set(["GET", "DELETE"]);
 const PATH = /^[\x21-\x7e]+$/;
-const VALUE = /^[\x20-\x7e]*$/;
 
 /** @throws {TypeError} if the path or a header has characters that HTTP does not allow there */
 function textOf({ method, server, path, headers, body }: RequestToSend, byteLength: (text: string) => number): string {
@@ -132,7 +134,7 @@ function textOf({ method, server, path, headers, body }: RequestToSend, byteLeng
   let head = `${method} ${whole} HTTP/1.1\r\nhost: ${server.host}\r\n`;
   for (const name in headers) {
     const value = headers[name] as string;
-    if (!VALUE.test(value)) throw new TypeError(`The header ${name} has characters that are not allowed.`);
+    if (!isHeaderValue(value)) throw new TypeError(`The header ${name} has characters that are not allowed.`);
     head += `${name}: ${value}\r\n`;
   }
   if (body === undefined) return BODILESS.has(method) ? `${head}\r\n` : `${head}content-length: 0\r\n\r\n`;
