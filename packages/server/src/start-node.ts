@@ -1,6 +1,7 @@
 import { countNodes } from "#engine";
 import {
   type Config,
+  compileEarly,
   createMetrics,
   DatabaseClock,
   defaultMaxConnections,
@@ -57,6 +58,7 @@ export async function startNode(
   { clock, random, events = new Events() }: Replacements = {},
   signal?: AbortSignal,
 ): Promise<Node> {
+  compileEarly();
   limitHeapGrowth(config.memoryMib ?? defaultMemoryMib());
   const { emit } = events;
   const metrics = createMetrics(events);

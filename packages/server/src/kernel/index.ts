@@ -3,6 +3,7 @@ export * from "./after.ts";
 export * from "./batcher.ts";
 export * from "./changes.ts";
 export * from "./clock.ts";
+export * from "./compile-early.ts";
 export * from "./config.ts";
 export * from "./cut.ts";
 export * from "./database/arrays.ts";
