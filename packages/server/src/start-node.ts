@@ -1,13 +1,11 @@
 import { countNodes } from "#engine";
 import {
   type Config,
-  compileEarly,
   createMetrics,
   DatabaseClock,
   defaultMaxConnections,
   defaultMemoryMib,
   Events,
-  limitHeapGrowth,
   logEvents,
   measureLoopDelay,
   migrate,
@@ -16,6 +14,7 @@ import {
   readFileLimit,
   readSchemaState,
   Shares,
+  setV8Flags,
   systemRandom,
   tolerate,
 } from "#kernel";
@@ -58,8 +57,7 @@ export async function startNode(
   { clock, random, events = new Events() }: Replacements = {},
   signal?: AbortSignal,
 ): Promise<Node> {
-  compileEarly();
-  limitHeapGrowth(config.memoryMib ?? defaultMemoryMib());
+  setV8Flags(config.memoryMib ?? defaultMemoryMib());
   const { emit } = events;
   const metrics = createMetrics(events);
   measureLoopDelay(metrics);
