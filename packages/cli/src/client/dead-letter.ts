@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { printRecord } from "../output/table.ts";
 import { askFirst, YES } from "../prompt/ask-first.ts";
 import { onService } from "./command.ts";
+import { errorText } from "./error-text.ts";
 import { addFields, readFields } from "./fields.ts";
 import { printList, withLimit } from "./listing.ts";
 import { retryWithProgress } from "./retry-with-progress.ts";
@@ -26,10 +27,7 @@ export function addDeadLetterCommands(program: Command): void {
         (limit) => tidemill.deadLetters.list({ ...filter, limit }),
         COLUMNS,
         options,
-        ({ last_error, ...job }) => ({
-          ...job,
-          error: last_error && `${last_error.code}: ${last_error.message}`,
-        }),
+        ({ last_error, ...job }) => ({ ...job, error: errorText(last_error) }),
       );
     },
   );

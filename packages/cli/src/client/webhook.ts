@@ -3,13 +3,14 @@ import type { Command } from "commander";
 import { printFields, printRecord } from "../output/table.ts";
 import { askFirst, YES } from "../prompt/ask-first.ts";
 import { onService } from "./command.ts";
+import { errorText } from "./error-text.ts";
 import { addFields, readFields } from "./fields.ts";
 import { printList, withLimit } from "./listing.ts";
 
 const NAME = ["<webhook>", "Name of the webhook"] as const;
 const COLUMNS = ["name", "url", "events", "enabled", "failing_since", "last_success_at"];
 const PAGING = ["limit", "cursor"];
-const DELIVERY_COLUMNS = ["id", "type", "state", "attempts", "response_status", "last_error", "next_attempt_at", "created_at"];
+const DELIVERY_COLUMNS = ["id", "type", "state", "attempts", "response_status", "error", "next_attempt_at", "created_at"];
 
 export function addWebhookCommands(program: Command): void {
   const webhook = program.command("webhook").description("Webhooks, which get events of the workspace");
@@ -111,7 +112,12 @@ function addDeliveryCommands(webhook: Command): void {
     ),
     (tidemill, { args: [name = ""], options }) => {
       const filter = readFields<ListDeliveries>(ListDeliveries, options, PAGING);
-      return printList((limit) => tidemill.webhooks.deliveries(name, { ...filter, limit }), DELIVERY_COLUMNS, options);
+      return printList(
+        (limit) => tidemill.webhooks.deliveries(name, { ...filter, limit }),
+        DELIVERY_COLUMNS,
+        options,
+        ({ last_error, ...delivery }) => ({ ...delivery, error: errorText(last_error) }),
+      );
     },
   );
 

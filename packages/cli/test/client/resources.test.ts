@@ -194,3 +194,12 @@ test("a webhook is created, tested, switched off and on, and its deliveries are 
   await command.output("webhook", "delete", "alerts", "--yes");
   expect((await service.api("GET", "/v1/webhooks/alerts")).status).toBe(404);
 });
+
+test("the list of deliveries says why one was not taken", async ({ command, service }) => {
+  const { url } = await service.handler({ answers: 500 });
+  await command.output("webhook", "create", "alerts", url, "--events", "job.failed");
+  await command.output("webhook", "test", "alerts");
+  const deliveries = async () => readRows(await command.output("webhook", "deliveries", "alerts"));
+  await until(async () => (await deliveries())[0]?.ATTEMPTS === "1");
+  expect(await deliveries()).toMatchObject([{ TYPE: "webhook.test", ERROR: expect.stringMatching(/^HTTP_STATUS: /) }]);
+});
