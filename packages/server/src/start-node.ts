@@ -6,6 +6,7 @@ import {
   defaultMaxConnections,
   defaultMemoryMib,
   Events,
+  limitHeapGrowth,
   logEvents,
   measureLoopDelay,
   migrate,
@@ -14,7 +15,6 @@ import {
   readFileLimit,
   readSchemaState,
   Shares,
-  setV8Flags,
   systemRandom,
   tolerate,
 } from "#kernel";
@@ -57,7 +57,7 @@ export async function startNode(
   { clock, random, events = new Events() }: Replacements = {},
   signal?: AbortSignal,
 ): Promise<Node> {
-  setV8Flags(config.memoryMib ?? defaultMemoryMib());
+  limitHeapGrowth(config.memoryMib ?? defaultMemoryMib());
   const { emit } = events;
   const metrics = createMetrics(events);
   measureLoopDelay(metrics);
