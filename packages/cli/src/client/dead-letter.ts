@@ -3,10 +3,10 @@ import type { Command } from "commander";
 import { printRecord } from "../output/table.ts";
 import { askFirst, YES } from "../prompt/ask-first.ts";
 import { onService } from "./command.ts";
-import { errorText } from "./error-text.ts";
 import { addFields, readFields } from "./fields.ts";
 import { printList, withLimit } from "./listing.ts";
 import { retryWithProgress } from "./retry-with-progress.ts";
+import { rowWithError } from "./row-with-error.ts";
 
 const COLUMNS = ["id", "queue", "tag", "attempt", "finished_at", "error"];
 const GROUP_COLUMNS = ["fingerprint", "count", "error", "queues", "first_seen_at", "last_seen_at"];
@@ -23,12 +23,7 @@ export function addDeadLetterCommands(program: Command): void {
     ),
     (tidemill, { options }) => {
       const filter = readFields<ListDeadLetters>(ListDeadLetters, options, PAGING);
-      return printList(
-        (limit) => tidemill.deadLetters.list({ ...filter, limit }),
-        COLUMNS,
-        options,
-        ({ last_error, ...job }) => ({ ...job, error: errorText(last_error) }),
-      );
+      return printList((limit) => tidemill.deadLetters.list({ ...filter, limit }), COLUMNS, options, rowWithError);
     },
   );
 

@@ -3,9 +3,9 @@ import type { Command } from "commander";
 import { printFields, printRecord } from "../output/table.ts";
 import { askFirst, YES } from "../prompt/ask-first.ts";
 import { onService } from "./command.ts";
-import { errorText } from "./error-text.ts";
 import { addFields, readFields } from "./fields.ts";
 import { printList, withLimit } from "./listing.ts";
+import { rowWithError } from "./row-with-error.ts";
 
 const NAME = ["<webhook>", "Name of the webhook"] as const;
 const COLUMNS = ["name", "url", "events", "enabled", "failing_since", "last_success_at"];
@@ -112,12 +112,7 @@ function addDeliveryCommands(webhook: Command): void {
     ),
     (tidemill, { args: [name = ""], options }) => {
       const filter = readFields<ListDeliveries>(ListDeliveries, options, PAGING);
-      return printList(
-        (limit) => tidemill.webhooks.deliveries(name, { ...filter, limit }),
-        DELIVERY_COLUMNS,
-        options,
-        ({ last_error, ...delivery }) => ({ ...delivery, error: errorText(last_error) }),
-      );
+      return printList((limit) => tidemill.webhooks.deliveries(name, { ...filter, limit }), DELIVERY_COLUMNS, options, rowWithError);
     },
   );
 
