@@ -142,6 +142,7 @@ export async function composeNode({
     verifyReport: workers.verifyReport,
     waitingWorkers: workers.waitingWorkers,
     onNextRun: (ms) => schedules.expect(ms),
+    fireDue: (workspaceId, workflow) => schedules.fireDue(workspaceId, workflow),
   });
 
   const modules = [

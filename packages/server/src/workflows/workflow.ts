@@ -43,6 +43,8 @@ export interface WorkflowContext {
   readonly clock: Pick<Clock, "nowMs">;
   readonly random: Random;
   readonly guard: Pick<AddressGuard, "refusesHost">;
+  /** Fires the due ticks of a workflow's schedule before it is changed. */
+  readonly fireDue: (workspaceId: WorkspaceId, workflow: string) => Promise<void>;
 }
 
 /** The record as the API shows it in a workspace of this plan, without its secret. */

@@ -32,6 +32,7 @@ import { Triggers } from "./triggers/triggers.ts";
 import type { WaitingWorkers } from "./triggers/waiting-workers.ts";
 import { FollowedRuns } from "./watch/followed-runs.ts";
 import { mountRunEvents } from "./watch/routes.ts";
+import type { WorkflowContext } from "./workflow.ts";
 
 /** How often to look for slow hooks. Milliseconds. */
 const SLOW_HOOKS_MS = 10_000;
@@ -53,6 +54,7 @@ export interface WorkflowsOptions {
   readonly verifyReport: VerifyReport;
   readonly waitingWorkers: WaitingWorkers;
   readonly onNextRun: (ms: number) => void;
+  readonly fireDue: WorkflowContext["fireDue"];
 }
 
 /** Workflows: their settings, their runs, and how these move. */
@@ -86,6 +88,7 @@ export function createWorkflows({
   verifyReport,
   waitingWorkers,
   onNextRun,
+  fireDue,
 }: WorkflowsOptions): Workflows {
   const calendars = new Calendars();
   const triggers = new Triggers({ db: writes, ids, backlog: shares.enqueueBacklog, emit, waitingWorkers });
@@ -93,7 +96,7 @@ export function createWorkflows({
   const followed = new FollowedRuns({ tenants, clock, shares });
   return {
     routes(api) {
-      mountWorkflows(api, { tenants, audit, calendars, clock, random, guard, waker, aborter, emit, onNextRun });
+      mountWorkflows(api, { tenants, audit, calendars, clock, random, guard, waker, aborter, emit, onNextRun, fireDue });
       mountTriggers(api, { triggers, clock, shares, waker });
       mountEvents(api, { tenants, ids, clock, shares, waker, verifyReport });
       mountJournal(api, { tenants, verifyExecution });
