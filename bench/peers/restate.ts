@@ -7,7 +7,7 @@ import { Agent, fetch } from "undici";
 import { STEPS, sayReady } from "../run-orders.ts";
 
 /** How long the ingress may take to know a service. Milliseconds. */
-const REGISTERED_MS = 10_000;
+const REGISTERED_MS = 30_000;
 
 /** A service of Restate. `url` is the ingress, `key` the address of its administration. */
 sayReady(async ({ url, key: adminUrl, name }, onEnd) => {
