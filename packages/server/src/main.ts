@@ -141,8 +141,7 @@ export async function composeNode({
     verifyExecution: workers.verifyExecution,
     verifyReport: workers.verifyReport,
     waitingWorkers: workers.waitingWorkers,
-    onNextRun: (ms) => schedules.expect(ms),
-    fireDue: (workspaceId, workflow) => schedules.fireDue(workspaceId, workflow),
+    schedules,
   });
 
   const modules = [

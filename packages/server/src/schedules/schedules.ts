@@ -1,19 +1,10 @@
 import type { RecordKind } from "@tidemill/contract";
 import type { Module } from "#http";
-import {
-  type Config,
-  type Database,
-  DeadlineLoop,
-  fragment,
-  type LockWaits,
-  type Random,
-  type ReportChange,
-  type WorkspaceId,
-} from "#kernel";
+import { type Config, type Database, type Db, DeadlineLoop, fragment, type LockWaits, type Random, type ReportChange } from "#kernel";
 import type { PulledWaker, Waker } from "#lanes";
 import { Calendars } from "./calendar.ts";
 import type { FireContext, FireResult } from "./fire.ts";
-import { fireDueOfWorkflow } from "./of-workflow.ts";
+import { type Pattern, putScheduleOfWorkflow, type ScheduledWorkflow } from "./of-workflow.ts";
 import { mountSchedules } from "./routes.ts";
 import type { ScheduleRoutes } from "./send-schedule.ts";
 import { ticksAcrossWorkspaces } from "./tick.ts";
@@ -32,8 +23,8 @@ export interface SchedulesOptions extends Omit<FireContext, "calendars" | "clock
 export interface Schedules extends Module {
   /** A schedule has its next tick at this time. Milliseconds since 1970. */
   expect(ms: number): void;
-  /** Fires the due ticks of a workflow's schedule before it is changed. */
-  fireDue(workspaceId: WorkspaceId, workflow: string): Promise<void>;
+  /** Sets the schedule of a workflow, whose lane the transaction has locked (`putScheduleOfWorkflow`). */
+  putOfWorkflow(tx: Db, workflow: ScheduledWorkflow, pattern: Pattern | null): Promise<number | null>;
 }
 
 const FIRED: readonly RecordKind[] = ["schedules", "jobs", "queues", "approvals", "runs"];
@@ -72,7 +63,7 @@ export function createSchedules({
   return {
     routes: (api) => mountSchedules(api, { tenants, clock, context: { ...context, onFired }, onNextRun: (ms) => ticks.expect(ms) }),
     expect: (ms) => ticks.expect(ms),
-    fireDue: (workspaceId, workflow) => fireDueOfWorkflow(engine, { ...context, onFired }, workspaceId, workflow),
+    putOfWorkflow: (tx, workflow, pattern) => putScheduleOfWorkflow(tx, context, workflow, pattern, clock.nowMs()),
     services: [turns, ticks],
     due: [
       {

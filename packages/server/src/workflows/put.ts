@@ -2,7 +2,6 @@ import type { Plan, PutWorkflow } from "@tidemill/contract";
 import { resetCircuit } from "#circuits";
 import { type Db, invalid, type Transactional, type WorkspaceId } from "#kernel";
 import { insertLane, type LaneKey, type LaneSettings, lockLane, updateLane } from "#lanes";
-import { putScheduleOfWorkflow, TicksAreDue } from "#schedules";
 import { checkEndpoint, secretFor, withoutCredentials } from "./endpoint.ts";
 import { putEvents } from "./events/put-events.ts";
 import { findWorkflow, findWorkflowOfLane, putWorkflowOfLane } from "./store.ts";
@@ -10,77 +9,55 @@ import { showWorkflow, type Workflow, type WorkflowActor, type WorkflowContext }
 
 const DEFAULTS = { attempts: 3, backoffDelayMs: 1_000, timeoutSeconds: 30 };
 
-/** What a registration has stored. */
-interface WorkflowPut {
-  readonly workflow: Workflow;
-  /** Names of the settings that changed. Null: the workflow is new. */
-  readonly changed: string[] | null;
-  /** The first tick of a schedule that is new or changed. Milliseconds since 1970. */
-  readonly nextMs: number | null;
-  /** A signing secret that was generated. */
-  readonly secret: string | null;
-}
-
 /**
- * Registers a workflow, or changes one, after firing the due ticks of a schedule that it changes. Closes an open circuit.
+ * Registers a workflow, or changes one. Returns it, the names of the settings that changed (null: it is new), the first tick of a schedule
+ * that is new or changed, and a signing secret that was generated. Closes an open circuit. What is due of a schedule that changes starts
+ * its run first.
  *
  * @throws VALIDATION_ERROR for an event that starts too many workflows, an invalid cron expression, an unknown time zone, or a host that
  *   executions may not be sent to; PLAN_REQUIRED for an `endpoint_url` when the workspace's plan has no callbacks
  */
-export async function putWorkflow(
+export const putWorkflow = (
   database: Transactional,
-  context: WorkflowContext,
-  actor: WorkflowActor,
-  name: string,
-  request: PutWorkflow,
-): Promise<WorkflowPut> {
-  checkEndpoint(context.guard, actor.plan, request);
-  for (;;) {
-    try {
-      return await database.transaction((tx) => put(tx, context, actor, name, request));
-    } catch (error) {
-      if (!(error instanceof TicksAreDue)) throw error;
-      await context.fireDue(actor.workspaceId, name);
-    }
-  }
-}
-
-async function put(
-  tx: Db,
-  { audit, calendars, clock, random }: WorkflowContext,
+  { audit, schedules, random, guard }: WorkflowContext,
   { workspaceId, actorId, plan }: WorkflowActor,
   name: string,
   request: PutWorkflow,
-): Promise<WorkflowPut> {
-  const settings = settingsOf(request);
-  const { lane, before } = await putLane(tx, workspaceId, name, settings);
-  const secret = secretFor(request, before?.endpoint_secret ?? null, random);
-  await putWorkflowOfLane(tx, lane, request, secret.kept);
-  await resetCircuit(tx, lane);
-  await putEvents(tx, lane, request.events ?? []);
-  const nextMs = await putScheduleOfWorkflow(tx, calendars, { ...lane, name }, patternOf(request), clock.nowMs());
-  const workflow = (await findWorkflow(tx, workspaceId, name)) as Workflow;
-  const changed = before && differences(before, workflow, plan);
-  const made = secret.generated === null ? null : { secret_made: true };
-  // Each worker registers its workflows when it starts, and mostly changes nothing.
-  if (changed?.length !== 0)
-    await audit.record(tx, {
-      workspaceId,
-      actorId,
-      eventType: changed ? "workflow.updated" : "workflow.created",
-      resourceType: "workflow",
-      resourceId: name,
-      input: withoutCredentials(request),
-      output: changed ? { changed, ...made } : made,
-    });
-  return { workflow, changed, nextMs, secret: secret.generated };
-}
+): Promise<{ workflow: Workflow; changed: string[] | null; nextMs: number | null; secret: string | null }> => {
+  checkEndpoint(guard, plan, request);
+  return database.transaction(async (tx) => {
+    const settings = settingsOf(request);
+    const { lane, before } = await holdLane(tx, workspaceId, name, settings);
+    const secret = secretFor(request, before?.endpoint_secret ?? null, random);
+    await putWorkflowOfLane(tx, lane, request, secret.kept);
+    await resetCircuit(tx, lane);
+    await putEvents(tx, lane, request.events ?? []);
+    // Ticks that are due start runs by the settings that the lane has until then.
+    const nextMs = await schedules.putOfWorkflow(tx, { ...lane, name }, patternOf(request));
+    if (before) await updateLane(tx, lane, settings);
+    const workflow = (await findWorkflow(tx, workspaceId, name)) as Workflow;
+    const changed = before && differences(before, workflow, plan);
+    const made = secret.generated === null ? null : { secret_made: true };
+    // Each worker registers its workflows when it starts, and mostly changes nothing.
+    if (changed?.length !== 0)
+      await audit.record(tx, {
+        workspaceId,
+        actorId,
+        eventType: changed ? "workflow.updated" : "workflow.created",
+        resourceType: "workflow",
+        resourceId: name,
+        input: withoutCredentials(request),
+        output: changed ? { changed, ...made } : made,
+      });
+    return { workflow, changed, nextMs, secret: secret.generated };
+  });
+};
 
 /**
- * Creates the lane of a workflow, or changes it. Returns it with the workflow that it had before. The lane is then locked, so that nobody
- * deletes it before the transaction ends. A lane that is deleted between the two statements is created again.
+ * Creates the lane of a workflow, or locks it, so that nobody deletes it before the transaction ends. Returns it with the workflow that it
+ * had before; null: it is new. A lane that is deleted between the two statements is created again.
  */
-async function putLane(
+async function holdLane(
   tx: Db,
   workspaceId: WorkspaceId,
   name: string,
@@ -92,9 +69,7 @@ async function putLane(
     const found = await lockLane(tx, workspaceId, "workflow", name);
     if (!found) continue;
     const lane = { workspaceId, laneId: found.id };
-    const before = await findWorkflowOfLane(tx, lane);
-    await updateLane(tx, lane, settings);
-    return { lane, before };
+    return { lane, before: await findWorkflowOfLane(tx, lane) };
   }
 }
 

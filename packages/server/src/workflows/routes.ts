@@ -15,6 +15,7 @@ import {
 } from "#http";
 import { cutPage, type EmitEvent, type Tenants, tolerate } from "#kernel";
 import { type Aborter, type LaneId, laneNotFound, type PulledWaker, type Waker } from "#lanes";
+import type { Schedules } from "#schedules";
 import { readCursorKey } from "#workspaces";
 import { deleteWorkflow } from "./delete.ts";
 import { releaseParked } from "./executions/unfit.ts";
@@ -27,14 +28,13 @@ export interface WorkflowRoutes extends WorkflowContext {
   readonly waker: Waker & PulledWaker;
   readonly aborter: Aborter;
   readonly emit: EmitEvent;
-  /** Called with the next tick of a workflow's schedule. Milliseconds since 1970. */
-  readonly onNextRun: (ms: number) => void;
+  readonly schedules: Pick<Schedules, "expect" | "putOfWorkflow">;
 }
 
 const { tags, security } = routeDefaults("Workflows");
 
 /** The endpoints of workflows. Source: contract §11. */
-export function mountWorkflows(api: Api, { tenants, waker, aborter, emit, onNextRun, ...context }: WorkflowRoutes): void {
+export function mountWorkflows(api: Api, { tenants, waker, aborter, emit, ...context }: WorkflowRoutes): void {
   api.put(
     "/v1/workflows/:name",
     {
@@ -63,7 +63,7 @@ export function mountWorkflows(api: Api, { tenants, waker, aborter, emit, onNext
       const actor = { ...requestActor(request), plan };
       const { workflow, changed, nextMs, secret } = await putWorkflow(tenants.of(actor.workspaceId), context, actor, name, request.body);
       const lane = { workspaceId: workflow.workspace_id, laneId: workflow.id };
-      if (nextMs !== null) onNextRun(nextMs);
+      if (nextMs !== null) context.schedules.expect(nextMs);
       const release = async () => {
         // Programs register at their start: it may be other code now, though it has no version.
         for (const version of new Set(["", workflow.endpoint_url === null ? "" : (workflow.version ?? "")]))

@@ -1,9 +1,9 @@
 import { type Hook, type Plan, planHas, type Workflow as WorkflowRecord } from "@tidemill/contract";
 import type { Actor, AuditLog } from "#audit";
-import type { Clock, Random, Timestamp, WorkspaceId } from "#kernel";
+import type { Random, Timestamp, WorkspaceId } from "#kernel";
 import type { LaneId } from "#lanes";
 import type { AddressGuard } from "#outbound";
-import type { Calendars } from "#schedules";
+import type { Schedules } from "#schedules";
 import { describeMissing } from "#workspaces";
 
 /** A workflow with its lane, as a row of view `workflow_record`. */
@@ -39,12 +39,9 @@ export interface WorkflowActor extends Actor {
 
 export interface WorkflowContext {
   readonly audit: AuditLog;
-  readonly calendars: Calendars;
-  readonly clock: Pick<Clock, "nowMs">;
+  readonly schedules: Pick<Schedules, "putOfWorkflow">;
   readonly random: Random;
   readonly guard: Pick<AddressGuard, "refusesHost">;
-  /** Fires the due ticks of a workflow's schedule before it is changed. */
-  readonly fireDue: (workspaceId: WorkspaceId, workflow: string) => Promise<void>;
 }
 
 /** The record as the API shows it in a workspace of this plan, without its secret. */

@@ -14,7 +14,7 @@ import {
 } from "#kernel";
 import type { Aborter, PulledWaker, Waker } from "#lanes";
 import type { AddressGuard } from "#outbound";
-import { Calendars } from "#schedules";
+import type { Schedules } from "#schedules";
 import { mountEvents } from "./events/event-routes.ts";
 import { recordSlowHooks } from "./hooks/hook-kind.ts";
 import { mountInvoke } from "./invoke/invoke-routes.ts";
@@ -32,7 +32,6 @@ import { Triggers } from "./triggers/triggers.ts";
 import type { WaitingWorkers } from "./triggers/waiting-workers.ts";
 import { FollowedRuns } from "./watch/followed-runs.ts";
 import { mountRunEvents } from "./watch/routes.ts";
-import type { WorkflowContext } from "./workflow.ts";
 
 /** How often to look for slow hooks. Milliseconds. */
 const SLOW_HOOKS_MS = 10_000;
@@ -53,8 +52,7 @@ export interface WorkflowsOptions {
   readonly verifyExecution: VerifyExecution;
   readonly verifyReport: VerifyReport;
   readonly waitingWorkers: WaitingWorkers;
-  readonly onNextRun: (ms: number) => void;
-  readonly fireDue: WorkflowContext["fireDue"];
+  readonly schedules: Pick<Schedules, "expect" | "putOfWorkflow">;
 }
 
 /** Workflows: their settings, their runs, and how these move. */
@@ -87,16 +85,14 @@ export function createWorkflows({
   verifyExecution,
   verifyReport,
   waitingWorkers,
-  onNextRun,
-  fireDue,
+  schedules,
 }: WorkflowsOptions): Workflows {
-  const calendars = new Calendars();
   const triggers = new Triggers({ db: writes, ids, backlog: shares.enqueueBacklog, emit, waitingWorkers });
   const steps = new StepWriter(writes);
   const followed = new FollowedRuns({ tenants, clock, shares });
   return {
     routes(api) {
-      mountWorkflows(api, { tenants, audit, calendars, clock, random, guard, waker, aborter, emit, onNextRun, fireDue });
+      mountWorkflows(api, { tenants, audit, schedules, random, guard, waker, aborter, emit });
       mountTriggers(api, { triggers, clock, shares, waker });
       mountEvents(api, { tenants, ids, clock, shares, waker, verifyReport });
       mountJournal(api, { tenants, verifyExecution });

@@ -51,24 +51,6 @@ describe("a workflow with cron and timezone", () => {
     expect(await triggersOf(service, workflow)).toEqual([tick(at("12:30")[0])]);
   });
 
-  test.for([
-    ["another cron expression", { cron: "30 * * * *", timezone: "UTC" }, "13:30"],
-    ["another time zone", { cron: "0 * * * *", timezone: "Asia/Kolkata" }, "13:30"],
-    ["none", {}, null],
-  ] as const)("runs what was due before it gets %s, once", async ([, changed, next], { service, at }) => {
-    const workflow = await putWorkflow(service, { ...HOURLY, attempts: 2 });
-    const put = () => service.ok("PUT", `/v1/workflows/${workflow.id}`, { ...changed, attempts: 7 });
-    await service.clock.set(Date.parse(at("13:00:20")[0] ?? ""));
-    const [one, other] = await Promise.all([put(), put()]);
-    const nextRunAt = next && at(next)[0];
-    expect([one.nextRunAt, other.nextRunAt]).toEqual([nextRunAt, nextRunAt]);
-    expect(await triggersOf(service, workflow)).toEqual([tick(at("13:00")[0])]);
-    const [run] = (await service.ok("GET", `/v1/runs?workflowId=${workflow.id}`)).data;
-    expect(run.attempts).toBe(2);
-    await service.moveTo(Date.parse(at("13:31")[0] ?? ""));
-    expect(await triggersOf(service, workflow)).toEqual([tick(at("13:00")[0]), ...(next ? [tick(at(next)[0])] : [])]);
-  });
-
   test("starts nothing after it was deleted, and as a new one of its name from then on", async ({ service, at }) => {
     const { id } = await putWorkflow(service, HOURLY);
     await service.api("DELETE", `/v1/workflows/${id}`);
