@@ -17,8 +17,8 @@ const PREFIX = "workflow:";
 
 /**
  * Sets the schedule on which runs of a workflow start; null: none. A schedule that is already the same is left as it is, with its ticks.
- * Otherwise its due ticks are fired first: so few that one transaction can write them, because a workflow catches up with only one missed
- * tick. The caller wakes the workflow's lane. Source: decision 13.
+ * Otherwise its due ticks are fired first: at most one that was missed, or those of the last ten seconds, so that one transaction can write
+ * them. The caller wakes the workflow's lane. Source: decision 13.
  *
  * @returns the first tick of a schedule that is new or changed. Milliseconds since 1970; null when there is none
  * @throws VALIDATION_ERROR for an invalid cron expression or time zone
@@ -30,21 +30,19 @@ export async function putScheduleOfWorkflow(
   pattern: Pattern | null,
   nowMs: number,
 ): Promise<number | null> {
-  const calendar = pattern && checkCalendar(context.calendars, pattern);
   const name = `${PREFIX}${workflow}`;
   const locked = await lockSchedule(tx, workspaceId, name);
   const before = locked && (await findSchedule(tx, workspaceId, name));
-  if (!before && !pattern) return null;
-  if (before && before.cron === pattern?.cron && before.timezone === pattern.timezone) return null;
+  if (before?.cron === pattern?.cron && before?.timezone === pattern?.timezone) return null;
   if (locked) await fireSchedule(tx, context, locked);
-  if (!pattern || !calendar) {
+  if (!pattern) {
     await removeSchedulesOf(tx, { workspaceId, laneId });
     return null;
   }
-  const found = before && (await findSchedule(tx, workspaceId, name));
+  const found = locked && (await findSchedule(tx, workspaceId, name));
   // Another node may have fired a tick since this transaction began.
   const lastMs = found?.last_tick_at ? momentMs(found.last_tick_at) : 0;
-  const nextMs = calendar.next(Math.max(locked ? momentMs(locked.now) : nowMs, lastMs));
+  const nextMs = checkCalendar(context.calendars, pattern).next(Math.max(locked ? momentMs(locked.now) : nowMs, lastMs));
   const settings = { ...UNSET, ...pattern };
   if (found) await updateSchedule(tx, found, { ...settings, laneId, nextMs });
   else await insertSchedule(tx, { workspaceId, name, laneId, nextMs }, settings);

@@ -24,7 +24,7 @@ export interface Schedules extends Module {
   /** A schedule has its next tick at this time. Milliseconds since 1970. */
   expect(ms: number): void;
   /** Sets the schedule of a workflow, whose lane the transaction has locked (`putScheduleOfWorkflow`). */
-  putOfWorkflow(tx: Db, workflow: ScheduledWorkflow, pattern: Pattern | null): Promise<number | null>;
+  putForWorkflow(tx: Db, workflow: ScheduledWorkflow, pattern: Pattern | null): Promise<number | null>;
 }
 
 const FIRED: readonly RecordKind[] = ["schedules", "jobs", "queues", "approvals", "runs"];
@@ -63,7 +63,7 @@ export function createSchedules({
   return {
     routes: (api) => mountSchedules(api, { tenants, clock, context: { ...context, onFired }, onNextRun: (ms) => ticks.expect(ms) }),
     expect: (ms) => ticks.expect(ms),
-    putOfWorkflow: (tx, workflow, pattern) => putScheduleOfWorkflow(tx, context, workflow, pattern, clock.nowMs()),
+    putForWorkflow: (tx, workflow, pattern) => putScheduleOfWorkflow(tx, context, workflow, pattern, clock.nowMs()),
     services: [turns, ticks],
     due: [
       {

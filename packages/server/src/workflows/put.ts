@@ -30,11 +30,11 @@ export const putWorkflow = (
     const { lane, before } = await holdLane(tx, workspaceId, name, settings);
     const secret = secretFor(request, before?.endpoint_secret ?? null, random);
     await putWorkflowOfLane(tx, lane, request, secret.kept);
-    await resetCircuit(tx, lane);
     await putEvents(tx, lane, request.events ?? []);
     // Ticks that are due start runs by the settings that the lane has until then.
-    const nextMs = await schedules.putOfWorkflow(tx, { ...lane, name }, patternOf(request));
+    const nextMs = await schedules.putForWorkflow(tx, { ...lane, name }, patternOf(request));
     if (before) await updateLane(tx, lane, settings);
+    await resetCircuit(tx, lane);
     const workflow = (await findWorkflow(tx, workspaceId, name)) as Workflow;
     const changed = before && differences(before, workflow, plan);
     const made = secret.generated === null ? null : { secret_made: true };

@@ -28,7 +28,7 @@ export interface WorkflowRoutes extends WorkflowContext {
   readonly waker: Waker & PulledWaker;
   readonly aborter: Aborter;
   readonly emit: EmitEvent;
-  readonly schedules: Pick<Schedules, "expect" | "putOfWorkflow">;
+  readonly schedules: Pick<Schedules, "expect" | "putForWorkflow">;
 }
 
 const { tags, security } = routeDefaults("Workflows");
@@ -69,7 +69,7 @@ export function mountWorkflows(api: Api, { tenants, waker, aborter, emit, ...con
         for (const version of new Set(["", workflow.endpoint_url === null ? "" : (workflow.version ?? "")]))
           await releaseParked(tenants.of(actor.workspaceId), lane, version);
       };
-      // A repeated request would release them, and not return the secret again.
+      // A repeated request would release them, and not return the secret again. The lane may also have runs of ticks that were due.
       await tolerate(release, (error) => {
         if (secret === null) throw error;
         emit("run_release_failed", { workflow: name, error });

@@ -39,7 +39,7 @@ export interface WorkflowActor extends Actor {
 
 export interface WorkflowContext {
   readonly audit: AuditLog;
-  readonly schedules: Pick<Schedules, "putOfWorkflow">;
+  readonly schedules: Pick<Schedules, "putForWorkflow">;
   readonly random: Random;
   readonly guard: Pick<AddressGuard, "refusesHost">;
 }

@@ -52,7 +52,7 @@ export interface WorkflowsOptions {
   readonly verifyExecution: VerifyExecution;
   readonly verifyReport: VerifyReport;
   readonly waitingWorkers: WaitingWorkers;
-  readonly schedules: Pick<Schedules, "expect" | "putOfWorkflow">;
+  readonly schedules: Pick<Schedules, "expect" | "putForWorkflow">;
 }
 
 /** Workflows: their settings, their runs, and how these move. */

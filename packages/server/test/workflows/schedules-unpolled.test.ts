@@ -3,12 +3,10 @@ import { sql } from "#kernel";
 import type { FrozenClock } from "../harness/clock.ts";
 import { limitedTo } from "../harness/limits.ts";
 import { hold } from "../harness/locks.ts";
-import { NEVER_POLL, testWith } from "../harness/nodes.ts";
 import { everythingStored, faultsOf } from "../harness/problem.ts";
+import { testUnpolled as test } from "../harness/schedules.ts";
 import type { Service } from "../harness/service.ts";
-import { putWorkflow, type TestWorkflow } from "../harness/workflows.ts";
-
-const test = testWith(NEVER_POLL);
+import { putWorkflow, type TestWorkflow, waitForRuns } from "../harness/workflows.ts";
 
 const HOURLY = { cron: "0 * * * *", timezone: "UTC" };
 const HOUR_MS = 3_600_000;
@@ -27,13 +25,13 @@ async function passHour(clock: FrozenClock): Promise<number> {
   return hourMs;
 }
 
-describe("what is due of a workflow's schedule on a node that looks for nothing by itself", () => {
+describe("what is due of a workflow's schedule on a node that never polls", () => {
   test.for([
     ["another cron expression", { cron: "30 * * * *", timezone: "UTC" }, HOUR_MS / 2],
     ["another time zone", { cron: "0 * * * *", timezone: "Asia/Kolkata" }, HOUR_MS / 2],
     ["none", {}, null],
   ] as const)(
-    "starts its run once, by the settings before, when two registrations give it %s",
+    "starts its run once, with the previous settings, when two registrations give it %s",
     async ([, changed, afterMs], { service, clock, engine }) => {
       const workflow = await putWorkflow(service, { ...HOURLY, attempts: 2 });
       const dueMs = await passHour(clock);
@@ -54,6 +52,14 @@ describe("what is due of a workflow's schedule on a node that looks for nothing 
       expect(await ticksOf(service, workflow)).toEqual([timeOf(dueMs), ...(nextRunAt ? [nextRunAt] : [])]);
     },
   );
+
+  test("goes to a worker that waits for runs already", async ({ service, clock, engine }) => {
+    const workflow = await putWorkflow(service, HOURLY);
+    const { response } = await waitForRuns(engine, service, workflow.id);
+    const dueMs = await passHour(clock);
+    await service.ok("PUT", `/v1/workflows/${workflow.id}`, {});
+    expect((await response).runs).toMatchObject([{ trigger: { scheduledFor: timeOf(dueMs) } }]);
+  });
 
   test("stays due when the registration is refused", async ({ service, clock, database }) => {
     const workflow = await putWorkflow(service, HOURLY);
